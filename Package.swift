@@ -1,0 +1,87 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableExperimentalFeature("SafeInteropWrappers"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+// What may import what is decided here: a target sees the modules it lists and no others.
+// AssayServer is the only one that sees both the verifier and the wire.
+let package = Package(
+    name: "assay",
+    products: [
+        .executable(name: "assay", targets: ["AssayCommand"]),
+        .library(name: "Assay", targets: ["Assay"]),
+        .library(name: "AssayWire", targets: ["AssayWire"]),
+        .library(name: "AssayServer", targets: ["AssayServer"]),
+        .library(name: "AssayClient", targets: ["AssayClient"]),
+        .library(name: "AssayMint", targets: ["AssayMint"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+    ],
+    targets: [
+        // C libraries: one system module each.
+        .systemLibrary(
+            name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CProtobufC", pkgConfig: "libprotobuf-c",
+            providers: [.apt(["libprotobuf-c-dev"])]),
+        .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
+
+        // The words that every room shares: verdicts, kinds, Apple's payload fields. No logic.
+        .target(name: "AssayModels", swiftSettings: settings),
+        // The pure core: bytes, a time, trust and policy in; a verdict out.
+        .target(
+            name: "Assay", dependencies: ["AssayModels", "COpenSSL"], swiftSettings: settings),
+        // Frames and protobuf-c messages.
+        .target(
+            name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
+            swiftSettings: settings),
+        // libuv: loop, streams, listeners, timers, work queue.
+        .target(name: "AssayLoop", dependencies: ["CLibuv"], swiftSettings: settings),
+        .target(
+            name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayLoop"],
+            swiftSettings: settings),
+        .target(
+            name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayLoop"],
+            swiftSettings: settings),
+        // Development certificates and evidence, for tests, demos and load.
+        .target(name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
+        .executableTarget(
+            name: "AssayCommand",
+            dependencies: [
+                "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "TOMLKit", package: "TOMLKit"),
+            ],
+            swiftSettings: settings),
+
+        .target(
+            name: "TestSupport", dependencies: ["AssayModels"], path: "Tests/TestSupport",
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayWireTests", dependencies: ["AssayWire", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayServerTests",
+            dependencies: ["AssayServer", "AssayClient", "AssayMint", "AssayLoop", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayCommandTests", dependencies: ["AssayCommand", "AssayMint", "TestSupport"],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,1 @@
+@main struct Assay { static func main() {} }

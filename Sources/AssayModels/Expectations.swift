@@ -1,0 +1,31 @@
+/// What the caller expects of this piece of evidence. Each one narrows; none can widen the policy.
+/// An expectation of a field that the evidence does not carry is a mismatch.
+public struct Expectations: Equatable, Sendable {
+    /// Bundle identifier, compared byte for byte (WRONG_BUNDLE).
+    public var bundleId: String?
+    /// Environments that the caller accepts; empty: those of the policy (WRONG_ENVIRONMENT).
+    public var environments: [StoreEnvironment]
+    /// Product identifiers, one of which it has to be; empty: any (MISMATCH).
+    public var productIds: [String]
+    /// `appAccountToken`, a UUID compared without regard to case (MISMATCH).
+    public var appAccountToken: String?
+    /// `transactionId` (MISMATCH).
+    public var transactionId: String?
+    /// The oldest acceptable effective date (MISMATCH).
+    public var notOlderThan: Timestamp?
+
+    public static let none = Expectations()
+
+    public init(
+        bundleId: String? = nil, environments: [StoreEnvironment] = [], productIds: [String] = [],
+        appAccountToken: String? = nil, transactionId: String? = nil,
+        notOlderThan: Timestamp? = nil
+    ) {
+        self.bundleId = bundleId
+        self.environments = environments
+        self.productIds = productIds
+        self.appAccountToken = appAccountToken
+        self.transactionId = transactionId
+        self.notOlderThan = notOlderThan
+    }
+}
