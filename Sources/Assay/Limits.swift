@@ -1,0 +1,27 @@
+/// Every bound of the verification core, with its reason.
+package enum Limits {
+    /// Real certificates carry about ten extensions; the bound keeps the search for duplicates
+    /// short.
+    package static let certificateExtensions = 32
+
+    /// A compact JWS. Apple's largest, a notification with three nested ones, stays below 30 KiB.
+    package static let jwsBytes = 64 * 1024
+    /// The POST body of a notification: its JWS and what JSON escaping may add.
+    package static let notificationBytes = 256 * 1024
+    /// One DER certificate in `x5c`; Apple's take 600 to 1,100 octets.
+    package static let x5cEntryBytes = 4 * 1024
+
+    /// Clocks of signer and verifier may differ by this much before a date lies in the future.
+    package static let clockSkewMilliseconds: Int64 = 5 * 60 * 1000
+
+    /// Chains known to be valid. Only a pinned root's signature makes one, and Apple uses one
+    /// leaf for about two years; an entry takes some 10 KB.
+    package static let knownChains = 256
+    /// Refused chains that are remembered, so that repeating one costs no public-key operation;
+    /// an entry takes some 300 bytes.
+    package static let refusedChains = 4096
+    /// How long a refused chain is remembered.
+    package static let refusedChainMilliseconds: Int64 = 60 * 1000
+    /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
+    package static let validatedIntermediates = 64
+}
