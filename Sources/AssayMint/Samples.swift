@@ -170,11 +170,12 @@ public enum Samples {
         // Any bijection will do that makes neighbours look apart.
         let mixed = UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
         let digits = hexadecimal(mixed)
-        let (head, tail) = (digits.prefix(8), digits.suffix(8))
         let other = hexadecimal(~mixed &* 0xD6E8_FEB8_6659_FD93)
-        return
-            "\(head)-\(other.prefix(4))-4\(domain)\(other.suffix(2))-a\(other.dropFirst(4).prefix(3))"
-            + "-\(tail)\(other.suffix(4))"
+        let groups = [
+            "\(digits.prefix(8))", "\(other.prefix(4))", "4\(domain)\(other.suffix(2))",
+            "a\(other.dropFirst(4).prefix(3))", "\(digits.suffix(8))\(other.suffix(4))",
+        ]
+        return groups.joined(separator: "-")
     }
 
     private static func hexadecimal(_ number: UInt64) -> String {

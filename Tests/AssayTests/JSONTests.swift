@@ -177,7 +177,8 @@ struct JSONTests {
     @Test(.timeLimit(.minutes(1)))
     func hostileObjects() throws {
         let short = (0..<28_000).map { "\"\($0)\":0" }
-        let long = (0..<250).map { "\"" + String(repeating: "x", count: 1000) + "\(1000 + $0)\":0" }
+        let start = String(repeating: "x", count: 1000)
+        let long = (0..<250).map { "\"\(start)\(1000 + $0)\":0" }
         let nested = (0..<700).map { outer in
             "\"\(outer)\":{" + (0..<45).map { "\"\($0)\":0" }.joined(separator: ",") + "}"
         }
