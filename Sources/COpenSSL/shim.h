@@ -14,3 +14,6 @@
 #include <openssl/params.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+
+// A macro of a cast expression, which the importer leaves out.
+static const int publicKeySelection = EVP_PKEY_PUBLIC_KEY;

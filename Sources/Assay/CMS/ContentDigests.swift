@@ -1,16 +1,11 @@
 import AssayModels
 
-/// The digest algorithms of receipts (RFC 5754; RFC 3370 for SHA-1).
-enum DigestAlgorithm: Equatable, Sendable {
-    case sha1
-    case sha256
-    /// Dotted decimal.
-    case other(String)
-
-    /// Reads an AlgorithmIdentifier: parameters absent or NULL (RFC 5754, section 2).
+extension DigestAlgorithm {
+    /// Reads an AlgorithmIdentifier, with parameters absent or NULL (RFC 5754, section 2); nil
+    /// where it names an algorithm that no receipt uses.
     static func read(
         _ bytes: Span<UInt8>, _ element: DERElement
-    ) throws(Refusal) -> DigestAlgorithm {
+    ) throws(Refusal) -> DigestAlgorithm? {
         do throws(DERError) {
             var reader = DERReader(bytes, range: element.content)
             let algorithm = try reader.read(.objectIdentifier)
@@ -24,7 +19,7 @@ enum DigestAlgorithm: Equatable, Sendable {
             try reader.atEnd()
             if reader.matches(algorithm, ObjectIdentifier.sha1) { return .sha1 }
             if reader.matches(algorithm, ObjectIdentifier.sha256) { return .sha256 }
-            return .other(ObjectIdentifier.dotted(bytes.extracting(algorithm.content)))
+            return nil
         } catch {
             throw Refusal(.malformed, "a digest algorithm is not valid DER: " + error.sentence)
         }
@@ -33,18 +28,17 @@ enum DigestAlgorithm: Equatable, Sendable {
 
 /// Hashes content with every supported algorithm that was announced before it.
 struct ContentDigests: Sendable {
-    private(set) var announced: [DigestAlgorithm] = []
+    /// Algorithms announced, supported or not.
+    private(set) var count = 0
     private var sha1: SHA1?
     private var sha256: SHA256?
 
-    var count: Int { announced.count }
-
-    mutating func add(_ algorithm: DigestAlgorithm) {
-        announced.append(algorithm)
+    mutating func add(_ algorithm: DigestAlgorithm?) {
+        count += 1
         switch algorithm {
         case .sha1: sha1 = sha1 ?? SHA1()
         case .sha256: sha256 = sha256 ?? SHA256()
-        case .other: break
+        case nil: break
         }
     }
 
@@ -58,7 +52,6 @@ struct ContentDigests: Sendable {
         switch algorithm {
         case .sha1: sha1?.finish().octets.span.array
         case .sha256: sha256?.finish().octets.span.array
-        case .other: nil
         }
     }
 }

@@ -65,7 +65,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader {
         switch state {
         case .contentInfo: return try open(bytes, .sequence, then: .contentType)
         case .contentType:
-            return try element(bytes, .objectIdentifier, limit: CMSLimits.smallElement) {
+            return try element(bytes, .objectIdentifier, limit: Limits.cmsSmallElementBytes) {
                 (reader: inout Self, element, bytes) throws(Refusal) in
                 try Self.check(
                     bytes, element, is: ObjectIdentifier.signedData,
@@ -75,14 +75,14 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader {
         case .explicitContent: return try open(bytes, .context(0), then: .signedData)
         case .signedData: return try open(bytes, .sequence, then: .version)
         case .version:
-            return try element(bytes, .integer, limit: CMSLimits.smallElement) {
+            return try element(bytes, .integer, limit: Limits.cmsSmallElementBytes) {
                 (reader: inout Self, _, _) throws(Refusal) in reader.state = .digestAlgorithms
             }
         case .digestAlgorithms: return try open(bytes, .set, then: .digestAlgorithm)
         case .digestAlgorithm: return try digestAlgorithm(bytes)
         case .encapsulatedContentInfo: return try open(bytes, .sequence, then: .eContentType)
         case .eContentType:
-            return try element(bytes, .objectIdentifier, limit: CMSLimits.smallElement) {
+            return try element(bytes, .objectIdentifier, limit: Limits.cmsSmallElementBytes) {
                 (reader: inout Self, element, bytes) throws(Refusal) in
                 try Self.check(
                     bytes, element, is: ObjectIdentifier.data,
@@ -132,9 +132,9 @@ extension SignedDataReader {
             }
             return end
         }
-        return try element(bytes, .sequence, limit: CMSLimits.smallElement) {
+        return try element(bytes, .sequence, limit: Limits.cmsSmallElementBytes) {
             (reader: inout Self, element, bytes) throws(Refusal) in
-            guard reader.digests.count < CMSLimits.digestAlgorithms else {
+            guard reader.digests.count < Limits.cmsDigestAlgorithms else {
                 throw Refusal(.malformed, "digestAlgorithms has too many entries")
             }
             reader.digests.add(try DigestAlgorithm.read(bytes, element))
@@ -215,12 +215,12 @@ extension SignedDataReader {
             if case .consumed = end { state = .crlsOrLater }
             return end
         }
-        guard certificates.count < CMSLimits.certificates else {
+        guard certificates.count < Limits.cmsCertificates else {
             throw Refusal(
-                .invalidChain, "there are more than \(CMSLimits.certificates) certificates")
+                .invalidChain, "there are more than \(Limits.cmsCertificates) certificates")
         }
         // Attribute and other certificates ([0] to [3] here) have no place in a receipt.
-        return try element(bytes, .sequence, limit: CMSLimits.certificateBytes) {
+        return try element(bytes, .sequence, limit: Limits.cmsCertificateBytes) {
             (reader: inout Self, element, bytes) throws(Refusal) in
             reader.certificates.append(bytes.array(element.whole))
         }
@@ -257,7 +257,7 @@ extension SignedDataReader {
         guard signerInfo == nil else {
             throw Refusal(.malformed, "there is more than one signer")
         }
-        return try element(bytes, .sequence, limit: CMSLimits.signerInfoBytes) {
+        return try element(bytes, .sequence, limit: Limits.cmsSignerInfoBytes) {
             (reader: inout Self, element, bytes) throws(Refusal) in
             reader.signerInfo = bytes.array(element.whole)
         }

@@ -64,7 +64,8 @@ struct ChunkFeeder: Sendable {
     mutating func finish<Reader: ResumableReader>(_ reader: inout Reader) throws(Refusal) -> Bool {
         guard carry.isEmpty else { return false }
         while true {
-            switch try reader.step([].span) {
+            let nothing: [UInt8] = []
+            switch try reader.step(nothing.span) {
             case .consumed: continue
             case .finished: return true
             case .needs: return false
