@@ -3,15 +3,29 @@ public import AssayModels
 /// Verifies App Store evidence against one trust store.
 ///
 /// The door of this library. No clock, no socket, no file: bytes, a time, trust and a policy in,
-/// a verdict out. Shared freely between threads; what it keeps is a cache of validated chains.
+/// a verdict out. Shared freely between threads; what it keeps is a cache of validated chains,
+/// which never changes an answer.
+///
+/// ```swift
+/// let verifier = Verifier(trust: .apple)
+/// let answer = verifier.verify(
+///     token.utf8.span, as: .transaction, policy: Policy(bundleId: "com.example.game"), at: now)
+/// if case .transaction(let transaction) = answer.evidence { … }
+/// ```
 public final class Verifier: Sendable {
     public let trust: TrustStore
+    let chains: KnownChains
 
     public init(trust: TrustStore) {
         self.trust = trust
+        chains = KnownChains(trust: trust)
     }
 
     /// Verifies one piece of evidence.
+    ///
+    /// - Parameters:
+    ///   - evidence: a compact JWS; a notification may also be its POST body.
+    ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
     public func verify(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, at now: Timestamp
@@ -27,17 +41,200 @@ public final class Verifier: Sendable {
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, at now: Timestamp
     ) -> PreparedVerification {
-        fatalError()
+        let request = VerificationRequest(
+            kind: kind, policy: policy, expectations: expectations, now: now)
+        do throws(Refusal) {
+            let jws = try unverified(evidence, as: kind, at: now)
+            return PreparedVerification(request: request, state: .jws(jws))
+        } catch {
+            return PreparedVerification(request: request, state: .answered(error.answer(kind)))
+        }
     }
 
-    /// Second half: checks the signatures of the whole batch in one call, then each policy.
+    /// Second half: checks the signatures of the whole batch in one call, then each policy. What a
+    /// notification holds has its turn in a second call, once the notification itself is believed.
+    ///
+    /// - Precondition: all of the batch was prepared by this verifier.
     public func settle(_ batch: inout [PreparedVerification]) {
-        fatalError()
+        while true {
+            let checks = batch.flatMap(\.pendingSignatures)
+            guard !checks.isEmpty else { return }
+            let holds = ES256Batch.verify(checks)
+            var next = 0
+            for index in batch.indices {
+                let count = batch[index].pendingSignatures.count
+                guard count > 0 else { continue }
+                batch[index].advance(holds[next..<next + count], chains: chains)
+                next += count
+            }
+        }
+    }
+
+    /// The kind that a payload seems to be of, before anything of it is verified; for tools that
+    /// let people leave the kind open. Nil where it is no evidence that is known here.
+    public static func likelyKind(of evidence: Span<UInt8>) -> EvidenceKind? {
+        guard let token = try? token(in: evidence, as: .notification) else { return nil }
+        guard let segments = try? JWSSegments(token.span),
+            let text = try? Base64URL.decode(token.span.extracting(segments.payload)),
+            let payload = try? JSONDocument.parse(text), payload.root.kind == .object
+        else { return nil }
+        return PayloadKind.detect(payload.root)
+    }
+
+    private func unverified(
+        _ evidence: Span<UInt8>, as kind: EvidenceKind, at now: Timestamp
+    ) throws(Refusal) -> UnverifiedJWS {
+        switch kind {
+        case .notification where evidence.count > 0 && evidence[0] == UInt8(ascii: "{"):
+            let token = try Self.token(in: evidence, as: kind)
+            return try UnverifiedJWS(token.span, chains: chains, now: now)
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+            return try UnverifiedJWS(evidence, chains: chains, now: now)
+        case .appReceipt, .transactionReceipt:
+            throw Refusal(.wrongKind, "this version verifies no \(kind.name)")
+        }
+    }
+
+    /// The JWS inside of a notification's POST body, `{"signedPayload": "…"}`; other evidence is
+    /// its own token.
+    private static func token(
+        in evidence: Span<UInt8>, as kind: EvidenceKind
+    ) throws(Refusal) -> [UInt8] {
+        guard evidence.count <= Limits.notificationBytes else {
+            throw Refusal(
+                .malformed,
+                "the evidence has \(evidence.count) bytes; the limit is "
+                    + "\(Limits.notificationBytes)")
+        }
+        guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return evidence.array }
+        let body = try JSONDocument.payload(evidence.array, named: "notification body")
+        guard let token = body.root["signedPayload"]?.string else {
+            throw Refusal(.malformed, "the notification body has no signedPayload string")
+        }
+        return Array(token.utf8)
     }
 }
 
-/// A verification whose signatures have not been checked yet (before `settle`), or its answer.
+/// What was asked of one verification.
+struct VerificationRequest: Sendable {
+    var kind: EvidenceKind
+    var policy: Policy
+    var expectations: Expectations
+    var now: Timestamp
+}
+
+/// A verification on its way: its signatures wait for the batch (before `Verifier.settle`), or it
+/// is answered.
 public struct PreparedVerification: Sendable {
-    /// The answer; only after `Verifier.settle`.
-    public var verification: Verification { fatalError() }
+    let request: VerificationRequest
+    var state: State
+
+    enum State: Sendable {
+        /// Waits for its own signature.
+        case jws(UnverifiedJWS)
+        /// Its own signature holds; waits for those of what is nested in it.
+        case notification(SignedNotification)
+        case answered(Verification)
+    }
+
+    /// The answer.
+    ///
+    /// - Precondition: `Verifier.settle` has had it.
+    public var verification: Verification {
+        guard case .answered(let verification) = state else {
+            preconditionFailure("the batch was not settled")
+        }
+        return verification
+    }
+
+    var pendingSignatures: [ES256Check] {
+        switch state {
+        case .jws(let jws): [jws.signature]
+        case .notification(let notification): notification.nested.map(\.jws.signature)
+        case .answered: []
+        }
+    }
+
+    /// One step: what was pending is known now.
+    mutating func advance(_ holds: ArraySlice<Bool>, chains: KnownChains) {
+        do throws(Refusal) {
+            switch state {
+            case .jws(let unverified):
+                let jws = try VerifiedJWS(
+                    unverified, signatureHolds: holds[holds.startIndex])
+                state = try afterSignature(jws, chains: chains)
+            case .notification(let notification):
+                let evidence = try notification.verified(
+                    holds, expecting: request.expectations)
+                state = .answered(
+                    accepted(notification.chain, notification.facts, evidence))
+            case .answered:
+                preconditionFailure("nothing was pending")
+            }
+        } catch {
+            state = .answered(refused(error))
+        }
+    }
+
+    /// Kind, typed fields and policy of bytes that are believed now.
+    private func afterSignature(
+        _ jws: VerifiedJWS, chains: KnownChains
+    ) throws(Refusal) -> State {
+        let (evidence, facts) = try jws.decode(as: request.kind)
+        do throws(Refusal) {
+            try facts.check(request.policy, request.expectations, chain: jws.chain)
+            if case .notification(let verified) = evidence {
+                let notification = try SignedNotification(
+                    jws, verified.notification.payload, facts: facts, chains: chains,
+                    now: request.now)
+                guard notification.nested.isEmpty else { return .notification(notification) }
+            }
+            try facts.check(request.expectations, effectiveDate: jws.effectiveDate)
+        } catch {
+            return .answered(refused(error, jws.chain, facts))
+        }
+        return .answered(accepted(jws.chain, facts, evidence))
+    }
+
+    private func accepted(
+        _ chain: ValidatedChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
+    ) -> Verification {
+        Verification(
+            verdict: .valid,
+            detail: "signed under \(chain.anchor.name), within policy and expectations",
+            kind: request.kind, environment: facts.environment, dedupKey: facts.dedupKey,
+            certificate: chain.signingCertificate(at: request.now), evidence: evidence)
+    }
+
+    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
+    private func refused(
+        _ refusal: Refusal, _ chain: ValidatedChain, _ facts: EvidenceFacts
+    ) -> Verification {
+        var answer = refusal.answer(request.kind)
+        answer.environment = facts.environment
+        answer.dedupKey = facts.dedupKey
+        answer.certificate = chain.signingCertificate(at: request.now)
+        return answer
+    }
+
+    private func refused(_ refusal: Refusal) -> Verification {
+        guard case .notification(let notification) = state else {
+            return refusal.answer(request.kind)
+        }
+        return refused(refusal, notification.chain, notification.facts)
+    }
+}
+
+extension Refusal {
+    func answer(_ kind: EvidenceKind) -> Verification {
+        Verification(verdict: verdict, detail: detail, kind: kind)
+    }
+}
+
+extension ValidatedChain {
+    func signingCertificate(at now: Timestamp) -> SigningCertificate {
+        SigningCertificate(
+            serial: serial, notAfter: Timestamp(milliseconds: certificates.leaf.notAfter * 1000),
+            expired: now.seconds > certificates.leaf.notAfter)
+    }
 }

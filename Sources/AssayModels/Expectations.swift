@@ -3,6 +3,9 @@
 public struct Expectations: Equatable, Sendable {
     /// Bundle identifier, compared byte for byte (WRONG_BUNDLE).
     public var bundleId: String?
+    /// App Store id of the app; compared where the evidence carries one, demanded of Production
+    /// evidence whose kind does (WRONG_APP).
+    public var appAppleId: Int64?
     /// Environments that the caller accepts; empty: those of the policy (WRONG_ENVIRONMENT).
     public var environments: [StoreEnvironment]
     /// Product identifiers, one of which it has to be; empty: any (MISMATCH).
@@ -17,11 +20,13 @@ public struct Expectations: Equatable, Sendable {
     public static let none = Expectations()
 
     public init(
-        bundleId: String? = nil, environments: [StoreEnvironment] = [], productIds: [String] = [],
+        bundleId: String? = nil, appAppleId: Int64? = nil,
+        environments: [StoreEnvironment] = [], productIds: [String] = [],
         appAccountToken: String? = nil, transactionId: String? = nil,
         notOlderThan: Timestamp? = nil
     ) {
         self.bundleId = bundleId
+        self.appAppleId = appAppleId
         self.environments = environments
         self.productIds = productIds
         self.appAccountToken = appAccountToken

@@ -10,6 +10,10 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/obj_mac.h>
+#include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+
+// A macro of a cast expression, which the importer leaves out.
+static const int publicKeySelection = EVP_PKEY_PUBLIC_KEY;

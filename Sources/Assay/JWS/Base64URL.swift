@@ -1,0 +1,20 @@
+/// Base64url without padding (RFC 7515, appendix C), in its one canonical form: no `+`, `/`, `=`
+/// or white space, no bits set behind the last byte.
+package enum Base64URL {
+    package static func decode(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try decode(text, into: &bytes)
+        return bytes
+    }
+
+    /// Appends what the text stands for; leaves `bytes` as it was on error.
+    package static func decode(
+        _ text: Span<UInt8>, into bytes: inout [UInt8]
+    ) throws(Base64Error) {
+        try Base64Digits.url.decode(text, into: &bytes)
+    }
+
+    package static func encode(_ bytes: Span<UInt8>) -> [UInt8] {
+        Base64Digits.encode(bytes, Base64Digits.urlAlphabet)
+    }
+}

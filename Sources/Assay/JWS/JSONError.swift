@@ -1,0 +1,74 @@
+/// Why a text is not the JSON that was asked for. Offsets count bytes from the text's start.
+package enum JSONError: Error, Equatable {
+    /// Longer than the caller's limit.
+    case tooLarge(limit: Int)
+    /// Begins with a byte order mark (RFC 8259, section 8.1).
+    case byteOrderMark
+    /// Ends inside a value.
+    case unexpectedEnd
+    /// A byte that no value, separator or literal has in this place.
+    case unexpectedByte(offset: Int)
+    /// Something other than white space behind the value.
+    case trailingBytes(offset: Int)
+    /// Objects and arrays nested deeper than `Limits.jsonDepth`.
+    case tooDeep(offset: Int)
+    /// A number that is not of RFC 8259, section 6.
+    case invalidNumber(offset: Int)
+    /// An unescaped control character in a string.
+    case controlCharacter(offset: Int)
+    /// An escape that is not of RFC 8259, section 7.
+    case invalidEscape(offset: Int)
+    /// An escaped UTF-16 surrogate without its other half.
+    case loneSurrogate(offset: Int)
+    /// Bytes that are not UTF-8 (RFC 3629).
+    case invalidUTF8(offset: Int)
+    /// An object that has two members of one name, escapes resolved.
+    case duplicateMember(offset: Int)
+    /// The value is not the object that was asked for.
+    case notAnObject
+    /// A member without which the payload makes no sense.
+    case missingMember(String)
+    /// A member of another JSON type than its field has.
+    case wrongType(member: String, expected: Expected)
+    /// A date that milliseconds in 64 bits can't hold.
+    case dateOutOfRange(member: String)
+
+    /// What a member was expected to be.
+    package enum Expected: String, Sendable {
+        case string = "a string"
+        case date = "a number of milliseconds"
+        case int32 = "a whole number of 32 bits"
+        case int64 = "a whole number of 64 bits"
+        case bool = "true or false"
+        case object = "an object"
+        case strings = "an array of strings"
+        case objects = "an array of objects"
+    }
+}
+
+extension JSONError: CustomStringConvertible {
+    /// One sentence, without any of the text's content.
+    package var description: String {
+        switch self {
+        case .tooLarge(let limit): "the JSON text is longer than \(limit) bytes"
+        case .byteOrderMark: "the JSON text begins with a byte order mark"
+        case .unexpectedEnd: "the JSON text ends too early"
+        case .unexpectedByte(let offset): "unexpected byte in JSON at offset \(offset)"
+        case .trailingBytes(let offset): "bytes behind the JSON value, at offset \(offset)"
+        case .tooDeep(let offset):
+            "JSON nested deeper than \(Limits.jsonDepth) levels, at offset \(offset)"
+        case .invalidNumber(let offset): "invalid number in JSON at offset \(offset)"
+        case .controlCharacter(let offset):
+            "unescaped control character in a JSON string at offset \(offset)"
+        case .invalidEscape(let offset): "invalid escape in a JSON string at offset \(offset)"
+        case .loneSurrogate(let offset): "lone surrogate in a JSON string at offset \(offset)"
+        case .invalidUTF8(let offset): "JSON is not UTF-8 at offset \(offset)"
+        case .duplicateMember(let offset): "duplicate member name in JSON at offset \(offset)"
+        case .notAnObject: "the JSON value is not an object"
+        case .missingMember(let name): "the JSON member \(name) is missing"
+        case .wrongType(let member, let expected):
+            "the JSON member \(member) is not \(expected.rawValue)"
+        case .dateOutOfRange(let member): "the date in the JSON member \(member) is out of range"
+        }
+    }
+}

@@ -1,0 +1,243 @@
+/// Reads one JSON text (RFC 8259) in one pass into tokens.
+///
+/// Stricter than the RFC where it leaves a choice: no member name twice, no lone surrogates, no
+/// byte order mark, bounded depth.
+struct JSONReader: ~Escapable {
+    private let text: Span<UInt8>
+    /// The next byte to read; every `read…` leaves it behind what it read.
+    private var position = 0
+    private var tokens: [JSONToken] = []
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>) {
+        self.text = text
+        // Apple's payloads have a token every 16 to 20 bytes.
+        tokens.reserveCapacity(text.count / 16 + 8)
+    }
+
+    mutating func readDocument() throws(JSONError) -> [JSONToken] {
+        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
+            throw .byteOrderMark
+        }
+        skipWhitespace()
+        try readValue(depth: 0)
+        skipWhitespace()
+        guard position == text.count else { throw .trailingBytes(offset: position) }
+        return tokens
+    }
+
+    /// Recursion is bounded by `Limits.jsonDepth`.
+    private mutating func readValue(depth: Int) throws(JSONError) {
+        switch try peek() {
+        case UInt8(ascii: "\""): try readString(asName: false)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber()
+        case UInt8(ascii: "{"): try readObject(depth: depth + 1)
+        case UInt8(ascii: "["): try readArray(depth: depth + 1)
+        case UInt8(ascii: "t"): try readLiteral("true", .true)
+        case UInt8(ascii: "f"): try readLiteral("false", .false)
+        case UInt8(ascii: "n"): try readLiteral("null", .null)
+        default: throw .unexpectedByte(offset: position)
+        }
+    }
+
+    // MARK: Containers
+
+    private mutating func readObject(depth: Int) throws(JSONError) {
+        let object = try openContainer(.object, depth: depth)
+        var names = JSONNames(object: object)
+        if try peek() == UInt8(ascii: "}") { return closeContainer(object) }
+        while true {
+            guard try peek() == UInt8(ascii: "\"") else {
+                throw .unexpectedByte(offset: position)
+            }
+            let name = tokens.count
+            try readString(asName: true)
+            try names.insert(name, tokens, text)
+            skipWhitespace()
+            guard try peek() == UInt8(ascii: ":") else {
+                throw .unexpectedByte(offset: position)
+            }
+            position += 1
+            skipWhitespace()
+            try readValue(depth: depth)
+            skipWhitespace()
+            switch try peek() {
+            case UInt8(ascii: ","):
+                position += 1
+                skipWhitespace()
+            case UInt8(ascii: "}"):
+                closeContainer(object)
+                return try names.finish(tokens, text)
+            default: throw .unexpectedByte(offset: position)
+            }
+        }
+    }
+
+    private mutating func readArray(depth: Int) throws(JSONError) {
+        let array = try openContainer(.array, depth: depth)
+        if try peek() == UInt8(ascii: "]") { return closeContainer(array) }
+        while true {
+            try readValue(depth: depth)
+            skipWhitespace()
+            switch try peek() {
+            case UInt8(ascii: ","):
+                position += 1
+                skipWhitespace()
+            case UInt8(ascii: "]"): return closeContainer(array)
+            default: throw .unexpectedByte(offset: position)
+            }
+        }
+    }
+
+    /// Steps over the opening bracket and the white space behind it.
+    private mutating func openContainer(
+        _ kind: JSONKind, depth: Int
+    ) throws(JSONError) -> Int {
+        guard depth <= Limits.jsonDepth else { throw .tooDeep(offset: position) }
+        append(kind, from: position, to: position + 1)
+        position += 1
+        skipWhitespace()
+        return tokens.count - 1
+    }
+
+    /// Steps over the closing bracket.
+    private mutating func closeContainer(_ index: Int) {
+        position += 1
+        tokens[index].end = UInt32(truncatingIfNeeded: position)
+        tokens[index].next = UInt32(truncatingIfNeeded: tokens.count)
+    }
+
+    // MARK: Scalars
+
+    private mutating func readLiteral(_ word: String, _ kind: JSONKind) throws(JSONError) {
+        let start = position
+        for byte in word.utf8 {
+            guard try peek() == byte else { throw .unexpectedByte(offset: position) }
+            position += 1
+        }
+        append(kind, from: start, to: position)
+    }
+
+    private mutating func readNumber() throws(JSONError) {
+        let start = position
+        if text[position] == UInt8(ascii: "-") { position += 1 }
+        if byteIs(UInt8(ascii: "0")) {
+            position += 1
+        } else {
+            try readDigits()
+        }
+        if byteIs(UInt8(ascii: ".")) {
+            position += 1
+            try readDigits()
+        }
+        if byteIs(UInt8(ascii: "e")) || byteIs(UInt8(ascii: "E")) {
+            position += 1
+            if byteIs(UInt8(ascii: "+")) || byteIs(UInt8(ascii: "-")) { position += 1 }
+            try readDigits()
+        }
+        append(.number, from: start, to: position)
+    }
+
+    /// Steps over one digit or more.
+    private mutating func readDigits() throws(JSONError) {
+        var end = position
+        while end < text.count, text[end] &- UInt8(ascii: "0") < 10 { end += 1 }
+        guard end > position else { throw .invalidNumber(offset: position) }
+        position = end
+    }
+
+    // MARK: Strings
+
+    private mutating func readString(asName: Bool) throws(JSONError) {
+        let start = position
+        var escaped = false
+        position += 1
+        while true {
+            position = text.endOfPlainJSON(from: position)
+            let byte = try peek()
+            if byte == UInt8(ascii: "\"") { break }
+            if byte == UInt8(ascii: "\\") {
+                escaped = true
+                try readEscape()
+            } else if byte >= 0x80 {
+                guard let length = text.lengthOfUTF8(at: position) else {
+                    throw .invalidUTF8(offset: position)
+                }
+                position += length
+            } else {
+                throw .controlCharacter(offset: position)
+            }
+        }
+        position += 1
+        append(.string, from: start, to: position, escaped: escaped)
+        if asName, !escaped {
+            tokens[tokens.count - 1].tag = JSONToken.tag(text, start + 1..<position - 1)
+        }
+    }
+
+    private mutating func readEscape() throws(JSONError) {
+        let start = position
+        position += 1
+        switch try peek() {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 1
+        case UInt8(ascii: "u"):
+            position += 1
+            let unit = try readHex(escape: start)
+            if UTF16.isTrailSurrogate(unit) { throw .loneSurrogate(offset: start) }
+            guard UTF16.isLeadSurrogate(unit) else { return }
+            guard position + 1 < text.count, text[position] == UInt8(ascii: "\\"),
+                text[position + 1] == UInt8(ascii: "u")
+            else { throw .loneSurrogate(offset: start) }
+            position += 2
+            let trail = try readHex(escape: position - 2)
+            guard UTF16.isTrailSurrogate(trail) else { throw .loneSurrogate(offset: start) }
+        default: throw .invalidEscape(offset: start)
+        }
+    }
+
+    /// Four hexadecimal digits.
+    private mutating func readHex(escape start: Int) throws(JSONError) -> UInt16 {
+        guard position + 4 <= text.count else { throw .unexpectedEnd }
+        guard let unit = text.hexadecimal4(at: position) else {
+            throw .invalidEscape(offset: start)
+        }
+        position += 4
+        return unit
+    }
+
+    // MARK: Bytes
+
+    @inline(__always)
+    private func peek() throws(JSONError) -> UInt8 {
+        guard position < text.count else { throw .unexpectedEnd }
+        return text[position]
+    }
+
+    @inline(__always)
+    private func byteIs(_ byte: UInt8) -> Bool { position < text.count && text[position] == byte }
+
+    @inline(__always)
+    private mutating func skipWhitespace() {
+        while position < text.count {
+            let byte = text[position]
+            // Most bytes are decided by this one comparison.
+            guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else {
+                return
+            }
+            position += 1
+        }
+    }
+
+    @inline(__always)
+    private mutating func append(
+        _ kind: JSONKind, from start: Int, to end: Int, escaped: Bool = false
+    ) {
+        let token = JSONToken(
+            start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
+            next: UInt32(truncatingIfNeeded: tokens.count + 1), tag: JSONToken.anyTag, kind: kind,
+            escaped: escaped)
+        tokens.append(token)
+    }
+}

@@ -1,0 +1,187 @@
+/// The bytes of JSON strings: scanning them and, once validated, comparing and decoding them.
+extension Span<UInt8> {
+    /// The first byte from `start` on that ends a run of plain ASCII in a string: a quote, a
+    /// backslash, a control character or a byte outside ASCII. `count` where there is none.
+    @inline(__always)
+    func endOfPlainJSON(from start: Int) -> Int {
+        var position = start
+        // Eight at a time: a lane's high bit tells of such a byte, exact in the lowest lane.
+        while position + 8 <= count {
+            let word = loadWord(at: position)
+            let ones: UInt64 = 0x0101_0101_0101_0101
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5C)
+            let below =
+                ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
+                | ((backslash &- ones) & ~backslash)
+            let stops = (below | word) & (ones &* 0x80)
+            if stops != 0 { return position + stops.trailingZeroBitCount / 8 }
+            position += 8
+        }
+        while position < count {
+            let byte = self[position]
+            if byte < 0x20 || byte >= 0x80 || byte == 0x22 || byte == 0x5C { return position }
+            position += 1
+        }
+        return position
+    }
+
+    /// Eight bytes, the first in the lowest lane; one load after optimisation.
+    @inline(__always)
+    private func loadWord(at position: Int) -> UInt64 {
+        let bytes = extracting(position..<position + 8)
+        let low =
+            UInt64(bytes[0]) | UInt64(bytes[1]) << 8 | UInt64(bytes[2]) << 16
+            | UInt64(bytes[3]) << 24
+        let high =
+            UInt64(bytes[4]) | UInt64(bytes[5]) << 8 | UInt64(bytes[6]) << 16
+            | UInt64(bytes[7]) << 24
+        return low | high << 32
+    }
+
+    /// Length of the well-formed sequence of two to four bytes at `position` (Unicode, table
+    /// 3-7: neither overlong, nor a surrogate, nor above U+10FFFF), or nil.
+    func lengthOfUTF8(at position: Int) -> Int? {
+        let length: Int
+        let second: ClosedRange<UInt8>
+        switch self[position] {
+        case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: return nil
+        }
+        guard position + length <= count, second.contains(self[position + 1]) else { return nil }
+        for index in position + 2..<Swift.max(position + length, position + 2) {
+            guard self[index] & 0xC0 == 0x80 else { return nil }
+        }
+        return length
+    }
+
+    /// The number that the four hexadecimal digits at `position` are.
+    func hexadecimal4(at position: Int) -> UInt16? {
+        var unit: UInt16 = 0
+        for index in position..<position + 4 {
+            let digit: UInt8
+            switch self[index] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = self[index] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = self[index] - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = self[index] - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+
+    // MARK: Validated strings
+
+    /// Whether the bytes in `range` are `other`, byte for byte.
+    @inline(__always)
+    func equal(_ range: Range<Int>, _ other: Span<UInt8>) -> Bool {
+        let bytes = extracting(range)
+        guard bytes.count == other.count else { return false }
+        for index in bytes.indices where bytes[index] != other[index] { return false }
+        return true
+    }
+
+    /// Whether two string tokens are the same text, escapes resolved.
+    func equalJSONStrings(_ left: JSONToken, _ right: JSONToken) -> Bool {
+        if !left.escaped, !right.escaped {
+            return equal(left.content, extracting(right.content))
+        }
+        var leftBytes = JSONStringBytes(self, left)
+        var rightBytes = JSONStringBytes(self, right)
+        while true {
+            let byte = leftBytes.next()
+            guard byte == rightBytes.next() else { return false }
+            if byte == nil { return true }
+        }
+    }
+
+    /// Whether one string token's text sorts before another's, byte by byte.
+    func precedesJSONString(_ left: JSONToken, _ right: JSONToken) -> Bool {
+        var leftBytes = JSONStringBytes(self, left)
+        var rightBytes = JSONStringBytes(self, right)
+        while true {
+            guard let rightByte = rightBytes.next() else { return false }
+            guard let leftByte = leftBytes.next() else { return true }
+            if leftByte != rightByte { return leftByte < rightByte }
+        }
+    }
+
+    /// FNV-1a over a string token's text, escapes resolved.
+    func digestOfJSONString(_ token: JSONToken) -> UInt64 {
+        var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+        var bytes = JSONStringBytes(self, token)
+        while let byte = bytes.next() { digest = (digest ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return digest
+    }
+}
+
+/// The UTF-8 bytes that a validated string token stands for, escapes resolved.
+struct JSONStringBytes: ~Escapable {
+    private let text: Span<UInt8>
+    private var position: Int
+    private let end: Int
+    /// Bytes of an escaped scalar that are still to come, the next in the lowest byte; UTF-8 has
+    /// no zero byte but U+0000, which is handed out at once.
+    private var pending: UInt32 = 0
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>, _ token: JSONToken) {
+        self.text = text
+        position = token.content.lowerBound
+        end = token.content.upperBound
+    }
+
+    mutating func next() -> UInt8? {
+        if pending != 0 {
+            let byte = UInt8(truncatingIfNeeded: pending)
+            pending >>= 8
+            return byte
+        }
+        guard position < end else { return nil }
+        let byte = text[position]
+        position += 1
+        return byte == UInt8(ascii: "\\") ? nextEscaped() : byte
+    }
+
+    /// The first byte of what the escape at `position` (behind its backslash) stands for.
+    private mutating func nextEscaped() -> UInt8 {
+        let byte = text[position]
+        position += 1
+        switch byte {
+        case UInt8(ascii: "b"): return 0x08
+        case UInt8(ascii: "f"): return 0x0C
+        case UInt8(ascii: "n"): return 0x0A
+        case UInt8(ascii: "r"): return 0x0D
+        case UInt8(ascii: "t"): return 0x09
+        case UInt8(ascii: "u"):
+            var shift: UInt32 = 0
+            for unit in String(nextScalar()).utf8 {
+                pending |= UInt32(unit) << shift
+                shift += 8
+            }
+            let first = UInt8(truncatingIfNeeded: pending)
+            pending >>= 8
+            return first
+        default: return byte
+        }
+    }
+
+    /// The scalar of one `\u` escape or of two that are a surrogate pair; at its first digit.
+    private mutating func nextScalar() -> Unicode.Scalar {
+        let replacement: Unicode.Scalar = "\u{FFFD}"
+        guard let unit = text.hexadecimal4(at: position) else { return replacement }
+        position += 4
+        guard UTF16.isLeadSurrogate(unit) else { return Unicode.Scalar(unit) ?? replacement }
+        guard let trail = text.hexadecimal4(at: position + 2) else { return replacement }
+        position += 6
+        let (high, low) = (UInt32(unit) - 0xD800, UInt32(trail) - 0xDC00)
+        return Unicode.Scalar(0x10000 + (high << 10 | low)) ?? replacement
+    }
+}

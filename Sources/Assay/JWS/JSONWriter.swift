@@ -1,0 +1,180 @@
+/// Builds one JSON text (RFC 8259), compact or indented by two spaces.
+///
+///     var writer = JSONWriter()
+///     writer.object { object in
+///         object.member("verdict", "VALID")
+///         object.array("details") { $0.value("…") }
+///     }
+///     writer.text
+package struct JSONWriter {
+    /// The UTF-8 text so far.
+    package private(set) var text: [UInt8] = []
+    private let pretty: Bool
+    private var depth = 0
+    /// Whether the next value or name stands behind another in the same container.
+    private var needsComma = false
+    /// Whether the next value stands behind its name.
+    private var afterName = false
+
+    package init(pretty: Bool = false) { self.pretty = pretty }
+
+    // MARK: Values
+
+    package mutating func object(_ content: (inout JSONWriter) -> Void) {
+        container(UInt8(ascii: "{"), UInt8(ascii: "}"), content)
+    }
+
+    package mutating func array(_ content: (inout JSONWriter) -> Void) {
+        container(UInt8(ascii: "["), UInt8(ascii: "]"), content)
+    }
+
+    package mutating func value(_ string: String) {
+        separate()
+        append(quoted: string)
+    }
+
+    package mutating func value(_ number: Int64) { literal(String(number)) }
+
+    /// JSON has no infinities and no NaN; they become null.
+    package mutating func value(_ number: Double) {
+        literal(number.isFinite ? String(number) : "null")
+    }
+
+    package mutating func value(_ bool: Bool) { literal(bool ? "true" : "false") }
+
+    package mutating func null() { literal("null") }
+
+    /// A JSON value that has been written already, as it is.
+    package mutating func raw(_ json: [UInt8]) {
+        separate()
+        text += json
+    }
+
+    /// A parsed value, in this writer's layout; strings and numbers keep their text.
+    package mutating func value(_ json: JSONValue) {
+        if let members = json.members {
+            object { object in
+                for (name, value) in members.pairs {
+                    object.name(name)
+                    object.value(value)
+                }
+            }
+        } else if let elements = json.elements {
+            array { array in
+                for element in elements { array.value(element) }
+            }
+        } else {
+            raw(json.raw)
+        }
+    }
+
+    // MARK: Members
+
+    /// A member's name; its value has to follow.
+    package mutating func name(_ name: String) {
+        separate()
+        append(quoted: name)
+        text.append(UInt8(ascii: ":"))
+        if pretty { text.append(UInt8(ascii: " ")) }
+        afterName = true
+    }
+
+    /// Nil leaves the member out, here and below.
+    package mutating func member(_ name: String, _ value: String?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Double?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, raw json: [UInt8]?) {
+        guard let json else { return }
+        self.name(name)
+        raw(json)
+    }
+
+    package mutating func object(_ name: String, _ content: (inout JSONWriter) -> Void) {
+        self.name(name)
+        object(content)
+    }
+
+    package mutating func array(_ name: String, _ content: (inout JSONWriter) -> Void) {
+        self.name(name)
+        array(content)
+    }
+
+    // MARK: Layout
+
+    private mutating func container(
+        _ open: UInt8, _ close: UInt8, _ content: (inout JSONWriter) -> Void
+    ) {
+        separate()
+        text.append(open)
+        depth += 1
+        needsComma = false
+        content(&self)
+        let isEmpty = !needsComma
+        depth -= 1
+        needsComma = true
+        if !isEmpty { breakLine() }
+        text.append(close)
+    }
+
+    private mutating func literal(_ word: String) {
+        separate()
+        text += word.utf8
+    }
+
+    /// Writes what stands between the last value and the next.
+    private mutating func separate() {
+        if afterName {
+            afterName = false
+            return
+        }
+        if needsComma { text.append(UInt8(ascii: ",")) }
+        if depth > 0 { breakLine() }
+        needsComma = true
+    }
+
+    private mutating func breakLine() {
+        guard pretty else { return }
+        text.append(UInt8(ascii: "\n"))
+        text += repeatElement(UInt8(ascii: " "), count: 2 * depth)
+    }
+
+    private mutating func append(quoted string: String) {
+        text.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+            case 0x08: text += "\\b".utf8
+            case 0x09: text += "\\t".utf8
+            case 0x0A: text += "\\n".utf8
+            case 0x0C: text += "\\f".utf8
+            case 0x0D: text += "\\r".utf8
+            case 0..<0x20:
+                text += (byte < 0x10 ? "\\u000" : "\\u00").utf8
+                text += String(byte, radix: 16).utf8
+            default: text.append(byte)
+            }
+        }
+        text.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,54 @@
+/// Every bound of the verification core, with its reason.
+package enum Limits {
+    /// Nesting of objects and arrays. Apple's deepest payload (a transaction with Advanced
+    /// Commerce refunds) nests 5 deep; parsing recurses once a level.
+    package static let jsonDepth = 32
+    /// Bytes of one JSON text. The largest that arrives is a notification's POST body: a JWS of
+    /// at most 64 KiB around nested ones; four times that is never reached by Apple's.
+    package static let jsonSize = 256 << 10
+    /// Members of one object up to which a new name is compared with those before it. Above,
+    /// names are sorted once at the object's end, so that a hostile object costs O(n log n).
+    /// Apple's largest object has 33 members.
+    static let jsonMembersComparedDirectly = 48
+
+    /// Real certificates carry about ten extensions; the bound keeps the search for duplicates
+    /// short.
+    package static let certificateExtensions = 32
+
+    /// A compact JWS. Apple's largest, a notification with three nested ones, stays below 30 KiB.
+    package static let jwsBytes = 64 * 1024
+    /// The POST body of a notification: its JWS and what JSON escaping may add.
+    package static let notificationBytes = 256 * 1024
+    /// One DER certificate in `x5c`; Apple's take 600 to 1,100 octets.
+    package static let x5cEntryBytes = 4 * 1024
+
+    /// Clocks of signer and verifier may differ by this much before a date lies in the future.
+    package static let clockSkewMilliseconds: Int64 = 5 * 60 * 1000
+
+    /// Chains known to be valid. Only a pinned root's signature makes one, and Apple uses one
+    /// leaf for about two years; an entry takes some 10 KB.
+    package static let knownChains = 256
+    /// Refused chains that are remembered, so that repeating one costs no public-key operation;
+    /// an entry takes some 300 bytes.
+    package static let refusedChains = 4096
+    /// How long a refused chain is remembered.
+    package static let refusedChainMilliseconds: Int64 = 60 * 1000
+    /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
+    package static let validatedIntermediates = 64
+
+    /// Certificates of one receipt; Apple's carry three.
+    package static let cmsCertificates = 16
+    /// One certificate of a receipt; Apple's take up to 1,500 octets.
+    package static let cmsCertificateBytes = 16 * 1024
+    /// The SignerInfo; Apple's takes 460 octets.
+    package static let cmsSignerInfoBytes = 16 * 1024
+    /// Object identifiers, algorithm identifiers and versions.
+    package static let cmsSmallElementBytes = 256
+    /// Entries of digestAlgorithms; Apple names one.
+    package static let cmsDigestAlgorithms = 8
+    /// One attribute of a receipt, an in-app record included; Apple's take up to 500 octets. It is
+    /// the most that is carried over from one chunk to the next.
+    package static let receiptAttributeBytes = 64 * 1024
+    /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
+    package static let receiptUnknownAttributes = 256
+}

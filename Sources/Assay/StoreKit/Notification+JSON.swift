@@ -1,0 +1,64 @@
+package import AssayModels
+
+extension ResponseBodyV2DecodedPayload: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        notificationType = try members.enumeration("notificationType")
+        subtype = try members.enumeration("subtype")
+        notificationUUID = try members.string("notificationUUID")
+        data = try members.object("data")
+        version = try members.string("version")
+        signedDate = try members.date("signedDate")
+        summary = try members.object("summary")
+        externalPurchaseToken = try members.object("externalPurchaseToken")
+        appData = try members.object("appData")
+    }
+}
+
+extension NotificationData: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        environment = try members.enumeration("environment")
+        appAppleId = try members.int64("appAppleId")
+        bundleId = try members.string("bundleId")
+        bundleVersion = try members.string("bundleVersion")
+        signedTransactionInfo = try members.string("signedTransactionInfo")
+        signedRenewalInfo = try members.string("signedRenewalInfo")
+        status = try members.enumeration("status")
+        consumptionRequestReason = try members.enumeration("consumptionRequestReason")
+    }
+}
+
+extension Summary: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        environment = try members.enumeration("environment")
+        appAppleId = try members.int64("appAppleId")
+        bundleId = try members.string("bundleId")
+        productId = try members.string("productId")
+        requestIdentifier = try members.string("requestIdentifier")
+        storefrontCountryCodes = try members.strings("storefrontCountryCodes")
+        succeededCount = try members.int64("succeededCount")
+        failedCount = try members.int64("failedCount")
+    }
+}
+
+extension ExternalPurchaseToken: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        externalPurchaseId = try members.string("externalPurchaseId")
+        tokenCreationDate = try members.int64("tokenCreationDate")
+        appAppleId = try members.int64("appAppleId")
+        bundleId = try members.string("bundleId")
+    }
+}
+
+extension AppData: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        appAppleId = try members.int64("appAppleId")
+        bundleId = try members.string("bundleId")
+        environment = try members.enumeration("environment")
+        signedAppTransactionInfo = try members.string("signedAppTransactionInfo")
+    }
+}
