@@ -35,4 +35,15 @@ package enum Limits {
     package static let refusedChainMilliseconds: Int64 = 60 * 1000
     /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
     package static let validatedIntermediates = 64
+
+    /// Certificates that evidence may bring along. Apple's receipts carry three.
+    package static let bagCertificates = 16
+    /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,
+    /// and an entry takes some 4 KB.
+    package static let validatedLinks = 256
+
+    /// A transaction receipt, as text or in base64. The largest seen takes 3,769 bytes.
+    package static let transactionReceiptBytes = 64 * 1024
+    /// Members of one text property list; purchase-info has had 24 at most.
+    package static let textPropertyListMembers = 128
 }
