@@ -23,13 +23,15 @@ package struct RSAChainPurpose: Equatable, Sendable {
 
 /// Leaf ← intermediate ← pinned root, every link verified and every certificate valid at the
 /// effective date that it was built for.
-final class ValidatedRSAChain: Sendable {
+final class ValidatedRSAChain: AnchoredChain {
     let leaf: Certificate
     /// Nil: the leaf is itself pinned, for development.
     let intermediate: Certificate?
     let anchor: TrustAnchor
     let leafKey: RSAPublicKey
     let serial: String
+
+    var isPinnedLeaf: Bool { intermediate == nil }
 
     fileprivate init(
         leaf: Certificate, intermediate: Certificate?, anchor: TrustAnchor, leafKey: RSAPublicKey
