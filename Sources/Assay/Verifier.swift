@@ -15,6 +15,7 @@ public import AssayModels
 public final class Verifier: Sendable {
     public let trust: TrustStore
     let chains: KnownChains
+    let links = ValidatedLinks()
 
     public init(trust: TrustStore) {
         self.trust = trust
@@ -24,7 +25,8 @@ public final class Verifier: Sendable {
     /// Verifies one piece of evidence.
     ///
     /// - Parameters:
-    ///   - evidence: a compact JWS; a notification may also be its POST body.
+    ///   - evidence: a compact JWS; a notification may also be its POST body; a transaction receipt
+    ///     is its text or base64 of it.
     ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
     public func verify(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
@@ -44,6 +46,13 @@ public final class Verifier: Sendable {
         let request = VerificationRequest(
             kind: kind, policy: policy, expectations: expectations, now: now)
         do throws(Refusal) {
+            if kind == .transactionReceipt {
+                let receipt = try VerifiedTransactionReceipt(
+                    evidence, trust: trust, links: links, now: now,
+                    allowsLegacyKey: policy.allowsLegacyKey)
+                return PreparedVerification(
+                    request: request, state: .answered(request.answer(receipt)))
+            }
             let jws = try unverified(evidence, as: kind, at: now)
             return PreparedVerification(request: request, state: .jws(jws))
         } catch {
@@ -167,7 +176,7 @@ public struct PreparedVerification: Sendable {
                 let evidence = try notification.verified(
                     holds, expecting: request.expectations)
                 state = .answered(
-                    accepted(notification.chain, notification.facts, evidence))
+                    request.accepted(notification.chain, notification.facts, evidence))
             case .answered:
                 preconditionFailure("nothing was pending")
             }
@@ -191,37 +200,54 @@ public struct PreparedVerification: Sendable {
             }
             try facts.check(request.expectations, effectiveDate: jws.effectiveDate)
         } catch {
-            return .answered(refused(error, jws.chain, facts))
+            return .answered(request.refused(error, jws.chain, facts))
         }
-        return .answered(accepted(jws.chain, facts, evidence))
-    }
-
-    private func accepted(
-        _ chain: ValidatedChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
-    ) -> Verification {
-        Verification(
-            verdict: .valid,
-            detail: "signed under \(chain.anchor.name), within policy and expectations",
-            kind: request.kind, environment: facts.environment, dedupKey: facts.dedupKey,
-            certificate: chain.signingCertificate(at: request.now), evidence: evidence)
-    }
-
-    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
-    private func refused(
-        _ refusal: Refusal, _ chain: ValidatedChain, _ facts: EvidenceFacts
-    ) -> Verification {
-        var answer = refusal.answer(request.kind)
-        answer.environment = facts.environment
-        answer.dedupKey = facts.dedupKey
-        answer.certificate = chain.signingCertificate(at: request.now)
-        return answer
+        return .answered(request.accepted(jws.chain, facts, evidence))
     }
 
     private func refused(_ refusal: Refusal) -> Verification {
         guard case .notification(let notification) = state else {
             return refusal.answer(request.kind)
         }
-        return refused(refusal, notification.chain, notification.facts)
+        return request.refused(refusal, notification.chain, notification.facts)
+    }
+}
+
+extension VerificationRequest {
+    /// Evidence whose signature, policy and expectations hold.
+    func accepted(
+        _ chain: any AnchoredChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
+    ) -> Verification {
+        Verification(
+            verdict: .valid,
+            detail: "signed under \(chain.anchor.name), within policy and expectations",
+            kind: kind, environment: facts.environment, dedupKey: facts.dedupKey,
+            certificate: chain.signingCertificate(at: now), evidence: evidence)
+    }
+
+    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
+    func refused(
+        _ refusal: Refusal, _ chain: any AnchoredChain, _ facts: EvidenceFacts
+    ) -> Verification {
+        var answer = refusal.answer(kind)
+        answer.environment = facts.environment
+        answer.dedupKey = facts.dedupKey
+        answer.certificate = chain.signingCertificate(at: now)
+        return answer
+    }
+
+    /// Policy and expectations of a transaction receipt that is believed.
+    func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
+        let facts = EvidenceFacts(verified.receipt)
+        do throws(Refusal) {
+            try facts.check(policy, expectations, chain: verified.chain)
+            try facts.check(expectations, effectiveDate: verified.effectiveDate)
+        } catch {
+            return refused(error, verified.chain, facts)
+        }
+        var answer = accepted(verified.chain, facts, .transactionReceipt(verified.receipt))
+        if let disagreement = verified.disagreement { answer.detail += "; " + disagreement }
+        return answer
     }
 }
 
@@ -231,10 +257,10 @@ extension Refusal {
     }
 }
 
-extension ValidatedChain {
+extension AnchoredChain {
     func signingCertificate(at now: Timestamp) -> SigningCertificate {
         SigningCertificate(
-            serial: serial, notAfter: Timestamp(milliseconds: certificates.leaf.notAfter * 1000),
-            expired: now.seconds > certificates.leaf.notAfter)
+            serial: serial, notAfter: Timestamp(milliseconds: leaf.notAfter * 1000),
+            expired: now.seconds > leaf.notAfter)
     }
 }

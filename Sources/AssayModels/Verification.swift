@@ -92,4 +92,5 @@ public enum VerifiedEvidence: Equatable, Sendable {
     case appTransaction(VerifiedPayload<AppTransaction>)
     case notification(VerifiedNotification)
     case realtimeRequest(VerifiedPayload<DecodedRealtimeRequestBody>)
+    case transactionReceipt(TransactionReceipt)
 }

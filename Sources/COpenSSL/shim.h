@@ -18,5 +18,5 @@
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
 
-// A macro of a cast expression, which the importer leaves out.
-static const int publicKeySelection = EVP_PKEY_PUBLIC_KEY;
+/// EVP_PKEY_PUBLIC_KEY: what of a key EVP_PKEY_fromdata makes.
+enum { assay_public_key_selection = EVP_PKEY_PUBLIC_KEY };

@@ -215,9 +215,9 @@ extension SignedDataReader {
             if case .consumed = end { state = .crlsOrLater }
             return end
         }
-        guard certificates.count < Limits.cmsCertificates else {
+        guard certificates.count < Limits.bagCertificates else {
             throw Refusal(
-                .invalidChain, "there are more than \(Limits.cmsCertificates) certificates")
+                .invalidChain, "there are more than \(Limits.bagCertificates) certificates")
         }
         // Attribute and other certificates ([0] to [3] here) have no place in a receipt.
         return try element(bytes, .sequence, limit: Limits.cmsCertificateBytes) {

@@ -62,7 +62,10 @@ package enum DigestAlgorithm: Sendable, Equatable {
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         unsafe precondition(EVP_PKEY_fromdata_init(context) == 1)
-        guard unsafe EVP_PKEY_fromdata(context, &key, publicKeySelection, parameters) == 1 else {
+        guard
+            unsafe EVP_PKEY_fromdata(context, &key, Int32(assay_public_key_selection), parameters)
+                == 1
+        else {
             ERR_clear_error()
             return nil
         }
