@@ -26,13 +26,18 @@ public final class Verifier: Sendable {
     ///
     /// - Parameters:
     ///   - evidence: a compact JWS; a notification may also be its POST body; a transaction receipt
-    ///     is its text or base64 of it.
+    ///     is its text or base64 of it; an app receipt is DER, BER or base64 of it.
+    ///   - inApp: the in-app records of an app receipt that are returned.
     ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
     public func verify(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        at now: Timestamp
     ) -> Verification {
-        var batch = [prepare(evidence, as: kind, policy: policy, expecting: expectations, at: now)]
+        var batch = [
+            prepare(
+                evidence, as: kind, policy: policy, expecting: expectations, inApp: inApp, at: now)
+        ]
         settle(&batch)
         return batch[0].verification
     }
@@ -41,11 +46,19 @@ public final class Verifier: Sendable {
     /// bytes; `settle` does the signatures of many such at once.
     public func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        at now: Timestamp
     ) -> PreparedVerification {
         let request = VerificationRequest(
             kind: kind, policy: policy, expectations: expectations, now: now)
         do throws(Refusal) {
+            if kind == .appReceipt {
+                var stream = AppReceiptStream(
+                    self, policy: policy, expecting: expectations, inApp: inApp)
+                stream.receive(evidence)
+                return PreparedVerification(
+                    request: request, state: .answered(stream.finish(at: now)))
+            }
             if kind == .transactionReceipt {
                 let receipt = try VerifiedTransactionReceipt(
                     evidence, trust: trust, links: links, now: now,
@@ -100,7 +113,7 @@ public final class Verifier: Sendable {
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             return try UnverifiedJWS(evidence, chains: chains, now: now)
         case .appReceipt, .transactionReceipt:
-            throw Refusal(.wrongKind, "this version verifies no \(kind.name)")
+            preconditionFailure("receipts are no JWS; prepare has them")
         }
     }
 

@@ -7,12 +7,14 @@ public import AssayModels
 /// way of cutting the receipt into chunks.
 ///
 /// ```swift
-/// var stream = verifier.appReceiptStream(inApp: .latest)
+/// var stream = AppReceiptStream(verifier, policy: policy, inApp: .latest)
 /// while let chunk = try await next() { stream.receive(chunk.span) }
-/// let answer = stream.finish(policy: policy, at: now)
+/// let answer = stream.finish(at: now)
 /// ```
 public struct AppReceiptStream: Sendable {
     private let verifier: Verifier
+    private let policy: Policy
+    private let expectations: Expectations
     private let inApp: InAppSelection
     private var encoding = Encoding.unknown
     private var reader: SignedDataReader<AppReceiptReader>
@@ -30,10 +32,17 @@ public struct AppReceiptStream: Sendable {
         case wrapper([UInt8])
     }
 
-    init(verifier: Verifier, inApp: InAppSelection) {
+    /// - Parameter inApp: the in-app records that are returned; all of them are checked.
+    public init(
+        _ verifier: Verifier, policy: Policy, expecting expectations: Expectations = .none,
+        inApp: InAppSelection = .all
+    ) {
         self.verifier = verifier
+        self.policy = policy
+        self.expectations = expectations
         self.inApp = inApp
-        reader = SignedDataReader(content: AppReceiptReader(inApp: inApp))
+        reader = SignedDataReader(
+            content: AppReceiptReader(inApp: inApp, expecting: expectations))
     }
 
     /// Whether the receipt is refused already: what is still to come changes nothing.
@@ -50,16 +59,12 @@ public struct AppReceiptStream: Sendable {
     }
 
     /// The answer, now that the last byte has arrived.
-    public consuming func finish(
-        policy: Policy, expecting expectations: Expectations = .none, at now: Timestamp
-    ) -> Verification {
+    public consuming func finish(at now: Timestamp) -> Verification {
         do throws(Refusal) {
             if let refusal { throw refusal }
-            if case .wrapper(let text) = encoding {
-                return try unwrapped(text, policy, expectations, now)
-            }
+            if case .wrapper(let text) = encoding { return try unwrapped(text, now) }
             try complete()
-            return try verify(policy, expectations, now)
+            return try verify(now)
         } catch {
             return error.answer(.appReceipt)
         }
@@ -73,12 +78,20 @@ public struct AppReceiptStream: Sendable {
         case .der:
             try feed(chunk)
         case .base64(var stream):
-            decoded.removeAll(keepingCapacity: true)
-            try Self.base64 { () throws(Base64Error) in
-                try stream.decode(chunk, into: &decoded)
+            var octets: [UInt8] = []
+            swap(&octets, &decoded)
+            var start = 0
+            while start < chunk.count {
+                let end = min(start + Limits.base64ChunkBytes, chunk.count)
+                octets.removeAll(keepingCapacity: true)
+                try Self.base64 { () throws(Base64Error) in
+                    try stream.decode(chunk.extracting(start..<end), into: &octets)
+                }
+                try feed(octets.span)
+                start = end
             }
+            swap(&octets, &decoded)
             encoding = .base64(stream)
-            try feed(decoded.span)
         case .wrapper(var text):
             guard text.count + chunk.count <= Limits.receiptWrapperBytes else {
                 throw Refusal(
@@ -116,9 +129,9 @@ public struct AppReceiptStream: Sendable {
 
     private mutating func complete() throws(Refusal) {
         if case .base64(var stream) = encoding {
-            decoded.removeAll(keepingCapacity: true)
-            try Self.base64 { () throws(Base64Error) in try stream.finish(into: &decoded) }
-            try feed(decoded.span)
+            var octets: [UInt8] = []
+            try Self.base64 { () throws(Base64Error) in try stream.finish(into: &octets) }
+            try feed(octets.span)
         }
         guard try feeder.finish(&reader) else {
             throw Refusal(.malformed, "the receipt ends too early")
@@ -133,23 +146,25 @@ public struct AppReceiptStream: Sendable {
         }
     }
 
-    private func verify(
-        _ policy: Policy, _ expectations: Expectations, _ now: Timestamp
-    ) throws(Refusal) -> Verification {
+    private func verify(_ now: Timestamp) throws(Refusal) -> Verification {
         var content = reader.content
-        let receipt = try content.finish()
+        let unverified = try content.finish()
         let signedData = try UnverifiedSignedData(
             digests: reader.digests, certificates: reader.certificates,
             signerInfo: reader.signerInfo ?? [])
-        let date = EffectiveDate(signed: receipt.receiptCreationDate, now: now)
-        let chain = try signedData.verify(verifier.receiptChains, effectiveDate: date)
-        return verifier.accept(
-            receipt, chain, policy: policy, expecting: expectations, effectiveDate: date, at: now)
+        let date = EffectiveDate(signed: unverified.receipt.receiptCreationDate, now: now)
+        let chains = RSAChainBuilder(
+            purpose: .receipts, trust: verifier.trust, links: verifier.links)
+        let chain = try signedData.verify(chains, effectiveDate: date)
+        let request = VerificationRequest(
+            kind: .appReceipt, policy: policy, expectations: expectations, now: now)
+        return request.answer(
+            unverified, chain, effectiveDate: Timestamp(milliseconds: try date.seconds() * 1000))
     }
 
     /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.
     private func unwrapped(
-        _ text: [UInt8], _ policy: Policy, _ expectations: Expectations, _ now: Timestamp
+        _ text: [UInt8], _ now: Timestamp
     ) throws(Refusal) -> Verification {
         let document: JSONDocument
         do throws(JSONError) {
@@ -166,8 +181,27 @@ public struct AppReceiptStream: Sendable {
         guard payload.utf8.first != UInt8(ascii: "{") else {
             throw Refusal(.wrongKind, "the wrapper's payload is not an app receipt")
         }
-        var stream = AppReceiptStream(verifier: verifier, inApp: inApp)
+        var stream = AppReceiptStream(
+            verifier, policy: policy, expecting: expectations, inApp: inApp)
         stream.receive(Array(payload.utf8).span)
-        return stream.finish(policy: policy, expecting: expectations, at: now)
+        return stream.finish(at: now)
+    }
+}
+
+extension VerificationRequest {
+    /// Policy and expectations of an app receipt that is believed.
+    fileprivate func answer(
+        _ unverified: UnverifiedAppReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
+    ) -> Verification {
+        var facts = EvidenceFacts(unverified.receipt)
+        facts.productId = unverified.expectedProduct
+        facts.transactionId = unverified.expectedTransaction
+        do throws(Refusal) {
+            try facts.check(policy, expectations, chain: chain)
+            try facts.check(expectations, effectiveDate: effectiveDate)
+        } catch {
+            return refused(error, chain, facts)
+        }
+        return accepted(chain, facts, .appReceipt(unverified.receipt))
     }
 }

@@ -66,6 +66,19 @@ extension EvidenceFacts {
         identity = payload.appTransactionId.map { [$0] } ?? []
     }
 
+    init(_ receipt: AppReceipt) {
+        self.init(kind: .appReceipt, environment: receipt.environment)
+        carriesBundleId = true
+        bundleId = receipt.bundleId
+        carriesAppAppleId = true
+        appAppleId = receipt.adamId
+        deviceBinding = DeviceBinding(receipt)
+        // A device's receipt is issued anew with every purchase.
+        if let date = receipt.receiptCreationDate {
+            identity = [hexadecimal(receipt.sha1Hash.span), String(date.milliseconds)]
+        }
+    }
+
     init(_ receipt: TransactionReceipt) {
         self.init(kind: .transactionReceipt, environment: receipt.environment)
         carriesBundleId = true

@@ -63,7 +63,7 @@ struct SignedNotification: Sendable {
                     renewalInfo = payload
                     if transaction == nil { expected.take(nestedFacts) }
                 case .appTransaction(let payload): appTransaction = payload
-                case .notification, .realtimeRequest, .transactionReceipt:
+                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
                     preconditionFailure("not nested in notifications")
                 }
             }
