@@ -36,6 +36,22 @@ package enum Limits {
     /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
     package static let validatedIntermediates = 64
 
+    /// One certificate of a receipt; Apple's take up to 1,500 octets.
+    package static let cmsCertificateBytes = 16 * 1024
+    /// The SignerInfo; Apple's takes 460 octets.
+    package static let cmsSignerInfoBytes = 16 * 1024
+    /// Object identifiers, algorithm identifiers and versions.
+    package static let cmsSmallElementBytes = 256
+    /// Entries of digestAlgorithms; Apple names one.
+    package static let cmsDigestAlgorithms = 8
+    /// One attribute of a receipt, an in-app record included; Apple's take up to 500 octets. It is
+    /// the most that is carried over from one chunk to the next.
+    package static let receiptAttributeBytes = 64 * 1024
+    /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
+    package static let receiptUnknownAttributes = 256
+    /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.
+    package static let receiptWrapperBytes = 1024 * 1024
+
     /// Certificates that evidence may bring along. Apple's receipts carry three.
     package static let bagCertificates = 16
     /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,

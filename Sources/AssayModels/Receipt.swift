@@ -22,7 +22,7 @@ public struct AppReceipt: Equatable, Sendable {
     /// Attribute 16; 0 in the sandbox.
     public var versionExternalIdentifier: Int64?
     /// Attribute 17, in the receipt's order; those that the caller asked for.
-    public var inApp: [InAppPurchaseReceipt] = []
+    public var inApp = InAppPurchases()
     /// Attribute 18, when the app was first bought.
     public var originalPurchaseDate: Timestamp?
     /// Attribute 19.

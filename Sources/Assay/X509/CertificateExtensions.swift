@@ -4,6 +4,8 @@ package struct CertificateExtensions: Sendable, Equatable {
     package var basicConstraints: BasicConstraints?
     /// keyUsage; nil: absent.
     package var keyUsage: KeyUsage?
+    /// subjectKeyIdentifier; nil: absent.
+    package var subjectKeyIdentifier: [UInt8]?
     /// Apple's marker extensions that are present.
     package var markers: Markers = []
     /// A critical extension that is not understood here: dotted decimal.
@@ -82,6 +84,8 @@ package struct CertificateExtensions: Sendable, Equatable {
             markers.insert(.receiptSigning)
         } else if value.matches(identifier, ObjectIdentifier.appleWorldwideDeveloperRelations) {
             markers.insert(.worldwideDeveloperRelations)
+        } else if !isCritical, value.matches(identifier, ObjectIdentifier.subjectKeyIdentifier) {
+            subjectKeyIdentifier = value.bytes.array(try value.read(.octetString).content)
         } else if value.matches(identifier, ObjectIdentifier.applePurchaseReceiptSigning) {
             markers.insert(.purchaseReceiptSigning)
         } else if value.matches(identifier, ObjectIdentifier.appleITunesStore) {
