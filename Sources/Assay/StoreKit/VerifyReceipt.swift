@@ -17,6 +17,11 @@ public func verifyReceiptResponse(
             return
         }
         switch evidence {
+        case .appReceipt(let receipt):
+            let environment = verification.environment == .production ? "Production" : "Sandbox"
+            response.member("status", VerifyReceiptStatus.valid.rawValue)
+            response.member("environment", environment)
+            response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }
         case .transactionReceipt(let receipt):
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
