@@ -3,7 +3,7 @@ public struct AdvancedCommerceTransactionInfo: Equatable, Sendable {
     public var descriptors: AdvancedCommerceDescriptors?
     /// In milliunits of the currency.
     public var estimatedTax: Int64?
-    public var items: AdvancedCommerceTransactionItem?
+    public var items: [AdvancedCommerceTransactionItem]?
     public var period: AdvancedCommercePeriod?
     public var requestReferenceId: String?
     public var taxCode: String?
@@ -23,7 +23,7 @@ public struct AdvancedCommerceTransactionItem: Equatable, Sendable {
     public var offer: AdvancedCommerceOffer?
     /// In milliunits of `currency`.
     public var price: Int64?
-    public var refunds: AdvancedCommerceRefund?
+    public var refunds: [AdvancedCommerceRefund]?
     /// When Apple refunded or revoked it; present means no entitlement.
     public var revocationDate: Timestamp?
 
@@ -80,7 +80,7 @@ public struct AdvancedCommerceDescriptors: Equatable, Sendable {
 public struct AdvancedCommerceRenewalInfo: Equatable, Sendable {
     public var consistencyToken: String?
     public var descriptors: AdvancedCommerceDescriptors?
-    public var items: AdvancedCommerceRenewalItem?
+    public var items: [AdvancedCommerceRenewalItem]?
     public var period: AdvancedCommercePeriod?
     public var requestReferenceId: String?
     public var taxCode: String?
