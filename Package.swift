@@ -70,7 +70,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["AssayModels"], path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
+            name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayWire", "TestSupport"],
