@@ -66,6 +66,11 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // Measures; never part of the product.
+        .executableTarget(
+            name: "bench", dependencies: ["Assay", "AssayMint", "COpenSSL"], path: "bench",
+            swiftSettings: settings),
+
         .target(
             name: "TestSupport", dependencies: ["AssayModels"], path: "Tests/TestSupport",
             swiftSettings: settings),
