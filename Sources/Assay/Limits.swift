@@ -64,4 +64,20 @@ package enum Limits {
     package static let transactionReceiptBytes = 64 * 1024
     /// Members of one text property list; purchase-info has had 24 at most.
     package static let textPropertyListMembers = 128
+
+    /// Signatures that share one inversion. It costs 8 to 18 µs, so that a share is below a fortieth
+    /// of a verification; their numbers take 10 KB a thread.
+    static let signaturesPerInversion = 64
+    /// Signatures of a batch for which room is kept between batches; about 120 bytes each.
+    static let signaturesKept = 4096
+    /// Idle batch verifiers that are kept; more threads than this at once are not expected.
+    static let idleBatchVerifiers = 64
+    /// Keys that a thread keeps ready for EVP. Apple uses one or two at a time.
+    static let preparedKeys = 8
+    /// Signatures of a key that have to hold before it gets a table: by then, doing without has
+    /// cost about what the table costs.
+    package static let keyTableUses = 512
+    /// Tables at once, 150 KB each. Apple uses one leaf key for about two years, and one more for
+    /// each environment at the most.
+    package static let keyTables = 16
 }
