@@ -4,12 +4,13 @@
 /// disturbs all alike: read the ratios.
 @main
 struct Bench {
-    static func main() {
+    static func main() throws {
         let suites = CommandLine.arguments.dropFirst()
         for suite in suites.isEmpty ? ["primitives"] : suites {
             switch suite {
             case "primitives": Primitives.run()
-            default: print("no suite \(suite); there is: primitives")
+            case "jws": try JWSSuite.run()
+            default: print("no suite \(suite); there are: primitives, jws")
             }
         }
     }
