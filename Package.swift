@@ -66,11 +66,16 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // Measures; never part of the product.
+        .executableTarget(
+            name: "bench", dependencies: ["Assay", "AssayMint", "COpenSSL"], path: "bench",
+            swiftSettings: settings),
+
         .target(
-            name: "TestSupport", dependencies: ["AssayModels"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"], path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
+            name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayWire", "TestSupport"],

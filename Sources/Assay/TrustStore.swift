@@ -1,39 +1,136 @@
 public import AssayModels
 
-/// The pinned roots, and the development certificates, of one trust configuration.
+/// The pinned certificates of one trust configuration, and the certificates it denies.
+///
+/// An anchor of a chain comes from here alone; a root that a chain brings along proves nothing.
 public struct TrustStore: Sendable {
-    public let anchors: [TrustAnchor]
+    public private(set) var anchors: [TrustAnchor]
+    /// SHA-256, in lower-case hexadecimal, of certificates or of their subjectPublicKeyInfo, that
+    /// are refused wherever they occur (CERTIFICATE_REVOKED).
+    public private(set) var denied: Set<String> = []
+    /// Certificates that may complete a chain of RSA; they are trusted in nothing.
+    private(set) var intermediates: [Certificate]
 
-    /// Apple Inc. Root, Apple Root CA – G2, Apple Root CA – G3.
-    public static let apple = TrustStore(anchors: [])
+    init(anchors: [TrustAnchor], intermediates: [Certificate] = []) {
+        self.anchors = anchors
+        self.intermediates = intermediates
+    }
 
-    init(anchors: [TrustAnchor]) { self.anchors = anchors }
+    /// Trusts nothing; a store to pin into.
+    public static let empty = TrustStore(anchors: [])
 
-    /// This store and one more root or, where `development` is true, a root or a single
-    /// self-signed certificate that never validates Production evidence.
-    public func pinning(der: [UInt8], development: Bool) throws(TrustStoreError) -> TrustStore {
-        fatalError()
+    /// This store and one more certificate, as DER or PEM text.
+    ///
+    /// A certificate authority becomes a root. A self-signed certificate, such as Xcode's
+    /// StoreKit testing one, is good alone in `x5c`, for `Xcode` and `LocalTesting` evidence.
+    /// - Parameter development: true: it never validates Production evidence.
+    public func pinning(
+        _ certificate: [UInt8], development: Bool
+    ) throws(TrustStoreError) -> TrustStore {
+        let parsed: Certificate
+        do throws(CertificateError) {
+            parsed = try Certificate(der: try PEM.certificate(certificate))
+        } catch {
+            throw .notACertificate(error.sentence)
+        }
+        let anchor = TrustAnchor(parsed, development: development, isApple: false)
+        guard anchor.hasUsableKey else { throw .unsupportedKey }
+        var store = self
+        // The same certificate pinned twice: the stricter reading stands.
+        if let index = store.anchors.firstIndex(where: { $0.fingerprint == anchor.fingerprint }) {
+            store.anchors[index].development = store.anchors[index].development || development
+        } else {
+            store.anchors.append(anchor)
+        }
+        return store
+    }
+
+    /// This store and one more intermediate, as DER or PEM text, for receipts that do not bring
+    /// theirs along. It needs a pinned root's signature like any other.
+    public func adding(intermediate certificate: [UInt8]) throws(TrustStoreError) -> TrustStore {
+        let parsed: Certificate
+        do throws(CertificateError) {
+            parsed = try Certificate(der: try PEM.certificate(certificate))
+        } catch {
+            throw .notACertificate(error.sentence)
+        }
+        guard parsed.extensions.basicConstraints?.isCA == true else {
+            throw .notACertificateAuthority
+        }
+        guard parsed.rsaKey(smallestBits: RSAChainPurpose.smallestIssuerBits) != nil else {
+            throw .unsupportedKey
+        }
+        var store = self
+        if !store.intermediates.contains(where: { $0.der == parsed.der }) {
+            store.intermediates.append(parsed)
+        }
+        return store
+    }
+
+    /// This store, refusing certificates (or keys) of these SHA-256 fingerprints.
+    public func denying(_ fingerprints: Set<String>) -> TrustStore {
+        var store = self
+        store.denied.formUnion(fingerprints.map { $0.lowercased() })
+        return store
+    }
+
+    func checkNotDenied(
+        _ certificate: Certificate, as position: ChainPosition
+    ) throws(Refusal) {
+        guard !denied.isEmpty else { return }
+        let key = SHA256.digest(certificate.der.span.extracting(certificate.publicKey.range))
+        guard !denied.contains(certificate.fingerprint.text), !denied.contains(key.text) else {
+            throw Refusal(
+                .certificateRevoked,
+                "the \(position.rawValue) of serial \(certificate.serialText) is on the deny list")
+        }
     }
 }
 
 /// A certificate that is trusted because it was pinned.
 public struct TrustAnchor: Sendable {
     /// The subject's common name.
-    public var name: String
+    public let name: String
     /// SHA-256 of the DER, lower-case hexadecimal.
-    public var fingerprint: String
-    public var notBefore: Timestamp
-    public var notAfter: Timestamp
+    public let fingerprint: String
+    public let notBefore: Timestamp
+    public let notAfter: Timestamp
     /// Never good for Production evidence.
-    public var development: Bool
+    public internal(set) var development: Bool
+    /// One of Apple's, built in.
+    public let isApple: Bool
+
+    let certificate: Certificate
+    let ecKey: PublicKey?
+    let rsaKey: RSAPublicKey?
+
+    init(_ certificate: Certificate, development: Bool, isApple: Bool) {
+        name = certificate.subjectCommonName
+        fingerprint = certificate.fingerprint.text
+        notBefore = Timestamp(milliseconds: certificate.notBefore * 1000)
+        notAfter = Timestamp(milliseconds: certificate.notAfter * 1000)
+        self.development = development
+        self.isApple = isApple
+        self.certificate = certificate
+        ecKey = certificate.ecKey
+        rsaKey = certificate.rsaKey(smallestBits: RSAChainPurpose.smallestIssuerBits)
+    }
+
+    var hasUsableKey: Bool {
+        switch certificate.publicKey.kind {
+        case .ec: ecKey != nil
+        case .rsa: rsaKey != nil
+        case .unsupported: false
+        }
+    }
 }
 
 /// Why a certificate can't be pinned.
 public enum TrustStoreError: Error, Equatable {
-    /// Neither DER nor PEM of an X.509 certificate.
+    /// Neither DER nor PEM of one X.509 certificate; why.
     case notACertificate(String)
-    /// A certificate that may not sign others, pinned as a root.
-    case notACertificateAuthority
     /// A key that no chain of Apple's shape can end in.
     case unsupportedKey
+    /// An intermediate that may not issue certificates.
+    case notACertificateAuthority
 }

@@ -1,0 +1,42 @@
+/// The few things that the rooms need of bytes and the standard library's Span does not have.
+
+extension Span<UInt8> {
+    package func array(_ range: Range<Int>) -> [UInt8] {
+        [UInt8](capacity: range.count) { output in
+            for index in range { output.append(self[index]) }
+        }
+    }
+
+    package var array: [UInt8] { array(0..<count) }
+
+    /// Whether it is well-formed UTF-8; quick for ASCII, which identifiers are.
+    package var isUTF8: Bool {
+        for index in indices where self[index] >= 0x80 {
+            return String(validating: array, as: UTF8.self) != nil
+        }
+        return true
+    }
+
+    package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
+
+    package func equals(_ other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+}
+
+/// `0x`-prefixed hexadecimal of one octet, for people.
+package func hexadecimal(_ byte: UInt8) -> String { "0x" + hexadecimal([byte].span) }
+
+/// Lower-case hexadecimal.
+package func hexadecimal(_ bytes: Span<UInt8>) -> String {
+    let digits: [UInt8] = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for index in bytes.indices {
+        text.append(digits[Int(bytes[index] >> 4)])
+        text.append(digits[Int(bytes[index] & 0x0F)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}

@@ -1,0 +1,81 @@
+package import AssayModels
+
+/// A date and time of the proleptic Gregorian calendar in UTC, to the second.
+package struct CivilTime: Equatable, Sendable {
+    package var year: Int
+    package var month: Int
+    package var day: Int
+    package var hour: Int
+    package var minute: Int
+    package var second: Int
+
+    /// Nil where there is no such day or time. Leap seconds do not occur in DER (RFC 5280).
+    package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        guard (0...9999).contains(year), (1...12).contains(month),
+            (1...Self.days(inMonth: month, ofYear: year)).contains(day),
+            (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
+        else { return nil }
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// The second that a count since 1970 names.
+    package init(secondsSince1970 seconds: Int64) {
+        let day = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
+        let rest = Int(seconds - day * 86_400)
+        // Days to a date by 400-year eras that begin on 1 March, so that the leap day comes last.
+        let shifted = Int(day) + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        self.day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        hour = rest / 3600
+        minute = rest / 60 % 60
+        second = rest % 60
+    }
+
+    package var secondsSince1970: Int64 {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+    }
+
+    private static func days(inMonth month: Int, ofYear year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension Timestamp {
+    /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
+    package var rfc3339: String {
+        let time = CivilTime(secondsSince1970: seconds)
+        func digits(_ value: Int, _ width: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        return digits(time.year, 4) + "-" + digits(time.month, 2) + "-" + digits(time.day, 2)
+            + "T" + digits(time.hour, 2) + ":" + digits(time.minute, 2) + ":"
+            + digits(time.second, 2) + "Z"
+    }
+
+    package init(_ time: CivilTime) {
+        self.init(milliseconds: time.secondsSince1970 * 1000)
+    }
+}

@@ -1,0 +1,77 @@
+/// One ES256 signature to check: RFC 7518, section 3.4.
+package struct ES256Check: Sendable {
+    package var key: PublicKey
+    package var digest: SHA256Digest
+    package var signature: ES256Signature
+
+    package init(key: PublicKey, digest: SHA256Digest, signature: ES256Signature) {
+        self.key = key
+        self.digest = digest
+        self.signature = signature
+    }
+}
+
+/// r ‖ s, each 32 octets big-endian, both in 1 ..< n.
+package struct ES256Signature: Sendable {
+    private let octets: [64 of UInt8]
+
+    /// The order n of P-256 (SEC 2, section 2.4.2).
+    private static let order: [UInt8] = [
+        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xFF, 0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63,
+        0x25, 0x51,
+    ]
+
+    /// Nil unless 64 octets with r and s in range.
+    package init?(_ bytes: Span<UInt8>) {
+        guard bytes.count == 64, Self.isInRange(bytes, from: 0), Self.isInRange(bytes, from: 32)
+        else { return nil }
+        octets = [64 of UInt8] { bytes[$0] }
+    }
+
+    private static func isInRange(_ bytes: Span<UInt8>, from start: Int) -> Bool {
+        var isZero = true
+        for index in 0..<32 where bytes[start + index] != 0 { isZero = false }
+        guard !isZero else { return false }
+        for index in 0..<32 where bytes[start + index] != order[index] {
+            return bytes[start + index] < order[index]
+        }
+        return false
+    }
+
+    var r: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<32) } }
+    var s: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(32..<64) } }
+
+    /// `SEQUENCE { r INTEGER, s INTEGER }`, as EVP wants it.
+    func encode(into der: inout ES256DER) {
+        der.count = 2
+        der.append(integer: r)
+        der.append(integer: s)
+        der.octets[0] = 0x30
+        der.octets[1] = UInt8(der.count - 2)
+    }
+}
+
+/// A signature in DER, in place: at most two INTEGERs of 33 octets and three headers of two.
+struct ES256DER {
+    fileprivate(set) var octets = [72 of UInt8](repeating: 0)
+    fileprivate(set) var count = 0
+
+    var bytes: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<count) } }
+
+    /// - Parameter magnitude: big-endian and not zero.
+    fileprivate mutating func append(integer magnitude: Span<UInt8>) {
+        var first = 0
+        while magnitude[first] == 0 { first += 1 }
+        let needsSign = magnitude[first] & 0x80 != 0
+        append(Tag.integer.rawValue)
+        append(UInt8(magnitude.count - first + (needsSign ? 1 : 0)))
+        if needsSign { append(0) }
+        for index in first..<magnitude.count { append(magnitude[index]) }
+    }
+
+    private mutating func append(_ octet: UInt8) {
+        octets[count] = octet
+        count += 1
+    }
+}

@@ -1,0 +1,51 @@
+/// Why bytes are not the DER (or, where allowed, BER) that was expected. Offsets count from the
+/// first byte of the certificate or message.
+package enum DERError: Error, Equatable, Sendable {
+    /// The bytes end inside an encoding.
+    case truncated
+    /// Bytes follow where the structure ends.
+    case trailingBytes(at: Int)
+    case unexpectedTag(expected: UInt8, found: UInt8, at: Int)
+    /// Multi-octet tags do not occur in certificates or receipts.
+    case highTagNumber(at: Int)
+    case indefiniteLength(at: Int)
+    case nonMinimalLength(at: Int)
+    case lengthTooLarge(at: Int)
+    /// An INTEGER that is empty, or padded with needless octets (X.690, section 8.3.2).
+    case nonMinimalInteger(at: Int)
+    /// An INTEGER beyond what its field can be.
+    case integerOutOfRange(at: Int)
+    /// A BOOLEAN other than 00 and FF (X.690, section 11.1).
+    case invalidBoolean(at: Int)
+    /// A BIT STRING with unused bits where octets are meant, or a needless form.
+    case invalidBitString(at: Int)
+    /// Not `YYMMDDHHMMSSZ` nor `YYYYMMDDHHMMSSZ` (RFC 5280, section 4.1.2.5), or no such day.
+    case invalidTime(at: Int)
+    /// A value written out although it is the default (X.690, section 11.5).
+    case defaultEncoded(at: Int)
+    /// Text that is not UTF-8.
+    case invalidText(at: Int)
+    /// An attribute that may occur once, again.
+    case duplicate(at: Int)
+
+    package var sentence: String {
+        switch self {
+        case .truncated: "the bytes end inside an encoding"
+        case .trailingBytes(let at): "bytes follow the structure at offset \(at)"
+        case .unexpectedTag(let expected, let found, let at):
+            "tag \(hexadecimal(found)) at offset \(at) where \(hexadecimal(expected)) belongs"
+        case .highTagNumber(let at): "a multi-octet tag at offset \(at)"
+        case .indefiniteLength(let at): "an indefinite length at offset \(at)"
+        case .nonMinimalLength(let at): "a length with needless octets at offset \(at)"
+        case .lengthTooLarge(let at): "a length beyond 4 GiB at offset \(at)"
+        case .nonMinimalInteger(let at): "an INTEGER that is not minimal at offset \(at)"
+        case .integerOutOfRange(let at): "an INTEGER out of range at offset \(at)"
+        case .invalidBoolean(let at): "a BOOLEAN that is neither 00 nor FF at offset \(at)"
+        case .invalidBitString(let at): "a BIT STRING with an unexpected form at offset \(at)"
+        case .invalidTime(let at): "no valid time at offset \(at)"
+        case .defaultEncoded(let at): "a default value written out at offset \(at)"
+        case .invalidText(let at): "text that is not UTF-8 at offset \(at)"
+        case .duplicate(let at): "an attribute that occurs twice, at offset \(at)"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// The encoding rules of ITU-T X.690 that a header is read by.
+package enum EncodingRules: Sendable {
+    /// Distinguished: definite, minimal lengths only.
+    case der
+    /// Basic: any definite length form, and indefinite lengths for constructed encodings.
+    case ber
+}
+
+/// Identifier and length octets of one encoding (X.690, sections 8.1.2 and 8.1.3).
+///
+/// The one place where headers are decoded, for bytes in memory and for streams alike.
+package struct TLVHeader: Equatable, Sendable {
+    package var tag: Tag
+    /// Content octets; nil: indefinite, ended by end-of-contents octets.
+    package var length: Int?
+    /// Octets that the header itself takes.
+    package var size: Int
+
+    /// Decodes the header at `position`; nil where the bytes end inside of it.
+    package static func decode(
+        _ bytes: Span<UInt8>, at position: Int, rules: EncodingRules
+    ) throws(DERError) -> TLVHeader? {
+        guard position < bytes.count else { return nil }
+        let tag = Tag(rawValue: bytes[position])
+        // Tag number 31 announces a multi-octet tag (8.1.2.4); nothing that is read here has one.
+        guard tag.number != 0x1F else { throw .highTagNumber(at: position) }
+        guard position + 1 < bytes.count else { return nil }
+        let first = bytes[position + 1]
+        if first < 0x80 {
+            return TLVHeader(tag: tag, length: Int(first), size: 2)
+        }
+        if first == 0x80 {
+            guard rules == .ber, tag.isConstructed else { throw .indefiniteLength(at: position) }
+            return TLVHeader(tag: tag, length: nil, size: 2)
+        }
+        return try decodeLongForm(bytes, at: position, tag: tag, octets: Int(first & 0x7F), rules)
+    }
+
+    private static func decodeLongForm(
+        _ bytes: Span<UInt8>, at position: Int, tag: Tag, octets: Int, _ rules: EncodingRules
+    ) throws(DERError) -> TLVHeader? {
+        // Four octets tell 4 GiB. BER may pad the length with zeros (8.1.3.5 note 2), and a
+        // receipt has no reason to: beyond four octets is refused under both rules.
+        guard octets <= 4 else { throw .lengthTooLarge(at: position) }
+        guard position + 2 + octets <= bytes.count else { return nil }
+        var length = 0
+        for index in 0..<octets {
+            length = length << 8 | Int(bytes[position + 2 + index])
+        }
+        if rules == .der {
+            // 10.1: the definite form with the fewest octets.
+            guard length >= 0x80, bytes[position + 2] != 0 else {
+                throw .nonMinimalLength(at: position)
+            }
+        }
+        return TLVHeader(tag: tag, length: length, size: 2 + octets)
+    }
+}
+
+/// An identifier octet: class, constructed bit and tag number below 31.
+package struct Tag: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package var number: UInt8 { rawValue & 0x1F }
+    package var isConstructed: Bool { rawValue & 0x20 != 0 }
+
+    package static let endOfContents = Tag(rawValue: 0x00)
+    package static let boolean = Tag(rawValue: 0x01)
+    package static let integer = Tag(rawValue: 0x02)
+    package static let bitString = Tag(rawValue: 0x03)
+    package static let octetString = Tag(rawValue: 0x04)
+    package static let null = Tag(rawValue: 0x05)
+    package static let objectIdentifier = Tag(rawValue: 0x06)
+    package static let utf8String = Tag(rawValue: 0x0C)
+    package static let printableString = Tag(rawValue: 0x13)
+    package static let ia5String = Tag(rawValue: 0x16)
+    package static let utcTime = Tag(rawValue: 0x17)
+    package static let generalizedTime = Tag(rawValue: 0x18)
+    package static let sequence = Tag(rawValue: 0x30)
+    package static let set = Tag(rawValue: 0x31)
+
+    /// Context-specific and constructed: `[number] EXPLICIT`, or IMPLICIT of a constructed type.
+    package static func context(_ number: UInt8) -> Tag { Tag(rawValue: 0xA0 | number) }
+    /// Context-specific and primitive: `[number] IMPLICIT` of a primitive type.
+    package static func contextPrimitive(_ number: UInt8) -> Tag { Tag(rawValue: 0x80 | number) }
+}

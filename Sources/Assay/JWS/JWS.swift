@@ -1,0 +1,96 @@
+import AssayModels
+
+/// Where the three segments of a compact JWS lie (RFC 7515, section 3.1).
+struct JWSSegments: Equatable, Sendable {
+    let header: Range<Int>
+    let payload: Range<Int>
+    let signature: Range<Int>
+
+    /// Exactly three, the first two not empty. Nothing is decoded yet.
+    init(_ token: Span<UInt8>) throws(Refusal) {
+        guard token.count <= Limits.jwsBytes else {
+            throw Refusal(
+                .malformed, "the JWS has \(token.count) bytes; the limit is \(Limits.jwsBytes)")
+        }
+        var dots: [Int] = []
+        for index in token.indices where token[index] == UInt8(ascii: ".") {
+            guard dots.count < 2 else {
+                throw Refusal(.malformed, "the JWS has more than three segments")
+            }
+            dots.append(index)
+        }
+        guard dots.count == 2 else {
+            throw Refusal(.malformed, "the JWS has fewer than three segments")
+        }
+        header = 0..<dots[0]
+        payload = dots[0] + 1..<dots[1]
+        signature = dots[1] + 1..<token.count
+        guard !header.isEmpty, !payload.isEmpty else {
+            throw Refusal(.malformed, "the JWS has an empty segment")
+        }
+    }
+}
+
+/// A JWS whose chain reaches a pinned root and fits its date, and whose own signature has not been
+/// checked: nothing of its payload may leave before.
+struct UnverifiedJWS: Sendable {
+    let payload: JSONDocument
+    let effectiveDate: Timestamp
+    let chain: ValidatedChain
+    /// What has to hold.
+    let signature: ES256Check
+
+    /// Everything but the signature, cheap checks first.
+    init(_ token: Span<UInt8>, chains: KnownChains, now: Timestamp) throws(Refusal) {
+        let segments = try JWSSegments(token)
+        let text = try Base64URL.segment(
+            token.extracting(segments.payload), named: "payload")
+        let signature = try Base64URL.segment(
+            token.extracting(segments.signature), named: "signature")
+        payload = try JSONDocument.payload(text, named: "payload")
+        let date = Self.effectiveDate(of: payload, now: now)
+        chain = try chains.resolve(
+            header: token.extracting(segments.header), effectiveDate: date, now: now)
+        guard case .at(let time) = date else { preconditionFailure("resolve refuses the others") }
+        effectiveDate = time
+        guard let numbers = ES256Signature(signature.span) else {
+            throw Refusal(
+                .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
+        }
+        let input = token.extracting(0..<segments.payload.upperBound)
+        self.signature = ES256Check(
+            key: chain.leafKey, digest: SHA256.digest(input), signature: numbers)
+    }
+
+    /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.
+    private static func effectiveDate(
+        of payload: JSONDocument, now: Timestamp
+    ) -> EffectiveDate {
+        for name in ["signedDate", "receiptCreationDate"] {
+            guard let value = payload.root[name], !value.isNull else { continue }
+            guard let number = value.number else {
+                return .invalid("\(name) is not a number of milliseconds")
+            }
+            return EffectiveDate(signed: Timestamp(milliseconds: number.floor), now: now)
+        }
+        return EffectiveDate(signed: nil, now: now)
+    }
+}
+
+/// A JWS whose signature holds. Only `Verifier.settle` makes one.
+struct VerifiedJWS: Sendable {
+    let payload: JSONDocument
+    let effectiveDate: Timestamp
+    let chain: ValidatedChain
+
+    /// - Parameter signatureHolds: the answer to `unverified.signature`.
+    init(_ unverified: UnverifiedJWS, signatureHolds: Bool) throws(Refusal) {
+        guard signatureHolds else {
+            throw Refusal(
+                .invalidSignature, "the signature does not verify with the leaf certificate's key")
+        }
+        payload = unverified.payload
+        effectiveDate = unverified.effectiveDate
+        chain = unverified.chain
+    }
+}

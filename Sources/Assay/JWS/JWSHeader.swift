@@ -1,0 +1,86 @@
+import AssayModels
+
+/// The protected header of a compact JWS (RFC 7515, section 4).
+enum JWSHeader {
+    /// The certificates of x5c, as DER, of a header whose algorithm is ES256.
+    ///
+    /// `jwk`, `jku`, `x5u` and `kid` are ignored: a key is trusted by its chain alone.
+    static func certificates(of header: Span<UInt8>) throws(Refusal) -> [[UInt8]] {
+        let text = try Base64URL.segment(header, named: "header")
+        let document = try JSONDocument.payload(text, named: "header")
+        try checkExtensions(document.root)
+        guard document.root["alg"]?.equals("ES256") == true else {
+            throw Refusal(.unsupportedAlgorithm, "the header's alg is not ES256")
+        }
+        guard let x5c = document.root["x5c"] else {
+            throw Refusal(.invalidChain, "the header has no x5c")
+        }
+        guard let entries = x5c.elements else {
+            throw Refusal(.invalidChain, "the header's x5c is not an array")
+        }
+        return try decode(entries)
+    }
+
+    /// Members that change what is signed, or how (RFC 7515, section 4.1.11; RFC 7797; RFC 7516,
+    /// section 4.1.3). None of Apple's evidence has one.
+    private static func checkExtensions(_ header: JSONValue) throws(Refusal) {
+        for name in ["crit", "b64", "zip"] where header.hasMember(name) {
+            throw Refusal(.malformed, "the header has a member \"\(name)\", which is not supported")
+        }
+    }
+
+    private static func decode(_ entries: JSONElements) throws(Refusal) -> [[UInt8]] {
+        var certificates: [[UInt8]] = []
+        for entry in entries {
+            guard certificates.count < 3 else {
+                throw Refusal(.invalidChain, "x5c has more than 3 certificates")
+            }
+            guard let text = entry.string else {
+                throw Refusal(.invalidChain, "x5c has an entry that is not a string")
+            }
+            let characters = Array(text.utf8)
+            // Four characters carry three octets.
+            guard characters.count <= (Limits.x5cEntryBytes + 2) / 3 * 4 else {
+                throw Refusal(
+                    .malformed, "an entry of x5c exceeds \(Limits.x5cEntryBytes) octets")
+            }
+            do throws(Base64Error) {
+                certificates.append(try Base64.decode(characters.span))
+            } catch {
+                throw Refusal(
+                    .malformed, "an entry of x5c is not base64: " + error.description)
+            }
+        }
+        return certificates
+    }
+}
+
+extension Base64URL {
+    /// A segment of a JWS, refused as MALFORMED where it is not what RFC 7515 demands.
+    static func segment(_ text: Span<UInt8>, named name: String) throws(Refusal) -> [UInt8] {
+        do throws(Base64Error) {
+            return try decode(text)
+        } catch {
+            throw Refusal(
+                .malformed,
+                "the \(name) is not canonical base64url without padding: "
+                    + error.description)
+        }
+    }
+}
+
+extension JSONDocument {
+    /// A JSON object, refused as MALFORMED where it is none.
+    static func payload(_ text: [UInt8], named name: String) throws(Refusal) -> JSONDocument {
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument.parse(text)
+        } catch {
+            throw Refusal(.malformed, "the \(name) is not valid JSON: \(error.description)")
+        }
+        guard document.root.kind == .object else {
+            throw Refusal(.malformed, "the \(name) is not a JSON object")
+        }
+        return document
+    }
+}

@@ -1,0 +1,190 @@
+import AssayModels
+import Synchronization
+
+/// The chains of one trust configuration, by the exact bytes of the JWS header that brought them.
+///
+/// A valid chain is entered after a full validation only, and never as "valid now": each piece of
+/// evidence compares the windows with its own effective date. Refused chains are remembered
+/// apart, so that a flood of them evicts no valid one. Simultaneous requests for one unseen chain
+/// share one validation: the first holds the slot's lock, the others wait for its result.
+final class KnownChains: Sendable {
+    private let trust: TrustStore
+    private let intermediates = ValidatedIntermediates()
+    private let tables = Mutex(Tables())
+    private let validationCount = Atomic<Int>(0)
+
+    init(trust: TrustStore) { self.trust = trust }
+
+    /// Full validations so far, for tests and metrics.
+    var validations: Int { validationCount.load(ordering: .relaxed) }
+    /// Valid and refused entries.
+    var counts: (known: Int, refused: Int) {
+        tables.withLock { ($0.known.count, $0.refused.count) }
+    }
+
+    /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
+    /// check that it fails, at that effective date.
+    func resolve(
+        header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp
+    ) throws(Refusal) -> ValidatedChain {
+        let key = keyedHash(header)
+        if let known = tables.withLock({ $0.lookUp(key, header) }) {
+            try known.checkValidity(at: try effectiveDate.seconds())
+            return known
+        }
+        // From here on it is a stranger: its digest stands for it in the tables below.
+        let digest = HeaderDigest(header)
+        let slot = tables.withLock { $0.slot(for: digest, now: now) }
+        let (result, state) = slot.withLock { state in
+            let result = resolve(&state, header: header, effectiveDate: effectiveDate)
+            return (result, state)
+        }
+        tables.withLock { $0.settle(slot, state, digest, key, header, now: now) }
+        return try result.get()
+    }
+
+    /// One step further in the slot, whose lock is held. The order of checks is that of
+    /// verification.md: shape, algorithm, structure, markers, then dates, then signatures.
+    private func resolve(
+        _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate
+    ) -> Result<ValidatedChain, Refusal> {
+        do throws(Refusal) {
+            if case .unseen = state { state = .unvalidated(try unvalidated(header)) }
+            switch state {
+            case .unseen: preconditionFailure("set above")
+            case .unvalidated(let chain):
+                try chain.checkValidity(at: try effectiveDate.seconds())
+                validationCount.add(1, ordering: .relaxed)
+                do throws(Refusal) {
+                    let valid = try chain.validate(intermediates: intermediates)
+                    state = .valid(valid)
+                    try valid.checkValidity(at: try effectiveDate.seconds())
+                    return .success(valid)
+                } catch {
+                    if case .unvalidated = state { state = .refused(error, after: chain) }
+                    throw error
+                }
+            case .valid(let chain):
+                try chain.checkValidity(at: try effectiveDate.seconds())
+                return .success(chain)
+            case .refused(let refusal, let chain):
+                try chain?.checkValidity(at: try effectiveDate.seconds())
+                throw refusal
+            }
+        } catch {
+            if case .unseen = state { state = .refused(error, after: nil) }
+            return .failure(error)
+        }
+    }
+
+    private func unvalidated(_ header: Span<UInt8>) throws(Refusal) -> UnvalidatedChain {
+        let x5c = try JWSHeader.certificates(of: header)
+        return try UnvalidatedChain(x5c: x5c, trust: trust)
+    }
+
+    /// SipHash under this process's random key, so that nobody can aim at one bucket.
+    private func keyedHash(_ bytes: Span<UInt8>) -> UInt64 {
+        var hasher = Hasher()
+        for index in bytes.indices { hasher.combine(bytes[index]) }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+/// SHA-256 of a header that is not known to be valid.
+private struct HeaderDigest: Hashable {
+    private let octets: [UInt8]
+
+    init(_ header: Span<UInt8>) { octets = SHA256.digest(header).octets.span.array }
+}
+
+/// One unseen or refused chain; its lock is held while it is validated.
+private final class ChainSlot: Sendable {
+    enum State: Sendable {
+        case unseen
+        /// Of the right shape; a date has kept it from being validated.
+        case unvalidated(UnvalidatedChain)
+        case valid(ValidatedChain)
+        /// A refusal `after` whose dates the signatures were tried, or before any date mattered.
+        case refused(Refusal, after: UnvalidatedChain?)
+    }
+
+    private let state = Mutex(State.unseen)
+
+    func withLock<R: Sendable>(_ body: (inout State) -> R) -> R {
+        state.withLock { body(&$0) }
+    }
+}
+
+/// What the lock guards.
+private struct Tables {
+    struct Known {
+        let header: [UInt8]
+        let chain: ValidatedChain
+        var lastUse: UInt64
+    }
+
+    struct Refused {
+        let slot: ChainSlot
+        let expires: Timestamp
+    }
+
+    var known: [UInt64: Known] = [:]
+    var refused: [HeaderDigest: Refused] = [:]
+    private var inFlight: [HeaderDigest: ChainSlot] = [:]
+    private var uses: UInt64 = 0
+
+    mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ValidatedChain? {
+        guard let index = known.index(forKey: key),
+            header.equals(known.values[index].header)
+        else { return nil }
+        uses += 1
+        known.values[index].lastUse = uses
+        return known.values[index].chain
+    }
+
+    mutating func slot(for digest: HeaderDigest, now: Timestamp) -> ChainSlot {
+        if let entry = refused[digest] {
+            if now < entry.expires { return entry.slot }
+            refused[digest] = nil
+        }
+        if let slot = inFlight[digest] { return slot }
+        let slot = ChainSlot()
+        inFlight[digest] = slot
+        return slot
+    }
+
+    mutating func settle(
+        _ slot: ChainSlot, _ state: ChainSlot.State, _ digest: HeaderDigest, _ key: UInt64,
+        _ header: Span<UInt8>, now: Timestamp
+    ) {
+        // Another request of the same chain may have settled it already.
+        guard inFlight[digest] === slot else { return }
+        inFlight[digest] = nil
+        switch state {
+        case .unseen, .unvalidated: break
+        case .valid(let chain): enter(chain, key, header)
+        case .refused:
+            if refused.count >= Limits.refusedChains { dropExpired(now) }
+            refused[digest] = Refused(
+                slot: slot,
+                expires: Timestamp(
+                    milliseconds: now.milliseconds + Limits.refusedChainMilliseconds))
+        }
+    }
+
+    private mutating func enter(_ chain: ValidatedChain, _ key: UInt64, _ header: Span<UInt8>) {
+        if known[key] == nil, known.count >= Limits.knownChains,
+            let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse })
+        {
+            known[oldest.key] = nil
+        }
+        uses += 1
+        known[key] = Known(header: header.array, chain: chain, lastUse: uses)
+    }
+
+    private mutating func dropExpired(_ now: Timestamp) {
+        refused = refused.filter { now < $0.value.expires }
+        // Still full of fresh ones: a flood of distinct chains. None of them is worth keeping.
+        if refused.count >= Limits.refusedChains { refused.removeAll(keepingCapacity: true) }
+    }
+}

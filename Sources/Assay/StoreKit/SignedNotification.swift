@@ -1,0 +1,112 @@
+import AssayModels
+
+/// A notification whose own signature holds, while its nested evidence waits for theirs.
+struct SignedNotification: Sendable {
+    let notification: VerifiedPayload<ResponseBodyV2DecodedPayload>
+    let facts: EvidenceFacts
+    let chain: ValidatedChain
+    let effectiveDate: Timestamp
+    /// In the order of the members.
+    let nested: [Nested]
+
+    struct Nested: Sendable {
+        let member: String
+        let kind: EvidenceKind
+        let jws: UnverifiedJWS
+    }
+
+    init(
+        _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, facts: EvidenceFacts,
+        chains: KnownChains, now: Timestamp
+    ) throws(Refusal) {
+        notification = VerifiedPayload(payload, json: jws.payload.text)
+        self.facts = facts
+        chain = jws.chain
+        effectiveDate = jws.effectiveDate
+        let members: [(String, EvidenceKind, String?)] = [
+            ("data.signedTransactionInfo", .transaction, payload.data?.signedTransactionInfo),
+            ("data.signedRenewalInfo", .renewalInfo, payload.data?.signedRenewalInfo),
+            (
+                "appData.signedAppTransactionInfo", .appTransaction,
+                payload.appData?.signedAppTransactionInfo
+            ),
+        ]
+        var nested: [Nested] = []
+        for (member, kind, token) in members {
+            guard let token else { continue }
+            try Self.naming(member) { () throws(Refusal) in
+                let jws = try UnverifiedJWS(Array(token.utf8).span, chains: chains, now: now)
+                nested.append(Nested(member: member, kind: kind, jws: jws))
+            }
+        }
+        self.nested = nested
+    }
+
+    /// The notification with everything nested in it, or the first refusal.
+    func verified(
+        _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations
+    ) throws(Refusal) -> VerifiedEvidence {
+        var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
+        var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
+        var appTransaction: VerifiedPayload<AppTransaction>?
+        var expected = facts
+        for (nested, holds) in zip(nested, signaturesHold) {
+            try Self.naming(nested.member) { () throws(Refusal) in
+                let jws = try VerifiedJWS(nested.jws, signatureHolds: holds)
+                let (evidence, nestedFacts) = try jws.decode(as: nested.kind)
+                try check(nestedFacts, chain: jws.chain)
+                switch evidence {
+                case .transaction(let payload):
+                    transaction = payload
+                    expected.take(nestedFacts)
+                case .renewalInfo(let payload):
+                    renewalInfo = payload
+                    if transaction == nil { expected.take(nestedFacts) }
+                case .appTransaction(let payload): appTransaction = payload
+                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
+                    preconditionFailure("not nested in notifications")
+                }
+            }
+        }
+        try expected.check(expectations, effectiveDate: effectiveDate)
+        return .notification(
+            VerifiedNotification(
+                notification: notification, transaction: transaction, renewalInfo: renewalInfo,
+                appTransaction: appTransaction))
+    }
+
+    /// What is nested has to be of the same app and environment as what holds it.
+    private func check(_ nested: EvidenceFacts, chain: ValidatedChain) throws(Refusal) {
+        if nested.carriesBundleId, let outer = facts.bundleId,
+            nested.bundleId?.utf8.elementsEqual(outer.utf8) != true
+        {
+            throw Refusal(.wrongBundle, "its bundle is not the notification's")
+        }
+        // A transaction of 2021 names no environment: it has the notification's.
+        guard nested.environment == facts.environment || nested.environment == .unspecified else {
+            throw Refusal(
+                .wrongEnvironment, "its environment is not the notification's")
+        }
+        try facts.checkAnchor(chain)
+    }
+
+    private static func naming(
+        _ member: String, _ body: () throws(Refusal) -> Void
+    ) throws(Refusal) {
+        do throws(Refusal) {
+            try body()
+        } catch {
+            throw Refusal(error.verdict, member + ": " + error.detail)
+        }
+    }
+}
+
+extension EvidenceFacts {
+    /// A notification is expected to tell of the purchase that is nested in it.
+    fileprivate mutating func take(_ nested: EvidenceFacts) {
+        productId = nested.productId
+        appAccountToken = nested.appAccountToken
+        transactionId = nested.transactionId
+        deviceBinding = nested.deviceBinding
+    }
+}

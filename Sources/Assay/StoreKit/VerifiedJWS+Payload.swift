@@ -1,0 +1,40 @@
+import AssayModels
+
+extension VerifiedJWS {
+    /// The typed payload, of the kind that the caller named, and what policy looks at.
+    func decode(as kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceFacts) {
+        try PayloadKind.check(payload.root, is: kind)
+        switch kind {
+        case .transaction:
+            let fields: JWSTransactionDecodedPayload = try decode()
+            return (.transaction(VerifiedPayload(fields, json: payload.text)), .init(fields))
+        case .renewalInfo:
+            let fields: JWSRenewalInfoDecodedPayload = try decode()
+            return (.renewalInfo(VerifiedPayload(fields, json: payload.text)), .init(fields))
+        case .appTransaction:
+            let fields: AppTransaction = try decode()
+            return (.appTransaction(VerifiedPayload(fields, json: payload.text)), .init(fields))
+        case .realtimeRequest:
+            let fields: DecodedRealtimeRequestBody = try decode()
+            return (.realtimeRequest(VerifiedPayload(fields, json: payload.text)), .init(fields))
+        case .notification:
+            let fields: ResponseBodyV2DecodedPayload = try decode()
+            let notification = VerifiedNotification(
+                notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
+                renewalInfo: nil, appTransaction: nil)
+            return (.notification(notification), .init(fields))
+        case .appReceipt, .transactionReceipt:
+            throw Refusal(.wrongKind, "a JWS is no \(kind.name)")
+        }
+    }
+
+    /// A member of another JSON type than Apple documents refuses the whole: a date that is
+    /// silently dropped could be the one that says "refunded".
+    private func decode<Payload: PayloadObject>() throws(Refusal) -> Payload {
+        do throws(JSONError) {
+            return try payload.decode(Payload.self)
+        } catch {
+            throw Refusal(.malformed, "the payload does not decode: " + error.description)
+        }
+    }
+}

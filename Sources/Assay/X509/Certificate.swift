@@ -1,0 +1,152 @@
+/// An X.509 certificate (RFC 5280, section 4.1), parsed and believed in nothing.
+///
+/// It owns its bytes; fields that are compared or hashed as bytes are ranges of them.
+package struct Certificate: Sendable {
+    package let der: [UInt8]
+    /// tbsCertificate, header included: what the issuer signed.
+    package let tbsCertificate: Range<Int>
+    package let version: Int
+    /// Content octets of serialNumber.
+    package let serialNumber: Range<Int>
+    package let signatureAlgorithm: SignatureAlgorithm
+    package let issuer: Range<Int>
+    package let subject: Range<Int>
+    /// Seconds since 1970, both inclusive (section 4.1.2.5).
+    package let notBefore: Int64
+    package let notAfter: Int64
+    package let publicKey: SubjectPublicKey
+    package let extensions: CertificateExtensions
+    /// signatureValue.
+    package let signature: Range<Int>
+
+    package func contains(_ seconds: Int64) -> Bool { (notBefore...notAfter).contains(seconds) }
+
+    /// Lower-case hexadecimal without leading zeros.
+    package var serialText: String {
+        let text = hexadecimal(der.span.extracting(serialNumber)).drop { $0 == "0" }
+        return text.isEmpty ? "0" : String(text)
+    }
+}
+
+extension Certificate {
+    /// Parses one certificate and nothing after it.
+    package init(der: [UInt8]) throws(CertificateError) {
+        do throws(DERError) {
+            try self.init(parsing: der)
+        } catch {
+            throw .encoding(error)
+        }
+        guard extensions.duplicate == nil else {
+            throw .duplicateExtension(extensions.duplicate ?? "")
+        }
+        let serial = der[serialNumber]
+        // Section 4.1.2.2: positive, at most 20 octets (a 21st is the sign).
+        guard serial.count <= 21, let first = serial.first, first & 0x80 == 0,
+            serial.contains(where: { $0 != 0 })
+        else { throw .invalidSerialNumber }
+        guard notBefore <= notAfter else { throw .invalidValidity }
+    }
+
+    private init(parsing der: [UInt8]) throws(DERError) {
+        var outer = DERReader(der.span)
+        var certificate = try outer.readInside(.sequence)
+        try outer.atEnd()
+
+        let tbs = try certificate.read(.sequence)
+        let outerAlgorithm = try certificate.read(.sequence)
+        signature = try certificate.readBitStringOctets()
+        try certificate.atEnd()
+
+        var reader = certificate.inside(tbs)
+        version = try Self.readVersion(&reader)
+        serialNumber = try reader.readIntegerOctets().content
+        let innerAlgorithm = try reader.read(.sequence)
+        issuer = try reader.read(.sequence).whole
+        var validity = try reader.readInside(.sequence)
+        notBefore = try validity.readTime()
+        notAfter = try validity.readTime()
+        try validity.atEnd()
+        subject = try reader.read(.sequence).whole
+        publicKey = try SubjectPublicKey(from: &reader)
+        // issuerUniqueID and subjectUniqueID [1], [2] do not occur (section 4.1.2.8 forbids
+        // conforming CAs to generate them); found here they are an unexpected tag.
+        extensions = try CertificateExtensions(from: &reader)
+        try reader.atEnd()
+
+        signatureAlgorithm = try SignatureAlgorithm(
+            certificate.inside(outerAlgorithm),
+            agrees: der[innerAlgorithm.whole] == der[outerAlgorithm.whole])
+        tbsCertificate = tbs.whole
+        self.der = der
+    }
+
+    /// `[0] EXPLICIT INTEGER DEFAULT v1`: 1, 2 or 3.
+    private static func readVersion(_ reader: inout DERReader) throws(DERError) -> Int {
+        guard reader.nextTag == .context(0) else { return 1 }
+        var explicit = try reader.readInside(.context(0))
+        let value = try explicit.readInteger()
+        try explicit.atEnd()
+        switch value {
+        case 1, 2: return Int(value) + 1
+        case 0: throw .defaultEncoded(at: 0)
+        default: throw .integerOutOfRange(at: 0)
+        }
+    }
+}
+
+/// Why bytes are not a certificate that can be looked at.
+package enum CertificateError: Error, Equatable, Sendable {
+    case encoding(DERError)
+    /// PEM text around something else than base64 (RFC 7468, section 3).
+    case notBase64
+    /// The same extension twice (RFC 5280, section 4.2).
+    case duplicateExtension(String)
+    /// Zero, negative or beyond 20 octets (section 4.1.2.2).
+    case invalidSerialNumber
+    /// Ends before it begins.
+    case invalidValidity
+
+    package var sentence: String {
+        switch self {
+        case .encoding(let error): error.sentence
+        case .notBase64: "what stands between BEGIN and END is not base64"
+        case .duplicateExtension(let oid): "extension \(oid) occurs twice"
+        case .invalidSerialNumber: "the serial number is not positive or exceeds 20 octets"
+        case .invalidValidity: "notAfter lies before notBefore"
+        }
+    }
+}
+
+/// The algorithm by which a certificate or message was signed.
+package enum SignatureAlgorithm: Equatable, Sendable {
+    case ecdsaWithSHA256
+    case ecdsaWithSHA384
+    case sha1WithRSAEncryption
+    case sha256WithRSAEncryption
+    /// None of these, or with parameters that do not belong to it: dotted decimal.
+    case other(String)
+    /// tbsCertificate.signature is not signatureAlgorithm (RFC 5280, section 4.1.1.2).
+    case contradictory
+
+    /// Reads the content of an AlgorithmIdentifier.
+    init(_ identifier: consuming DERReader, agrees: Bool) throws(DERError) {
+        var reader = identifier
+        let algorithm = try reader.read(.objectIdentifier)
+        let parameters = try reader.isAtEnd ? nil : reader.readElement()
+        try reader.atEnd()
+        guard agrees else {
+            self = .contradictory
+            return
+        }
+        // RFC 5758, section 3.2: parameters absent for ECDSA. RFC 4055, section 5: NULL for RSA.
+        let isNull = parameters.map { $0.tag == .null && $0.content.isEmpty }
+        let octets = reader.bytes.array(algorithm.content)
+        switch (octets, isNull) {
+        case (ObjectIdentifier.ecdsaWithSHA256, nil): self = .ecdsaWithSHA256
+        case (ObjectIdentifier.ecdsaWithSHA384, nil): self = .ecdsaWithSHA384
+        case (ObjectIdentifier.sha1WithRSAEncryption, true): self = .sha1WithRSAEncryption
+        case (ObjectIdentifier.sha256WithRSAEncryption, true): self = .sha256WithRSAEncryption
+        default: self = .other(ObjectIdentifier.dotted(octets.span))
+        }
+    }
+}

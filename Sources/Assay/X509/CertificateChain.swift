@@ -1,0 +1,164 @@
+import AssayModels
+
+/// A chain as evidence brings it along: parsed, of the right shape, its issuer named by a pinned
+/// root, and no signature checked.
+struct UnvalidatedChain: Sendable {
+    let leaf: Certificate
+    /// Nil: the leaf is itself pinned, and alone.
+    let intermediate: Certificate?
+    /// The pinned roots whose subject is the intermediate's issuer; or the pinned leaf itself.
+    let candidates: [TrustAnchor]
+}
+
+/// A chain that reaches a pinned root, whatever its keys are.
+protocol AnchoredChain: Sendable {
+    var leaf: Certificate { get }
+    var anchor: TrustAnchor { get }
+    /// The leaf's serial number, lower-case hexadecimal.
+    var serial: String { get }
+    /// The leaf was pinned itself, for development.
+    var isPinnedLeaf: Bool { get }
+}
+
+/// A chain that reaches a pinned root, link by link. Its windows are not "valid now": they are
+/// compared with the effective date of each piece of evidence.
+final class ValidatedChain: AnchoredChain {
+    let certificates: UnvalidatedChain
+    let anchor: TrustAnchor
+    let leafKey: PublicKey
+    let serial: String
+
+    init(_ certificates: UnvalidatedChain, anchor: TrustAnchor, leafKey: PublicKey) {
+        self.certificates = certificates
+        self.anchor = anchor
+        self.leafKey = leafKey
+        serial = certificates.leaf.serialText
+    }
+
+    var leaf: Certificate { certificates.leaf }
+    var isPinnedLeaf: Bool { certificates.intermediate == nil }
+
+    func checkValidity(at seconds: Int64) throws(Refusal) {
+        try certificates.checkValidity(at: seconds)
+        try anchor.certificate.checkValidity(at: seconds, as: .root)
+    }
+}
+
+extension UnvalidatedChain {
+    /// The x5c of RFC 7515, section 4.1.6, as Apple fills it: leaf, intermediate, root.
+    ///
+    /// The third entry has to be there and is otherwise not believed: it never becomes an anchor.
+    init(x5c: [[UInt8]], trust: TrustStore) throws(Refusal) {
+        guard x5c.count == 3 else {
+            self = try Self.pinnedLeaf(x5c, trust)
+            return
+        }
+        let leaf = try Certificate.parse(x5c[0], as: .leaf)
+        let intermediate = try Certificate.parse(x5c[1], as: .intermediate)
+        try Self.checkIsOneElement(x5c[2])
+
+        try leaf.checkForm(as: .leaf)
+        try intermediate.checkForm(as: .intermediate)
+        try leaf.checkSignsMessages()
+        try intermediate.checkIssues(as: .intermediate, certificatesBelow: 0)
+        guard leaf.der[leaf.issuer] == intermediate.der[intermediate.subject] else {
+            throw Refusal(.invalidChain, "the issuer of the leaf is not the intermediate's subject")
+        }
+        let candidates = trust.anchors.filter {
+            $0.certificate.der[$0.certificate.subject] == intermediate.der[intermediate.issuer]
+        }
+        guard !candidates.isEmpty else {
+            throw Refusal(
+                .untrustedChain, "no pinned root bears the name that issued the intermediate")
+        }
+        for candidate in candidates where candidate.certificate.version == 3 {
+            try candidate.certificate.checkIssues(as: .root, certificatesBelow: 1)
+        }
+        try Self.checkAlgorithms(leaf, intermediate)
+        try Self.checkMarkers(leaf, intermediate)
+        try trust.checkNotDenied(leaf, as: .leaf)
+        try trust.checkNotDenied(intermediate, as: .intermediate)
+        self.init(leaf: leaf, intermediate: intermediate, candidates: candidates)
+    }
+
+    /// Xcode's StoreKit testing: one self-made certificate, which an operator pinned.
+    private static func pinnedLeaf(
+        _ x5c: [[UInt8]], _ trust: TrustStore
+    ) throws(Refusal) -> UnvalidatedChain {
+        guard x5c.count == 1,
+            let pin = trust.anchors.first(where: { !$0.isApple && $0.certificate.der == x5c[0] })
+        else {
+            throw Refusal(
+                .invalidChain,
+                "x5c has \(x5c.count) certificates; 3 are needed, or 1 that is itself pinned")
+        }
+        try pin.certificate.checkKey(.leaf, isOn: [.p256])
+        try trust.checkNotDenied(pin.certificate, as: .leaf)
+        return UnvalidatedChain(leaf: pin.certificate, intermediate: nil, candidates: [pin])
+    }
+
+    private static func checkIsOneElement(_ der: [UInt8]) throws(Refusal) {
+        do throws(DERError) {
+            var reader = DERReader(der.span)
+            _ = try reader.read(.sequence)
+            try reader.atEnd()
+        } catch {
+            throw Refusal(
+                .malformed, "the root certificate in x5c is not valid DER: " + error.sentence)
+        }
+    }
+
+    private static func checkAlgorithms(
+        _ leaf: Certificate, _ intermediate: Certificate
+    ) throws(Refusal) {
+        try leaf.checkKey(.leaf, isOn: [.p256])
+        try intermediate.checkKey(.intermediate, isOn: [.p256, .p384])
+        _ = try leaf.ecdsaDigest(as: .leaf)
+        _ = try intermediate.ecdsaDigest(as: .intermediate)
+    }
+
+    private static func checkMarkers(
+        _ leaf: Certificate, _ intermediate: Certificate
+    ) throws(Refusal) {
+        guard leaf.extensions.markers.contains(.receiptSigning) else {
+            throw Refusal(
+                .wrongCertificatePurpose,
+                "the leaf lacks Apple's extension 1.2.840.113635.100.6.11.1")
+        }
+        guard intermediate.extensions.markers.contains(.worldwideDeveloperRelations) else {
+            throw Refusal(
+                .wrongCertificatePurpose,
+                "the intermediate lacks Apple's extension 1.2.840.113635.100.6.2.1")
+        }
+    }
+
+    /// Leaf and intermediate, and a root that is valid then.
+    func checkValidity(at seconds: Int64) throws(Refusal) {
+        try leaf.checkValidity(at: seconds, as: .leaf)
+        try intermediate?.checkValidity(at: seconds, as: .intermediate)
+        if !candidates.contains(where: { $0.certificate.contains(seconds) }) {
+            try candidates[0].certificate.checkValidity(at: seconds, as: .root)
+        }
+    }
+
+    /// The public-key operations: two at most for each pinned root of that name.
+    ///
+    /// - Parameter intermediates: those that validated before cost nothing again.
+    func validate(
+        intermediates: ValidatedIntermediates
+    ) throws(Refusal) -> ValidatedChain {
+        guard let leafKey = leaf.ecKey else {
+            throw Refusal(.invalidChain, "the key of the leaf is not a point of P-256")
+        }
+        guard let intermediate else {
+            return ValidatedChain(self, anchor: candidates[0], leafKey: leafKey)
+        }
+        let issuer = try intermediates.validate(intermediate, under: candidates)
+        let digest = try leaf.ecdsaDigest(as: .leaf)
+        guard leaf.isSigned(by: issuer.key, digest: digest) else {
+            throw Refusal(
+                .invalidChain, "the signature of the leaf is not the intermediate's")
+        }
+        return ValidatedChain(self, anchor: issuer.anchor, leafKey: leafKey)
+    }
+}

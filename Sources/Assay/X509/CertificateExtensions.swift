@@ -1,0 +1,125 @@
+/// What the extensions of a certificate say that decides something (RFC 5280, section 4.2).
+package struct CertificateExtensions: Sendable, Equatable {
+    /// basicConstraints; nil: absent.
+    package var basicConstraints: BasicConstraints?
+    /// keyUsage; nil: absent.
+    package var keyUsage: KeyUsage?
+    /// subjectKeyIdentifier; nil: absent.
+    package var subjectKeyIdentifier: [UInt8]?
+    /// Apple's marker extensions that are present.
+    package var markers: Markers = []
+    /// A critical extension that is not understood here: dotted decimal.
+    package var unknownCritical: String?
+    /// An extension that occurs twice: dotted decimal.
+    package var duplicate: String?
+
+    package struct BasicConstraints: Sendable, Equatable {
+        package var isCA: Bool
+        package var pathLength: Int64?
+    }
+
+    /// Bits of section 4.2.1.3, by their numbers.
+    package struct KeyUsage: OptionSet, Sendable {
+        package let rawValue: UInt16
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
+        package static let digitalSignature = KeyUsage(rawValue: 1 << 0)
+        package static let keyCertSign = KeyUsage(rawValue: 1 << 5)
+    }
+
+    package struct Markers: OptionSet, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// 1.2.840.113635.100.6.11.1
+        package static let receiptSigning = Markers(rawValue: 1)
+        /// 1.2.840.113635.100.6.2.1
+        package static let worldwideDeveloperRelations = Markers(rawValue: 2)
+        /// 1.2.840.113635.100.6.5.1
+        package static let purchaseReceiptSigning = Markers(rawValue: 4)
+        /// 1.2.840.113635.100.6.2.2
+        package static let iTunesStore = Markers(rawValue: 8)
+    }
+
+    /// Reads `[3] EXPLICIT Extensions` where it is there.
+    init(from reader: inout DERReader) throws(DERError) {
+        guard reader.nextTag == .context(3) else { return }
+        var explicit = try reader.readInside(.context(3))
+        var list = try explicit.readInside(.sequence)
+        try explicit.atEnd()
+        var seen: [Range<Int>] = []
+        while !list.isAtEnd {
+            var fields = try list.readInside(.sequence)
+            let identifier = try fields.read(.objectIdentifier)
+            let isCritical = try Self.readCritical(&fields)
+            let value = try fields.read(.octetString)
+            try fields.atEnd()
+            guard seen.count < Limits.certificateExtensions else {
+                throw .integerOutOfRange(at: identifier.start)
+            }
+            if seen.contains(where: {
+                fields.bytes.extracting($0).equals(fields.bytes.extracting(identifier.content))
+            }) {
+                duplicate = ObjectIdentifier.dotted(fields.bytes.extracting(identifier.content))
+            }
+            seen.append(identifier.content)
+            try read(identifier, isCritical: isCritical, value: fields.inside(value))
+        }
+    }
+
+    /// `critical BOOLEAN DEFAULT FALSE`; DER leaves a default out.
+    private static func readCritical(_ fields: inout DERReader) throws(DERError) -> Bool {
+        guard fields.nextTag == .boolean else { return false }
+        guard try fields.readBoolean() else { throw .defaultEncoded(at: fields.position) }
+        return true
+    }
+
+    private mutating func read(
+        _ identifier: DERElement, isCritical: Bool, value: consuming DERReader
+    ) throws(DERError) {
+        var value = value
+        if value.matches(identifier, ObjectIdentifier.basicConstraints) {
+            basicConstraints = try Self.readBasicConstraints(&value)
+        } else if value.matches(identifier, ObjectIdentifier.keyUsage) {
+            keyUsage = try Self.readKeyUsage(&value)
+        } else if value.matches(identifier, ObjectIdentifier.appleReceiptSigning) {
+            markers.insert(.receiptSigning)
+        } else if value.matches(identifier, ObjectIdentifier.appleWorldwideDeveloperRelations) {
+            markers.insert(.worldwideDeveloperRelations)
+        } else if !isCritical, value.matches(identifier, ObjectIdentifier.subjectKeyIdentifier) {
+            subjectKeyIdentifier = value.bytes.array(try value.read(.octetString).content)
+        } else if value.matches(identifier, ObjectIdentifier.applePurchaseReceiptSigning) {
+            markers.insert(.purchaseReceiptSigning)
+        } else if value.matches(identifier, ObjectIdentifier.appleITunesStore) {
+            markers.insert(.iTunesStore)
+        } else if isCritical {
+            unknownCritical = ObjectIdentifier.dotted(value.bytes.extracting(identifier.content))
+        }
+    }
+
+    /// Section 4.2.1.9.
+    private static func readBasicConstraints(
+        _ value: inout DERReader
+    ) throws(DERError) -> BasicConstraints {
+        var fields = try value.readInside(.sequence)
+        try value.atEnd()
+        let isCA = try readCritical(&fields)
+        let pathLength = try fields.nextTag == .integer ? fields.readInteger() : nil
+        try fields.atEnd()
+        return BasicConstraints(isCA: isCA, pathLength: pathLength)
+    }
+
+    /// Section 4.2.1.3: a BIT STRING whose bit 0 is the most significant of the first octet.
+    private static func readKeyUsage(_ value: inout DERReader) throws(DERError) -> KeyUsage {
+        let element = try value.read(.bitString)
+        try value.atEnd()
+        guard (2...3).contains(element.content.count) else {
+            throw .invalidBitString(at: element.start)
+        }
+        var usage: UInt16 = 0
+        for (octet, index) in element.content.dropFirst().enumerated() {
+            for bit in 0..<8 where value.bytes[index] & (0x80 >> UInt8(bit)) != 0 {
+                usage |= 1 << UInt16(octet * 8 + bit)
+            }
+        }
+        return KeyUsage(rawValue: usage)
+    }
+}

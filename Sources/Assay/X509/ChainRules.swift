@@ -1,0 +1,130 @@
+import AssayModels
+
+// The rules for leaf ← intermediate ← pinned root, in the order in which they decide
+// (RFC 5280, section 6.1, narrowed to the shape of Apple's chains). All but the signatures are
+// here; none of them costs a public-key operation.
+
+/// Where in the chain a certificate stands, for sentences.
+package enum ChainPosition: String, Sendable {
+    case leaf
+    case intermediate
+    case root
+}
+
+extension Certificate {
+    /// Parses one certificate of a chain.
+    static func parse(_ der: [UInt8], as position: ChainPosition) throws(Refusal) -> Certificate {
+        do throws(CertificateError) {
+            return try Certificate(der: der)
+        } catch {
+            throw Refusal(
+                .malformed,
+                "the \(position.rawValue) certificate is not valid DER: "
+                    + error.sentence)
+        }
+    }
+
+    /// What leaf and intermediate have in common.
+    func checkForm(as position: ChainPosition) throws(Refusal) {
+        let name = position.rawValue
+        guard version == 3 else {
+            throw Refusal(.invalidChain, "the \(name) is an X.509 v\(version) certificate, not v3")
+        }
+        if case .contradictory = signatureAlgorithm {
+            throw Refusal(
+                .invalidChain,
+                "the \(name) names one signature algorithm inside and another outside of what "
+                    + "is signed")
+        }
+        if let extensionName = extensions.unknownCritical {
+            throw Refusal(
+                .invalidChain, "the \(name) has the unknown critical extension \(extensionName)")
+        }
+    }
+
+    /// Whether it may sign other certificates (RFC 5280, section 6.1.4, k to n).
+    func checkIssues(as position: ChainPosition, certificatesBelow: Int64) throws(Refusal) {
+        let name = position.rawValue
+        guard let constraints = extensions.basicConstraints, constraints.isCA else {
+            throw Refusal(.invalidChain, "the \(name) is not a certificate authority")
+        }
+        if let usage = extensions.keyUsage, !usage.contains(.keyCertSign) {
+            throw Refusal(.invalidChain, "the key usage of the \(name) lacks keyCertSign")
+        }
+        if let limit = constraints.pathLength, limit < certificatesBelow {
+            throw Refusal(
+                .invalidChain,
+                "the path length \(limit) of the \(name) is less than its place "
+                    + "in the chain demands")
+        }
+    }
+
+    /// Whether it is an end entity that may sign messages.
+    func checkSignsMessages() throws(Refusal) {
+        guard extensions.basicConstraints?.isCA != true else {
+            throw Refusal(.invalidChain, "the leaf is a certificate authority")
+        }
+        if let usage = extensions.keyUsage, !usage.contains(.digitalSignature) {
+            throw Refusal(.invalidChain, "the key usage of the leaf lacks digitalSignature")
+        }
+    }
+
+    /// The digest of an ECDSA link; other algorithms are not for StoreKit 2 chains.
+    func ecdsaDigest(as position: ChainPosition) throws(Refusal) -> ECDSADigest {
+        switch signatureAlgorithm {
+        case .ecdsaWithSHA256: return .sha256
+        case .ecdsaWithSHA384: return .sha384
+        case .sha1WithRSAEncryption, .sha256WithRSAEncryption:
+            throw Refusal(
+                .unsupportedAlgorithm, "the \(position.rawValue) is signed with RSA, not ECDSA")
+        case .other(let oid):
+            throw Refusal(
+                .unsupportedAlgorithm, "the \(position.rawValue) is signed with \(oid)")
+        case .contradictory:
+            throw Refusal(.invalidChain, "the \(position.rawValue) contradicts itself")
+        }
+    }
+
+    func checkKey(_ position: ChainPosition, isOn curves: [SubjectPublicKey.Curve])
+        throws(Refusal)
+    {
+        switch publicKey.kind {
+        case .ec(let curve, _) where curves.contains(curve): return
+        case .ec(let curve, _):
+            throw Refusal(
+                .unsupportedAlgorithm, "the \(position.rawValue) key is on \(curve.name)")
+        case .rsa:
+            throw Refusal(.unsupportedAlgorithm, "the \(position.rawValue) key is an RSA key")
+        case .unsupported(let what):
+            throw Refusal(.unsupportedAlgorithm, "the \(position.rawValue) key is \(what)")
+        }
+    }
+
+    /// Validity at the effective date, to the second and inclusive (section 4.1.2.5).
+    func checkValidity(at seconds: Int64, as position: ChainPosition) throws(Refusal) {
+        guard contains(seconds) else {
+            func text(_ seconds: Int64) -> String {
+                Timestamp(milliseconds: seconds * 1000).rfc3339
+            }
+            throw Refusal(
+                .certificateExpired,
+                "the \(position.rawValue) is valid from \(text(notBefore)) to \(text(notAfter)), "
+                    + "not at the effective date \(text(seconds))")
+        }
+    }
+
+    /// The public key that OpenSSL verifies with; nil where the point is not on its curve.
+    var ecKey: PublicKey? {
+        guard case .ec(let curve, let point) = publicKey.kind else { return nil }
+        return .ec(curve, point: der.span.extracting(point))
+    }
+
+    /// Whether that key made this certificate's signature.
+    func isSigned(by key: PublicKey, digest: ECDSADigest) -> Bool {
+        key.verifiesECDSA(
+            der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
+            digest: digest)
+    }
+
+    var fingerprint: SHA256Digest { SHA256.digest(der.span) }
+}

@@ -1,0 +1,23 @@
+extension Certificate {
+    /// The subject's common name, or what identifies it instead; for people alone: chains compare
+    /// the bytes of names.
+    package var subjectCommonName: String {
+        do throws(DERError) {
+            var outer = DERReader(der.span, range: subject)
+            var name = try outer.readInside(.sequence)
+            while !name.isAtEnd {
+                var attributes = try name.readInside(.set)
+                while !attributes.isAtEnd {
+                    var attribute = try attributes.readInside(.sequence)
+                    let type = try attribute.read(.objectIdentifier)
+                    let value = try attribute.readElement()
+                    guard attribute.matches(type, ObjectIdentifier.commonName) else { continue }
+                    return String(decoding: der[value.content], as: UTF8.self)
+                }
+            }
+        } catch {
+            // A name of another shape: named by its serial number.
+        }
+        return "serial \(serialText)"
+    }
+}

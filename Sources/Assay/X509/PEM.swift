@@ -1,0 +1,35 @@
+/// Textual encoding of certificates (RFC 7468, section 5).
+package enum PEM {
+    private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
+    private static let end = Array("-----END CERTIFICATE-----".utf8)
+
+    /// DER as it is, or the DER of the one certificate that the text holds. Text around the
+    /// encapsulation is explanatory (section 2) and passed over.
+    package static func certificate(_ bytes: [UInt8]) throws(CertificateError) -> [UInt8] {
+        guard let start = firstRange(of: begin, in: bytes[...]) else { return bytes }
+        let rest = bytes[start.upperBound...]
+        guard let stop = firstRange(of: end, in: rest) else { throw .encoding(.truncated) }
+        guard firstRange(of: begin, in: bytes[stop.upperBound...]) == nil else {
+            throw .encoding(.trailingBytes(at: stop.upperBound))
+        }
+        let text = bytes[start.upperBound..<stop.lowerBound].filter {
+            $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: " ")
+        }
+        do throws(Base64Error) {
+            return try Base64.decode(Array(text).span)
+        } catch {
+            throw .notBase64
+        }
+    }
+
+    private static func firstRange(
+        of pattern: [UInt8], in bytes: ArraySlice<UInt8>
+    ) -> Range<Int>? {
+        guard bytes.count >= pattern.count else { return nil }
+        for start in bytes.startIndex...(bytes.endIndex - pattern.count)
+        where bytes[start..<start + pattern.count].elementsEqual(pattern) {
+            return start..<start + pattern.count
+        }
+        return nil
+    }
+}

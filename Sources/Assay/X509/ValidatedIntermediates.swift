@@ -1,0 +1,38 @@
+import AssayModels
+import Synchronization
+
+/// Intermediates whose signature by a pinned root has been verified, by their DER.
+///
+/// Only what a pinned root signed gets in, so a stranger can't fill it.
+final class ValidatedIntermediates: Sendable {
+    struct Entry: Sendable {
+        let key: PublicKey
+        let anchor: TrustAnchor
+    }
+
+    private let entries = Mutex<[[UInt8]: Entry]>([:])
+
+    func validate(
+        _ intermediate: Certificate, under candidates: [TrustAnchor]
+    ) throws(Refusal) -> Entry {
+        if let entry = entries.withLock({ $0[intermediate.der] }) { return entry }
+        let digest = try intermediate.ecdsaDigest(as: .intermediate)
+        guard let key = intermediate.ecKey else {
+            throw Refusal(
+                .invalidChain, "the key of the intermediate is not a point of its curve")
+        }
+        for anchor in candidates {
+            guard let anchorKey = anchor.ecKey,
+                intermediate.isSigned(by: anchorKey, digest: digest)
+            else { continue }
+            let entry = Entry(key: key, anchor: anchor)
+            entries.withLock { entries in
+                if entries.count >= Limits.validatedIntermediates { entries.removeAll() }
+                entries[intermediate.der] = entry
+            }
+            return entry
+        }
+        throw Refusal(
+            .untrustedChain, "the intermediate is not signed by the pinned root that it names")
+    }
+}
