@@ -7,6 +7,9 @@ public struct FrameLimits: Hashable, Sendable {
     /// some thousand.
     public var headBytes: Int
 
+    /// What no configuration may exceed: so long a frame would begin like another protocol.
+    public static let largestFrame = 256 * 1024 * 1024
+
     public init(frameBytes: Int = 32 * 1024 * 1024, headBytes: Int = 64 * 1024) {
         self.frameBytes = frameBytes
         self.headBytes = headBytes
