@@ -66,11 +66,16 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // Measures; never part of the product.
+        .executableTarget(
+            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"], path: "bench",
+            swiftSettings: settings),
+
         .target(
             name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"], path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
+            name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],

@@ -32,7 +32,10 @@ package struct SHA256: Sendable {
 
 /// 32 octets.
 package struct SHA256Digest: Sendable {
-    package var octets = [32 of UInt8](repeating: 0)
+    package var octets: [32 of UInt8]
+
+    package init(octets: [32 of UInt8] = .init(repeating: 0)) { self.octets = octets }
+
     package var text: String { hexadecimal(octets.span) }
 }
 
@@ -82,7 +85,7 @@ package enum SHA384 {
         unsafe bytes.withUnsafeBufferPointer { input in
             unsafe octets.withUnsafeMutableBufferPointer { output in
                 unsafe precondition(
-                    COpenSSL.SHA384(input.baseAddress, input.count, output.baseAddress) != nil)
+                    COpenSSL::SHA384(input.baseAddress, input.count, output.baseAddress) != nil)
             }
         }
         return digest
