@@ -22,11 +22,11 @@ extension Span<UInt8> {
 
     /// Where that byte occurs next.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
-        unsafe extracting(start..<count).withUnsafeBufferPointer { rest in
-            guard let base = unsafe rest.baseAddress,
+        unsafe extracting(start..<count).withUnsafeBytes { rest in
+            guard let base = rest.baseAddress,
                 let found = unsafe memchr(base, Int32(byte), rest.count)
             else { return nil }
-            return unsafe start + (UnsafeRawPointer(found) - UnsafeRawPointer(base))
+            return unsafe start + (UnsafeRawPointer(found) - base)
         }
     }
 
