@@ -1,0 +1,185 @@
+import Assay
+public import AssayModels
+
+/// Unsigned payloads as Apple writes them: member names, order and values of an auto-renewable
+/// subscription in production. Those of different `index` are different purchases.
+public enum Samples {
+    private static let day: Int64 = 86_400_000
+    private static let month: Int64 = 30 * day
+
+    /// A signed transaction's payload (JWSTransactionDecodedPayload).
+    public static func transaction(
+        index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
+        signedDate: Timestamp
+    ) -> [UInt8] {
+        let signed = signedDate.milliseconds
+        var writer = JSONWriter()
+        writer.object { payload in
+            payload.member("transactionId", transactionId(index, environment))
+            payload.member("originalTransactionId", originalTransactionId(index, environment))
+            payload.member("webOrderLineItemId", String(790_000_312_345_000 + Int64(index)))
+            payload.member("bundleId", bundleId)
+            payload.member("productId", bundleId + ".premium.monthly")
+            payload.member("subscriptionGroupIdentifier", "21353425")
+            payload.member("purchaseDate", signed - 7_000)
+            payload.member("originalPurchaseDate", signed - 7_000 - 3 * month)
+            payload.member("expiresDate", signed - 7_000 + month)
+            payload.member("quantity", 1 as Int64)
+            payload.member("type", "Auto-Renewable Subscription")
+            payload.member("appAccountToken", uuid(1, index))
+            payload.member("inAppOwnershipType", "PURCHASED")
+            payload.member("signedDate", signed)
+            payload.member("isUpgraded", false)
+            payload.member("offerType", 2 as Int64)
+            payload.member("offerIdentifier", "loyalty_2025_q4")
+            payload.member("environment", environment.rawValue)
+            payload.member("transactionReason", "RENEWAL")
+            payload.member("storefront", "USA")
+            payload.member("storefrontId", "143441")
+            payload.member("price", 9_990 as Int64)
+            payload.member("currency", "USD")
+            payload.member("offerDiscountType", "PAY_AS_YOU_GO")
+            payload.member("offerPeriod", "P1M")
+            payload.member("appTransactionId", appTransactionId(index))
+        }
+        return writer.text
+    }
+
+    /// A signed renewal info's payload (JWSRenewalInfoDecodedPayload).
+    public static func renewalInfo(
+        index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
+        signedDate: Timestamp
+    ) -> [UInt8] {
+        let signed = signedDate.milliseconds
+        var writer = JSONWriter()
+        writer.object { payload in
+            payload.member("originalTransactionId", originalTransactionId(index, environment))
+            payload.member("autoRenewProductId", bundleId + ".premium.monthly")
+            payload.member("productId", bundleId + ".premium.monthly")
+            payload.member("autoRenewStatus", 1 as Int64)
+            payload.member("renewalPrice", 9_990 as Int64)
+            payload.member("currency", "USD")
+            payload.member("signedDate", signed)
+            payload.member("environment", environment.rawValue)
+            payload.member("recentSubscriptionStartDate", signed - 7_000 - 3 * month)
+            payload.member("renewalDate", signed - 7_000 + month)
+            payload.array("eligibleWinBackOfferIds") { offers in
+                offers.value("winback_2025_a")
+                offers.value("winback_2025_b")
+            }
+            payload.member("appAccountToken", uuid(1, index))
+            payload.member("appTransactionId", appTransactionId(index))
+        }
+        return writer.text
+    }
+
+    /// A signed app transaction's payload (AppTransaction), as a device gets it.
+    ///
+    /// Its `deviceVerification` is of the right form and binds to no device.
+    public static func appTransaction(
+        index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
+        signedDate: Timestamp
+    ) -> [UInt8] {
+        let signed = signedDate.milliseconds
+        let digest = (0..<48).map { UInt8(truncatingIfNeeded: index &* 31 &+ $0 &* 89) }
+        var writer = JSONWriter()
+        writer.object { payload in
+            payload.member("receiptType", environment.rawValue)
+            payload.member("appAppleId", appAppleId)
+            payload.member("bundleId", bundleId)
+            payload.member("applicationVersion", "4213")
+            payload.member("versionExternalIdentifier", 873_214_559 as Int64)
+            payload.member("receiptCreationDate", signed)
+            payload.member("originalPurchaseDate", signed - 400 * day)
+            payload.member("originalApplicationVersion", "3877")
+            payload.member(
+                "deviceVerification", String(decoding: Base64.encode(digest.span), as: UTF8.self))
+            payload.member("deviceVerificationNonce", uuid(2, index))
+            payload.member("requestDate", signed)
+            payload.member("appTransactionId", appTransactionId(index))
+            payload.member("originalPlatform", "iOS")
+        }
+        return writer.text
+    }
+
+    /// A notification's payload (responseBodyV2DecodedPayload) around its signed parts.
+    public static func notification(
+        index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
+        signedDate: Timestamp, signedTransactionInfo: String?, signedRenewalInfo: String?
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { payload in
+            payload.member("notificationType", "DID_RENEW")
+            payload.member("subtype", "BILLING_RECOVERY")
+            payload.member("notificationUUID", uuid(3, index))
+            payload.object("data") { data in
+                data.member("appAppleId", appAppleId)
+                data.member("bundleId", bundleId)
+                data.member("bundleVersion", "4213")
+                data.member("environment", environment.rawValue)
+                data.member("signedTransactionInfo", signedTransactionInfo)
+                data.member("signedRenewalInfo", signedRenewalInfo)
+                data.member("status", 1 as Int64)
+            }
+            payload.member("version", "2.0")
+            payload.member("signedDate", signedDate.milliseconds)
+        }
+        return writer.text
+    }
+
+    /// A retention messaging request's payload (DecodedRealtimeRequestBody).
+    public static func realtimeRequest(
+        index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
+        signedDate: Timestamp
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { payload in
+            payload.member("originalTransactionId", originalTransactionId(index, environment))
+            payload.member("appAppleId", appAppleId)
+            payload.member("productId", bundleId + ".premium.monthly")
+            payload.member("userLocale", "en-US")
+            payload.member("requestIdentifier", uuid(4, index))
+            payload.member("environment", environment.rawValue)
+            payload.member("signedDate", signedDate.milliseconds)
+        }
+        return writer.text
+    }
+
+    // MARK: Identifiers
+
+    /// Fifteen digits in production; sixteen that begin with 2000000 in the sandbox.
+    private static func transactionId(_ index: Int, _ environment: StoreEnvironment) -> String {
+        let base: Int64 = environment == .sandbox ? 2_000_000_500_000_000 : 470_001_500_000_000
+        return String(base + 2 * Int64(index) + 1)
+    }
+
+    /// Of the first period of the subscription that `transactionId` renews.
+    private static func originalTransactionId(
+        _ index: Int, _ environment: StoreEnvironment
+    ) -> String {
+        let base: Int64 = environment == .sandbox ? 2_000_000_400_000_000 : 470_001_400_000_000
+        return String(base + 2 * Int64(index))
+    }
+
+    private static func appTransactionId(_ index: Int) -> String {
+        String(704_289_572_311_000_000 + Int64(index))
+    }
+
+    /// A version 4 UUID that is different for each index and, by `domain`, for each use.
+    private static func uuid(_ domain: UInt8, _ index: Int) -> String {
+        // Any bijection will do that makes neighbours look apart.
+        let mixed = UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
+        let digits = hexadecimal(mixed)
+        let other = hexadecimal(~mixed &* 0xD6E8_FEB8_6659_FD93)
+        let groups = [
+            "\(digits.prefix(8))", "\(other.prefix(4))", "4\(domain)\(other.suffix(2))",
+            "a\(other.dropFirst(4).prefix(3))", "\(digits.suffix(8))\(other.suffix(4))",
+        ]
+        return groups.joined(separator: "-")
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
