@@ -61,6 +61,7 @@ let package = Package(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
+                "AssayLoop",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
