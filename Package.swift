@@ -68,7 +68,7 @@ let package = Package(
             swiftSettings: settings),
 
         .target(
-            name: "TestSupport", dependencies: ["AssayModels"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"], path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
             name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
