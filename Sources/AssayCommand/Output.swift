@@ -25,6 +25,18 @@ enum Input {
     /// A certificate, a key or a configuration; the largest of Apple's certificates has 2 KiB.
     static let fileLimit = 1 << 20
 
+    /// The content of a file, or nil without it.
+    static func readIfPresent(_ path: String) throws -> [UInt8]? {
+        do throws(LoopError) {
+            if let content = try SystemFile.read(path, limit: fileLimit) { return content }
+        } catch .notFound {
+            return nil
+        } catch {
+            throw Failure("can't read \(path): \(error)")
+        }
+        throw Failure("\(path) has more than the \(fileLimit) bytes that are read")
+    }
+
     /// The content of a file; `-` is standard input.
     static func read(_ path: String, limit: Int = fileLimit) throws -> [UInt8] {
         let content: [UInt8]?

@@ -11,8 +11,9 @@ struct VerifyCommand: AsyncParsableCommand {
             EXAMPLES
               A transaction that your app sent you:
                 assay verify --kind transaction --bundle-id com.example.game token.jws
-              A notification of the sandbox, as the App Store posted it, for people:
-                assay verify --kind notification --environment Sandbox --format text body.json
+              A sandbox notification as the App Store posted it, for people:
+                assay verify --kind notification --environment Sandbox \\
+                  --format text body.json
               Evidence that a development authority signed, from a pipe:
                 assay mint transaction --ca ./ca |
                   assay verify --kind transaction --root ./ca/root.pem -
@@ -20,12 +21,14 @@ struct VerifyCommand: AsyncParsableCommand {
                 assay verify --kind app-transaction --environment Xcode \\
                   --root StoreKitTestCertificate.cer token.jws
               The verdict of a running server:
-                assay verify --kind transaction --server unix:/run/assay/assay.sock token.jws
+                assay verify --kind transaction \\
+                  --server unix:/run/assay/assay.sock token.jws
 
-            Standard output gets one JSON object. verdict and detail are always there; kind where
-            it is known; environment, dedupKey and certificate once the signature holds; payload
-            when the verdict is VALID. certificate.notAfter is the last second of the signing
-            certificate's validity (RFC 3339).
+            OUTPUT
+              One JSON object. verdict and detail are always there; kind where it is
+              known; environment, dedupKey and certificate once the signature holds;
+              payload when the verdict is VALID. certificate.notAfter is the last
+              second of the signing certificate's validity (RFC 3339).
 
             EXIT STATUS
               0  VALID

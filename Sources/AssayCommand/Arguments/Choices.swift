@@ -15,6 +15,8 @@ enum KindChoice: String, ExpressibleByArgument, CaseIterable {
     var kind: EvidenceKind? { EvidenceKind(name: rawValue) }
 
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
+    /// The help text names them, also where the option is missing or wrong; once is enough.
+    static var allValueStrings: [String] { [] }
 }
 
 /// `--environment`, by Apple's names.
@@ -28,6 +30,8 @@ enum EnvironmentChoice: String, ExpressibleByArgument, CaseIterable {
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
 
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
+    /// The help text names them, also where the option is missing or wrong; once is enough.
+    static var allValueStrings: [String] { [] }
 }
 
 /// `--format` of verify.

@@ -37,9 +37,13 @@ extension VerificationReport {
                 "serial \(certificate.serial), \(state)\(certificate.notAfter.rfc3339)")
         }
         for member in members {
+            let prefix = member.name == "payload" ? "" : member.name + "."
             for (name, value) in member.document.root.members?.pairs ?? [] {
-                guard let value = Self.readable(name, value) else { continue }
-                add(member.name == "payload" ? name : "\(member.name).\(name)", value)
+                add(prefix + name, Self.readable(name, value))
+                // A notification keeps what it is about one level down, in data or summary.
+                for (inner, value) in value.members?.pairs ?? [] {
+                    add(prefix + name + "." + inner, Self.readable(inner, value))
+                }
             }
         }
         return fields
