@@ -202,9 +202,14 @@ extension SigningKey {
 
     private static func encode(_ key: OpaquePointer, _ selection: Selection) -> [UInt8]? {
         let isPublic = selection == .publicKey
-        let context = unsafe OSSL_ENCODER_CTX_new_for_pkey(
-            key, selection.mask, isPublic ? "DER" : "PEM",
-            isPublic ? "SubjectPublicKeyInfo" : "PrivateKeyInfo", nil)
+        let (form, structure): (StaticString, StaticString) =
+            isPublic ? ("DER", "SubjectPublicKeyInfo") : ("PEM", "PrivateKeyInfo")
+        // The context keeps the pointers to both names: they have to outlive it.
+        let context = unsafe form.utf8Start.withMemoryRebound(to: CChar.self, capacity: 1) { form in
+            unsafe structure.utf8Start.withMemoryRebound(to: CChar.self, capacity: 1) { structure in
+                unsafe OSSL_ENCODER_CTX_new_for_pkey(key, selection.mask, form, structure, nil)
+            }
+        }
         defer { unsafe OSSL_ENCODER_CTX_free(context) }
         var data: UnsafeMutablePointer<UInt8>?
         var count = 0
