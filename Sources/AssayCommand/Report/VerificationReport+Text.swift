@@ -18,7 +18,8 @@ extension VerificationReport {
         }
         let fields = fields
         if !fields.isEmpty { lines.append("") }
-        for (name, value) in fields { lines.append("  \(name.padded(to: 24)) \(value)") }
+        let width = fields.map(\.name.count).max() ?? 0
+        for (name, value) in fields { lines.append("  \(name.padded(to: width))  \(value)") }
         return lines.joined(separator: "\n")
     }
 
