@@ -8,7 +8,6 @@
 #include <openssl/decoder.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
-#include <openssl/encoder.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/obj_mac.h>
@@ -16,3 +15,4 @@
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
