@@ -74,7 +74,7 @@ let package = Package(
             name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayWireTests", dependencies: ["AssayWire", "TestSupport"],
+            name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
