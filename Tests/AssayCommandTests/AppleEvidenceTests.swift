@@ -36,7 +36,7 @@ struct AppleEvidenceTests {
                 ["--environment", "Sandbox", "--bundle-id", "com.example.x"], "WRONG_BUNDLE"
             ),
             ("renewalInfo", "renewal-info", sandbox, "VALID"),
-            ("missingX5CHeaderClaim", "notification", sandbox, "MALFORMED"),
+            ("missingX5CHeaderClaim", "notification", sandbox, "INVALID_CHAIN"),
         ]
         for (file, kind, options, verdict) in table {
             let path = "\(data)/mock_signed_data/\(file)"

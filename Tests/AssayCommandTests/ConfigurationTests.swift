@@ -47,8 +47,9 @@ struct ConfigurationTests {
             environments = ["Xcode", "Sandbox"]
             development-roots = ["ca/root.pem"]
             """)
-        #expect(settings.listen.map(\.description).joined(separator: " ")
-            == "tcp://127.0.0.1:0 unix:/run/assay/assay.sock")
+        #expect(
+            settings.listen.map(\.description).joined(separator: " ")
+                == "tcp://127.0.0.1:0 unix:/run/assay/assay.sock")
         #expect(settings.workers == 3)
         #expect(settings.apps.map(\.name) == ["game", "test"])
         #expect(settings.defaultApp?.name == "game")
@@ -86,7 +87,10 @@ struct ConfigurationTests {
                 "app[1].development-roots: missing for an app that accepts Xcode", "pin"
             ),
             (Self.game + "default = \"yes\"", "app[1].default: of type string", "true or false"),
-            (Self.game + "roots = [\"none.pem\"]", "app[1].roots[1]: can't read", "one certificate"),
+            (
+                Self.game + "roots = [\"none.pem\"]", "app[1].roots[1]: can't read",
+                "one certificate"
+            ),
             (Self.game + "roots = [\"assay.toml\"]", "app[1].roots[1]", "can't be pinned"),
             (
                 Self.game + "development-roots = [\"none.pem\"]",

@@ -21,8 +21,9 @@ struct TidyTests {
 
     private static let files: [File] = {
         folders.flatMap { folder -> [File] in
-            let names = FileManager.default.enumerator(
-                atPath: Vectors.packageRoot + "/" + folder)?.compactMap { $0 as? String } ?? []
+            let names =
+                FileManager.default.enumerator(
+                    atPath: Vectors.packageRoot + "/" + folder)?.compactMap { $0 as? String } ?? []
             return names.sorted().compactMap { name in
                 let path = folder + "/" + name
                 guard name.hasSuffix(".swift"), !name.contains(".build/"),

@@ -90,13 +90,13 @@ struct VerifyCommandTests {
         let minted = try token()
         let sandbox = try token("transaction", "--environment", "Sandbox")
         let parts = minted.dropLast().split(separator: ".").map(String.init)
-        let reversed = String(parts[2].reversed())
+        let other = (parts[2].hasPrefix("A") ? "B" : "A") + parts[2].dropFirst()
         let table: [(String, [String], String)] = [
             ("WRONG_BUNDLE", ["--bundle-id", "com.example.other"], minted),
             ("WRONG_ENVIRONMENT", ["--environment", "Sandbox"], minted),
             ("WRONG_ENVIRONMENT", [], sandbox),
             ("INVALID_DATE", ["--at", "2020-01-01T00:00:00Z"], minted),
-            ("INVALID_SIGNATURE", [], [parts[0], parts[1], reversed].joined(separator: ".")),
+            ("INVALID_SIGNATURE", [], [parts[0], parts[1], other].joined(separator: ".")),
             ("MALFORMED", [], [parts[0], parts[1]].joined(separator: ".")),
             ("MALFORMED", [], "x" + minted),
             ("MALFORMED", [], " " + minted),
@@ -115,8 +115,8 @@ struct VerifyCommandTests {
         #expect(try verify(minted, kind: "renewal-info").verdict == "WRONG_KIND")
         let app = try token("app-transaction", "--app-apple-id", "42")
         #expect(try verify(app, "--app-apple-id", "42", kind: "app-transaction").status == 0)
-        let other = try verify(app, "--app-apple-id", "43", kind: "app-transaction")
-        #expect(other.verdict == "WRONG_APP")
+        let foreign = try verify(app, "--app-apple-id", "43", kind: "app-transaction")
+        #expect(foreign.verdict == "WRONG_APP")
     }
 
     @Test("environments add up, and white space at a file's end is no part of a token")

@@ -118,6 +118,7 @@ extension MintError {
         case .keyMismatch(let name): "\(name) is not the key of its certificate"
         case .foreignCertificate(let name):
             "\(name) was not made by 'assay mint ca', and evidence of Apple's can't be minted"
+        case .notAToken(let kind): "a \(kind.name) is no JWS"
         case .missingIssuerKey(let name): "\(name) is missing, which has to sign"
         }
     }

@@ -6,7 +6,9 @@ extension ServerSettings {
     /// For people: what would be served, and what would be trusted.
     func summary(now: Timestamp) -> String {
         var lines: [String] = []
-        func add(_ name: String, _ value: String) { lines.append("\(name.padded(to: 10)) \(value)") }
+        func add(_ name: String, _ value: String) {
+            lines.append("\(name.padded(to: 10)) \(value)")
+        }
         add("configured", configuration ?? "without a file")
         for endpoint in listen { add("listen", endpoint.description) }
         add("workers", workers.map { String($0) } ?? "one for each processor")
