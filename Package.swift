@@ -68,12 +68,17 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // Measures; never part of the product.
+        .executableTarget(
+            name: "bench", dependencies: ["Assay", "AssayMint", "COpenSSL"], path: "bench",
+            swiftSettings: settings),
+
         .target(
             name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "AssayTests", dependencies: ["Assay", "AssayMint", "TestSupport"],
+            name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],

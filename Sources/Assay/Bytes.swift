@@ -9,6 +9,14 @@ extension Span<UInt8> {
 
     package var array: [UInt8] { array(0..<count) }
 
+    /// Whether it is well-formed UTF-8; quick for ASCII, which identifiers are.
+    package var isUTF8: Bool {
+        for index in indices where self[index] >= 0x80 {
+            return String(validating: array, as: UTF8.self) != nil
+        }
+        return true
+    }
+
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
 
     package func equals(_ other: Span<UInt8>) -> Bool {

@@ -35,4 +35,49 @@ package enum Limits {
     package static let refusedChainMilliseconds: Int64 = 60 * 1000
     /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
     package static let validatedIntermediates = 64
+
+    /// One certificate of a receipt; Apple's take up to 1,500 octets.
+    package static let cmsCertificateBytes = 16 * 1024
+    /// The SignerInfo; Apple's takes 460 octets.
+    package static let cmsSignerInfoBytes = 16 * 1024
+    /// Object identifiers, algorithm identifiers and versions.
+    package static let cmsSmallElementBytes = 256
+    /// Entries of digestAlgorithms; Apple names one.
+    package static let cmsDigestAlgorithms = 8
+    /// One attribute of a receipt, an in-app record included; Apple's take up to 500 octets. It is
+    /// the most that is carried over from one chunk to the next.
+    package static let receiptAttributeBytes = 64 * 1024
+    /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
+    package static let receiptUnknownAttributes = 256
+    /// Base64 of a receipt is decoded in pieces of this size, which stay in the processor's cache.
+    package static let base64ChunkBytes = 32 * 1024
+    /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.
+    package static let receiptWrapperBytes = 1024 * 1024
+
+    /// Certificates that evidence may bring along. Apple's receipts carry three.
+    package static let bagCertificates = 16
+    /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,
+    /// and an entry takes some 4 KB.
+    package static let validatedLinks = 256
+
+    /// A transaction receipt, as text or in base64. The largest seen takes 3,769 bytes.
+    package static let transactionReceiptBytes = 64 * 1024
+    /// Members of one text property list; purchase-info has had 24 at most.
+    package static let textPropertyListMembers = 128
+
+    /// Signatures that share one inversion. It costs 8 to 18 µs, so that a share is below a fortieth
+    /// of a verification; their numbers take 10 KB a thread.
+    static let signaturesPerInversion = 64
+    /// Signatures of a batch for which room is kept between batches; about 120 bytes each.
+    static let signaturesKept = 4096
+    /// Idle batch verifiers that are kept; more threads than this at once are not expected.
+    static let idleBatchVerifiers = 64
+    /// Keys that a thread keeps ready for EVP. Apple uses one or two at a time.
+    static let preparedKeys = 8
+    /// Signatures of a key that have to hold before it gets a table: by then, doing without has
+    /// cost about what the table costs.
+    package static let keyTableUses = 512
+    /// Tables at once, 150 KB each. Apple uses one leaf key for about two years, and one more for
+    /// each environment at the most.
+    package static let keyTables = 16
 }

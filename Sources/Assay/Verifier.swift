@@ -15,22 +15,45 @@ public import AssayModels
 public final class Verifier: Sendable {
     public let trust: TrustStore
     let chains: KnownChains
+    let links = ValidatedLinks()
+    private let signatures: ES256Verifiers
+    private let keyTables: KeyTableBuilding
 
-    public init(trust: TrustStore) {
+    /// - Parameter keyTables: who builds the tables that make a much used key three to four times
+    ///   faster.
+    public init(trust: TrustStore, keyTables: KeyTableBuilding = .inSettle) {
         self.trust = trust
+        self.keyTables = keyTables
         chains = KnownChains(trust: trust)
+        signatures = ES256Verifiers(tables: KeyTables(isEnabled: keyTables != .never))
     }
+
+    /// Whether `buildPendingKeyTables` has something to do; costs nothing to ask.
+    public var hasPendingKeyTables: Bool { signatures.tables.hasPending }
+
+    /// Builds a table for each key that has come into frequent use; others verify meanwhile. Takes
+    /// some 16 to 30 ms each: a thread's work that has nothing better to do.
+    ///
+    /// - Returns: how many were built.
+    @discardableResult
+    public func buildPendingKeyTables() -> Int { signatures.tables.buildPending() }
 
     /// Verifies one piece of evidence.
     ///
     /// - Parameters:
-    ///   - evidence: a compact JWS; a notification may also be its POST body.
+    ///   - evidence: a compact JWS; a notification may also be its POST body; a transaction receipt
+    ///     is its text or base64 of it; an app receipt is DER, BER or base64 of it.
+    ///   - inApp: the in-app records of an app receipt that are returned.
     ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
     public func verify(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        at now: Timestamp
     ) -> Verification {
-        var batch = [prepare(evidence, as: kind, policy: policy, expecting: expectations, at: now)]
+        var batch = [
+            prepare(
+                evidence, as: kind, policy: policy, expecting: expectations, inApp: inApp, at: now)
+        ]
         settle(&batch)
         return batch[0].verification
     }
@@ -39,11 +62,26 @@ public final class Verifier: Sendable {
     /// bytes; `settle` does the signatures of many such at once.
     public func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        at now: Timestamp
     ) -> PreparedVerification {
         let request = VerificationRequest(
             kind: kind, policy: policy, expectations: expectations, now: now)
         do throws(Refusal) {
+            if kind == .appReceipt {
+                var stream = AppReceiptStream(
+                    self, policy: policy, expecting: expectations, inApp: inApp)
+                stream.receive(evidence)
+                return PreparedVerification(
+                    request: request, state: .answered(stream.finish(at: now)))
+            }
+            if kind == .transactionReceipt {
+                let receipt = try VerifiedTransactionReceipt(
+                    evidence, trust: trust, links: links, now: now,
+                    allowsLegacyKey: policy.allowsLegacyKey)
+                return PreparedVerification(
+                    request: request, state: .answered(request.answer(receipt)))
+            }
             let jws = try unverified(evidence, as: kind, at: now)
             return PreparedVerification(request: request, state: .jws(jws))
         } catch {
@@ -56,17 +94,27 @@ public final class Verifier: Sendable {
     ///
     /// - Precondition: all of the batch was prepared by this verifier.
     public func settle(_ batch: inout [PreparedVerification]) {
-        while true {
-            let checks = batch.flatMap(\.pendingSignatures)
-            guard !checks.isEmpty else { return }
-            let holds = ES256Batch.verify(checks)
-            var next = 0
-            for index in batch.indices {
-                let count = batch[index].pendingSignatures.count
-                guard count > 0 else { continue }
-                batch[index].advance(holds[next..<next + count], chains: chains)
-                next += count
+        signatures.withVerifier { verifier in
+            while true {
+                verifier.clear()
+                for index in batch.indices {
+                    batch[index].appendPendingSignatures(to: &verifier.checks)
+                }
+                guard !verifier.checks.isEmpty else { return }
+                verifier.verify()
+                advance(&batch, verifier.holds)
             }
+        }
+        if keyTables == .inSettle, hasPendingKeyTables { buildPendingKeyTables() }
+    }
+
+    private func advance(_ batch: inout [PreparedVerification], _ holds: [Bool]) {
+        var next = 0
+        for index in batch.indices {
+            let count = batch[index].pendingSignatureCount
+            guard count > 0 else { continue }
+            batch[index].advance(holds[next..<next + count], chains: chains)
+            next += count
         }
     }
 
@@ -91,7 +139,7 @@ public final class Verifier: Sendable {
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             return try UnverifiedJWS(evidence, chains: chains, now: now)
         case .appReceipt, .transactionReceipt:
-            throw Refusal(.wrongKind, "this version verifies no \(kind.name)")
+            preconditionFailure("receipts are no JWS; prepare has them")
         }
     }
 
@@ -113,6 +161,18 @@ public final class Verifier: Sendable {
         }
         return Array(token.utf8)
     }
+}
+
+/// Who builds the table of a key that has come into frequent use. Until it is there, and without
+/// one, OpenSSL's own verification answers; the answers are the same.
+public enum KeyTableBuilding: Sendable {
+    /// Nobody.
+    case never
+    /// `Verifier.settle` (and so `verify`), on the thread that calls it: one call in a key's life,
+    /// for Apple's one in about two years, takes some 16 to 30 ms longer.
+    case inSettle
+    /// Whoever calls `Verifier.buildPendingKeyTables`, such as a server on a thread of its own.
+    case onRequest
 }
 
 /// What was asked of one verification.
@@ -147,11 +207,20 @@ public struct PreparedVerification: Sendable {
         return verification
     }
 
-    var pendingSignatures: [ES256Check] {
+    var pendingSignatureCount: Int {
         switch state {
-        case .jws(let jws): [jws.signature]
-        case .notification(let notification): notification.nested.map(\.jws.signature)
-        case .answered: []
+        case .jws: 1
+        case .notification(let notification): notification.nested.count
+        case .answered: 0
+        }
+    }
+
+    func appendPendingSignatures(to checks: inout [ES256Check]) {
+        switch state {
+        case .jws(let jws): checks.append(jws.signature)
+        case .notification(let notification):
+            for nested in notification.nested { checks.append(nested.jws.signature) }
+        case .answered: break
         }
     }
 
@@ -167,7 +236,7 @@ public struct PreparedVerification: Sendable {
                 let evidence = try notification.verified(
                     holds, expecting: request.expectations)
                 state = .answered(
-                    accepted(notification.chain, notification.facts, evidence))
+                    request.accepted(notification.chain, notification.facts, evidence))
             case .answered:
                 preconditionFailure("nothing was pending")
             }
@@ -191,37 +260,54 @@ public struct PreparedVerification: Sendable {
             }
             try facts.check(request.expectations, effectiveDate: jws.effectiveDate)
         } catch {
-            return .answered(refused(error, jws.chain, facts))
+            return .answered(request.refused(error, jws.chain, facts))
         }
-        return .answered(accepted(jws.chain, facts, evidence))
-    }
-
-    private func accepted(
-        _ chain: ValidatedChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
-    ) -> Verification {
-        Verification(
-            verdict: .valid,
-            detail: "signed under \(chain.anchor.name), within policy and expectations",
-            kind: request.kind, environment: facts.environment, dedupKey: facts.dedupKey,
-            certificate: chain.signingCertificate(at: request.now), evidence: evidence)
-    }
-
-    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
-    private func refused(
-        _ refusal: Refusal, _ chain: ValidatedChain, _ facts: EvidenceFacts
-    ) -> Verification {
-        var answer = refusal.answer(request.kind)
-        answer.environment = facts.environment
-        answer.dedupKey = facts.dedupKey
-        answer.certificate = chain.signingCertificate(at: request.now)
-        return answer
+        return .answered(request.accepted(jws.chain, facts, evidence))
     }
 
     private func refused(_ refusal: Refusal) -> Verification {
         guard case .notification(let notification) = state else {
             return refusal.answer(request.kind)
         }
-        return refused(refusal, notification.chain, notification.facts)
+        return request.refused(refusal, notification.chain, notification.facts)
+    }
+}
+
+extension VerificationRequest {
+    /// Evidence whose signature, policy and expectations hold.
+    func accepted(
+        _ chain: any AnchoredChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
+    ) -> Verification {
+        Verification(
+            verdict: .valid,
+            detail: "signed under \(chain.anchor.name), within policy and expectations",
+            kind: kind, environment: facts.environment, dedupKey: facts.dedupKey,
+            certificate: chain.signingCertificate(at: now), evidence: evidence)
+    }
+
+    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
+    func refused(
+        _ refusal: Refusal, _ chain: any AnchoredChain, _ facts: EvidenceFacts
+    ) -> Verification {
+        var answer = refusal.answer(kind)
+        answer.environment = facts.environment
+        answer.dedupKey = facts.dedupKey
+        answer.certificate = chain.signingCertificate(at: now)
+        return answer
+    }
+
+    /// Policy and expectations of a transaction receipt that is believed.
+    func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
+        let facts = EvidenceFacts(verified.receipt)
+        do throws(Refusal) {
+            try facts.check(policy, expectations, chain: verified.chain)
+            try facts.check(expectations, effectiveDate: verified.effectiveDate)
+        } catch {
+            return refused(error, verified.chain, facts)
+        }
+        var answer = accepted(verified.chain, facts, .transactionReceipt(verified.receipt))
+        if let disagreement = verified.disagreement { answer.detail += "; " + disagreement }
+        return answer
     }
 }
 
@@ -231,10 +317,10 @@ extension Refusal {
     }
 }
 
-extension ValidatedChain {
+extension AnchoredChain {
     func signingCertificate(at now: Timestamp) -> SigningCertificate {
         SigningCertificate(
-            serial: serial, notAfter: Timestamp(milliseconds: certificates.leaf.notAfter * 1000),
-            expired: now.seconds > certificates.leaf.notAfter)
+            serial: serial, notAfter: Timestamp(milliseconds: leaf.notAfter * 1000),
+            expired: now.seconds > leaf.notAfter)
     }
 }

@@ -39,29 +39,39 @@ package struct ES256Signature: Sendable {
         return false
     }
 
-    /// `SEQUENCE { r INTEGER, s INTEGER }`, as OpenSSL wants it.
-    var der: [UInt8] {
-        let r = Self.integer(octets.span, from: 0)
-        let s = Self.integer(octets.span, from: 32)
-        return [0x30, UInt8(r.count + s.count)] + r + s
-    }
+    var r: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<32) } }
+    var s: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(32..<64) } }
 
-    private static func integer(_ bytes: Span<UInt8>, from start: Int) -> [UInt8] {
-        var first = start
-        while bytes[first] == 0 { first += 1 }
-        let sign: [UInt8] = bytes[first] & 0x80 == 0 ? [] : [0]
-        let magnitude = bytes.array(first..<start + 32)
-        return [Tag.integer.rawValue, UInt8(sign.count + magnitude.count)] + sign + magnitude
+    /// `SEQUENCE { r INTEGER, s INTEGER }`, as EVP wants it.
+    func encode(into der: inout ES256DER) {
+        der.count = 2
+        der.append(integer: r)
+        der.append(integer: s)
+        der.octets[0] = 0x30
+        der.octets[1] = UInt8(der.count - 2)
     }
 }
 
-/// Checks the signatures of a batch, in the batch's order.
-package enum ES256Batch {
-    package static func verify(_ checks: [ES256Check]) -> [Bool] {
-        checks.map { check in
-            let signature = check.signature.der
-            return check.key.verifiesECDSA(
-                signature.span, overDigest: check.digest.octets.span)
-        }
+/// A signature in DER, in place: at most two INTEGERs of 33 octets and three headers of two.
+struct ES256DER {
+    fileprivate(set) var octets = [72 of UInt8](repeating: 0)
+    fileprivate(set) var count = 0
+
+    var bytes: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<count) } }
+
+    /// - Parameter magnitude: big-endian and not zero.
+    fileprivate mutating func append(integer magnitude: Span<UInt8>) {
+        var first = 0
+        while magnitude[first] == 0 { first += 1 }
+        let needsSign = magnitude[first] & 0x80 != 0
+        append(Tag.integer.rawValue)
+        append(UInt8(magnitude.count - first + (needsSign ? 1 : 0)))
+        if needsSign { append(0) }
+        for index in first..<magnitude.count { append(magnitude[index]) }
+    }
+
+    private mutating func append(_ octet: UInt8) {
+        octets[count] = octet
+        count += 1
     }
 }

@@ -1,17 +1,39 @@
 internal import COpenSSL
+import Synchronization
 
 /// A public key that OpenSSL holds. Read-only after creation, so that threads share it.
 @safe package final class PublicKey: @unchecked Sendable {
-    private let key: OpaquePointer
+    let key: OpaquePointer
+    let curve: SubjectPublicKey.Curve
+    /// Signatures of this key that held, counted until it has a table.
+    let uses = Atomic<Int>(0)
+    /// Set once, by whoever builds it, while others verify without.
+    private let tableReference = AtomicLazyReference<KeyTable>()
 
-    private init(owning key: OpaquePointer) { unsafe self.key = key }
+    private init(owning key: OpaquePointer, _ curve: SubjectPublicKey.Curve) {
+        unsafe self.key = key
+        self.curve = curve
+    }
+
+    /// Nil until `KeyTables` has found the key to be worth one.
+    var table: KeyTable? { tableReference.load() }
+
+    func adopt(_ table: KeyTable) { _ = tableReference.storeIfNil(table) }
+
+    /// The uncompressed point, `04 ‖ x ‖ y`.
+    var point: [UInt8] {
+        var octets: UnsafeMutablePointer<UInt8>?
+        let count = unsafe EVP_PKEY_get1_encoded_public_key(key, &octets)
+        defer { unsafe CRYPTO_free(octets, #file, #line) }
+        return unsafe Array(UnsafeBufferPointer(start: octets, count: count))
+    }
 
     deinit { unsafe EVP_PKEY_free(key) }
 
     /// From an uncompressed point; nil where it does not lie on the curve.
     package static func ec(_ curve: SubjectPublicKey.Curve, point: Span<UInt8>) -> PublicKey? {
         guard let key = unsafe EVP_PKEY_new() else { outOfMemory() }
-        let result = unsafe PublicKey(owning: key)
+        let result = unsafe PublicKey(owning: key, curve)
         // Copying a curve's parameters and setting the point costs 7 µs; decoding a whole
         // SubjectPublicKeyInfo (d2i_PUBKEY) costs 140 to 230 with OpenSSL 3.0.
         let template = curve == .p256 ? CurveParameters.p256 : CurveParameters.p384
@@ -39,22 +61,6 @@ internal import COpenSSL
                 unsafe EVP_DigestVerify(
                     context, signature.baseAddress, signature.count,
                     message.baseAddress, message.count) == 1
-            }
-        }
-        if !verifies { ERR_clear_error() }
-        return verifies
-    }
-
-    /// Verifies a DER-encoded ECDSA signature over a digest that is already there.
-    package func verifiesECDSA(_ signature: Span<UInt8>, overDigest digest: Span<UInt8>) -> Bool {
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { outOfMemory() }
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        unsafe precondition(EVP_PKEY_verify_init(context) == 1)
-        let verifies = unsafe signature.withUnsafeBufferPointer { signature in
-            unsafe digest.withUnsafeBufferPointer { digest in
-                unsafe EVP_PKEY_verify(
-                    context, signature.baseAddress, signature.count,
-                    digest.baseAddress, digest.count) == 1
             }
         }
         if !verifies { ERR_clear_error() }

@@ -23,6 +23,10 @@ package enum DERError: Error, Equatable, Sendable {
     case invalidTime(at: Int)
     /// A value written out although it is the default (X.690, section 11.5).
     case defaultEncoded(at: Int)
+    /// Text that is not UTF-8.
+    case invalidText(at: Int)
+    /// An attribute that may occur once, again.
+    case duplicate(at: Int)
 
     package var sentence: String {
         switch self {
@@ -40,6 +44,8 @@ package enum DERError: Error, Equatable, Sendable {
         case .invalidBitString(let at): "a BIT STRING with an unexpected form at offset \(at)"
         case .invalidTime(let at): "no valid time at offset \(at)"
         case .defaultEncoded(let at): "a default value written out at offset \(at)"
+        case .invalidText(let at): "text that is not UTF-8 at offset \(at)"
+        case .duplicate(let at): "an attribute that occurs twice, at offset \(at)"
         }
     }
 }

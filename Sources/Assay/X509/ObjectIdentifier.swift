@@ -13,6 +13,19 @@ package enum ObjectIdentifier {
     package static let sha256WithRSAEncryption: [UInt8] = pkcs1 + [0x0B]
     private static let pkcs1: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]
 
+    // Digests (RFC 3370, RFC 5754).
+    package static let sha1: [UInt8] = [0x2B, 0x0E, 0x03, 0x02, 0x1A]
+    package static let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+
+    // CMS (RFC 5652).
+    package static let data: [UInt8] = pkcs7 + [0x01]
+    package static let signedData: [UInt8] = pkcs7 + [0x02]
+    package static let contentType: [UInt8] = pkcs9 + [0x03]
+    package static let messageDigest: [UInt8] = pkcs9 + [0x04]
+    private static let pkcs7: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07]
+    private static let pkcs9: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09]
+    package static let subjectKeyIdentifier: [UInt8] = [0x55, 0x1D, 0x0E]
+
     // Certificate extensions (RFC 5280, section 4.2.1).
     package static let keyUsage: [UInt8] = [0x55, 0x1D, 0x0F]
     package static let basicConstraints: [UInt8] = [0x55, 0x1D, 0x13]
@@ -30,6 +43,11 @@ package enum ObjectIdentifier {
     package static let appleReceiptSigning: [UInt8] = appleExtensions + [0x0B, 0x01]
     /// 1.2.840.113635.100.6.2.1: the Worldwide Developer Relations intermediates.
     package static let appleWorldwideDeveloperRelations: [UInt8] = appleExtensions + [0x02, 0x01]
+
+    /// 1.2.840.113635.100.6.5.1: signed transaction receipts until 2015.
+    package static let applePurchaseReceiptSigning: [UInt8] = appleExtensions + [0x05, 0x01]
+    /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate, which issued those.
+    package static let appleITunesStore: [UInt8] = appleExtensions + [0x02, 0x02]
 
     /// Dotted decimal, for people.
     package static func dotted(_ octets: Span<UInt8>) -> String {

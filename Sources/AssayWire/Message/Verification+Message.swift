@@ -31,6 +31,7 @@ extension Verification: @unsafe MessageFields {
         case .realtimeRequest(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST
             unsafe m.realtime_request = arena.message(verified.payload)
+        case .appReceipt, .transactionReceipt: break
         }
     }
 

@@ -1,0 +1,57 @@
+import AssayModels
+
+extension DigestAlgorithm {
+    /// Reads an AlgorithmIdentifier, with parameters absent or NULL (RFC 5754, section 2); nil
+    /// where it names an algorithm that no receipt uses.
+    static func read(
+        _ bytes: Span<UInt8>, _ element: DERElement
+    ) throws(Refusal) -> DigestAlgorithm? {
+        do throws(DERError) {
+            var reader = DERReader(bytes, range: element.content)
+            let algorithm = try reader.read(.objectIdentifier)
+            if let parameters = try reader.isAtEnd ? nil : reader.readElement() {
+                guard parameters.tag == .null, parameters.content.isEmpty else {
+                    throw .unexpectedTag(
+                        expected: Tag.null.rawValue, found: parameters.tag.rawValue,
+                        at: parameters.start)
+                }
+            }
+            try reader.atEnd()
+            if reader.matches(algorithm, ObjectIdentifier.sha1) { return .sha1 }
+            if reader.matches(algorithm, ObjectIdentifier.sha256) { return .sha256 }
+            return nil
+        } catch {
+            throw Refusal(.malformed, "a digest algorithm is not valid DER: " + error.sentence)
+        }
+    }
+}
+
+/// Hashes content with every supported algorithm that was announced before it.
+struct ContentDigests: Sendable {
+    /// Algorithms announced, supported or not.
+    private(set) var count = 0
+    private var sha1: SHA1?
+    private var sha256: SHA256?
+
+    mutating func add(_ algorithm: DigestAlgorithm?) {
+        count += 1
+        switch algorithm {
+        case .sha1: sha1 = sha1 ?? SHA1()
+        case .sha256: sha256 = sha256 ?? SHA256()
+        case nil: break
+        }
+    }
+
+    mutating func update(_ octets: Span<UInt8>) {
+        sha1?.update(octets)
+        sha256?.update(octets)
+    }
+
+    /// The digest of all that passed; nil where the algorithm was not announced.
+    func digest(_ algorithm: DigestAlgorithm) -> [UInt8]? {
+        switch algorithm {
+        case .sha1: sha1?.finish().octets.span.array
+        case .sha256: sha256?.finish().octets.span.array
+        }
+    }
+}

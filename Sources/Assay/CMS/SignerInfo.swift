@@ -1,0 +1,155 @@
+import AssayModels
+
+/// The one signer of a receipt (RFC 5652, section 5.3), parsed and believed in nothing.
+struct SignerInfo: Sendable {
+    let identifier: Identifier
+    /// What the content's digest has to be, and the octets that are signed in its place; nil: the
+    /// signature is over the content itself.
+    let signedAttributes: SignedAttributes?
+    let signature: [UInt8]
+
+    /// SignerIdentifier.
+    enum Identifier: Equatable, Sendable {
+        /// The encoded issuer name, and the content octets of the serial number.
+        case issuerAndSerialNumber(issuer: [UInt8], serialNumber: [UInt8])
+        case subjectKeyIdentifier([UInt8])
+    }
+
+    init(der: [UInt8]) throws(Refusal) {
+        do throws(DERError) {
+            try self.init(parsing: der)
+        } catch {
+            throw Refusal(.malformed, "the signer is not valid DER: " + error.sentence)
+        }
+    }
+
+    private init(parsing der: [UInt8]) throws(DERError) {
+        var outer = DERReader(der.span)
+        var reader = try outer.readInside(.sequence)
+        try outer.atEnd()
+        _ = try reader.readInteger()
+        identifier = try Self.readIdentifier(&reader)
+        digest = try AlgorithmField(from: &reader)
+        let attributes = try reader.readOptional(.context(0))
+        algorithm = try AlgorithmField(from: &reader)
+        signature = der.span.array(try reader.read(.octetString).content)
+        // unsignedAttrs prove nothing, and are not looked at.
+        _ = try reader.readOptional(.context(1))
+        try reader.atEnd()
+        signedAttributes = try attributes.map { (element) throws(DERError) in
+            try SignedAttributes(der, element)
+        }
+    }
+
+    private let digest: AlgorithmField
+    private let algorithm: AlgorithmField
+
+    /// An AlgorithmIdentifier whose parameters are absent or NULL.
+    private struct AlgorithmField: Sendable {
+        let identifier: [UInt8]
+        let isPlain: Bool
+
+        init(from reader: inout DERReader) throws(DERError) {
+            var fields = try reader.readInside(.sequence)
+            let element = try fields.read(.objectIdentifier)
+            identifier = fields.bytes.array(element.content)
+            let parameters = try fields.isAtEnd ? nil : fields.readElement()
+            try fields.atEnd()
+            isPlain = parameters.map { $0.tag == .null && $0.content.isEmpty } ?? true
+        }
+    }
+
+    /// SHA-1 or SHA-256, RSA PKCS #1 v1.5, and the two in agreement.
+    /// - Returns: the digest algorithm.
+    func checkedAlgorithm() throws(Refusal) -> DigestAlgorithm {
+        let found: (digest: DigestAlgorithm, withRSA: [UInt8])? =
+            switch digest.identifier {
+            case ObjectIdentifier.sha1: (.sha1, ObjectIdentifier.sha1WithRSAEncryption)
+            case ObjectIdentifier.sha256: (.sha256, ObjectIdentifier.sha256WithRSAEncryption)
+            default: nil
+            }
+        guard let found, digest.isPlain else {
+            let name = ObjectIdentifier.dotted(digest.identifier.span)
+            throw Refusal(.unsupportedAlgorithm, "the signer's digest algorithm is \(name)")
+        }
+        guard algorithm.isPlain,
+            [ObjectIdentifier.rsaEncryption, found.withRSA].contains(algorithm.identifier)
+        else {
+            let name = ObjectIdentifier.dotted(algorithm.identifier.span)
+            throw Refusal(
+                .unsupportedAlgorithm,
+                "the signature algorithm is \(name), with the digest \(found.digest.name)")
+        }
+        return found.digest
+    }
+
+    private static func readIdentifier(_ reader: inout DERReader) throws(DERError) -> Identifier {
+        if let key = try reader.readOptional(.contextPrimitive(0)) {
+            return .subjectKeyIdentifier(reader.bytes.array(key.content))
+        }
+        var fields = try reader.readInside(.sequence)
+        let issuer = try fields.read(.sequence)
+        let serial = try fields.readIntegerOctets()
+        try fields.atEnd()
+        return .issuerAndSerialNumber(
+            issuer: fields.bytes.array(issuer.whole),
+            serialNumber: fields.bytes.array(serial.content))
+    }
+
+    /// Whether that certificate is the signer's.
+    func isSigner(_ certificate: Certificate) -> Bool {
+        switch identifier {
+        case .issuerAndSerialNumber(let issuer, let serialNumber):
+            certificate.der[certificate.issuer].elementsEqual(issuer)
+                && certificate.der[certificate.serialNumber].elementsEqual(serialNumber)
+        case .subjectKeyIdentifier(let identifier):
+            certificate.extensions.subjectKeyIdentifier == identifier
+        }
+    }
+}
+
+/// signedAttrs: signed in the content's place, and bound to it by its digest (RFC 5652, 5.4).
+struct SignedAttributes: Sendable {
+    /// With the tag SET instead of [0], as section 5.4 has them hashed.
+    let signedOctets: [UInt8]
+    /// Values of contentType and messageDigest, in the order found.
+    private var contentTypes: [[UInt8]] = []
+    private var messageDigests: [[UInt8]] = []
+
+    fileprivate init(_ der: [UInt8], _ element: DERElement) throws(DERError) {
+        signedOctets = [Tag.set.rawValue] + der[element.whole].dropFirst()
+        var reader = DERReader(der.span, range: element.content)
+        while !reader.isAtEnd {
+            var attribute = try reader.readInside(.sequence)
+            let type = try attribute.read(.objectIdentifier)
+            var values = try attribute.readInside(.set)
+            try attribute.atEnd()
+            while !values.isAtEnd {
+                let value = try values.readElement()
+                let octets = values.bytes.array(value.content)
+                if values.matches(type, ObjectIdentifier.contentType) {
+                    contentTypes.append(value.tag == .objectIdentifier ? octets : [])
+                } else if values.matches(type, ObjectIdentifier.messageDigest) {
+                    messageDigests.append(value.tag == .octetString ? octets : [])
+                }
+            }
+        }
+    }
+
+    /// Both exactly once, of this content (section 11.1 and 11.2).
+    func check(contentDigest: [UInt8]) throws(Refusal) {
+        guard contentTypes == [ObjectIdentifier.data] else {
+            throw Refusal(
+                .invalidSignature, "the signed attributes do not name the content type id-data "
+                    + "exactly once")
+        }
+        guard messageDigests.count == 1 else {
+            throw Refusal(
+                .invalidSignature, "the signed attributes do not have exactly one message digest")
+        }
+        guard messageDigests[0] == contentDigest else {
+            throw Refusal(
+                .invalidSignature, "the signed message digest is not that of the content")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import COpenSSL
+import Synchronization
+
+/// Multiples of one public key's point Q, so that k·Q costs a sixth.
+///
+/// OpenSSL multiplies a group's generator through such a table and every other point without. So
+/// this is P-256 again with Q for its generator, for which OpenSSL's own
+/// `EC_GROUP_precompute_mult` fills the table: some 16 to 30 ms and 150 KB. Only read afterwards,
+/// so that threads share it.
+@safe final class KeyTable: @unchecked Sendable {
+    let group: OpaquePointer
+    /// The place among `Limits.keyTables`, given back with this.
+    private let place: KeyTablePlace
+
+    /// Nil where OpenSSL builds no table, or one that does not multiply as OpenSSL does without.
+    init?(_ key: PublicKey, place: KeyTablePlace) {
+        let curve = P256.shared
+        guard key.curve == .p256, let context = unsafe BN_CTX_new() else { return nil }
+        defer { unsafe BN_CTX_free(context) }
+        guard let group = unsafe EC_GROUP_dup(curve.group) else { outOfMemory() }
+        unsafe self.group = group
+        self.place = place
+        let point = unsafe curve.point()
+        defer { unsafe EC_POINT_free(point) }
+        let octets = key.point
+        guard unsafe EC_POINT_oct2point(group, point, octets, octets.count, context) == 1,
+            unsafe EC_GROUP_set_generator(group, point, curve.order, BN_value_one()) == 1,
+            unsafe EC_GROUP_precompute_mult(group, context) == 1,
+            unsafe EC_GROUP_have_precompute_mult(group) == 1,
+            unsafe multiplies(asWithoutTable: point, context)
+        else {
+            ERR_clear_error()
+            return nil
+        }
+    }
+
+    deinit { unsafe EC_GROUP_free(group) }
+
+    /// Tried before it is believed: a wrong table must cost speed, never a verdict.
+    private func multiplies(asWithoutTable point: OpaquePointer, _ context: OpaquePointer) -> Bool {
+        let curve = P256.shared
+        let scalar = unsafe bigNumber()
+        let (product, expected) = unsafe (curve.point(), curve.point())
+        defer {
+            unsafe BN_free(scalar)
+            unsafe EC_POINT_free(product)
+            unsafe EC_POINT_free(expected)
+        }
+        // n − 1 and its halves reach every window of the table, with both signs.
+        unsafe precondition(BN_sub(scalar, curve.order, BN_value_one()) == 1)
+        for _ in 0..<8 {
+            guard unsafe EC_POINT_mul(group, product, scalar, nil, nil, context) == 1,
+                unsafe EC_POINT_mul(curve.group, expected, nil, point, scalar, context) == 1,
+                unsafe EC_POINT_cmp(curve.group, product, expected, context) == 0
+            else { return false }
+            unsafe precondition(BN_rshift1(scalar, scalar) == 1)
+        }
+        return true
+    }
+}
+
+/// One of the `Limits.keyTables` places; gives itself back.
+final class KeyTablePlace: Sendable {
+    private let taken: KeyTableCount
+
+    private init(_ taken: KeyTableCount) { self.taken = taken }
+
+    /// Nil where all are taken.
+    static func take(of count: KeyTableCount) -> KeyTablePlace? {
+        guard count.value.add(1, ordering: .relaxed).newValue <= Limits.keyTables else {
+            count.value.subtract(1, ordering: .relaxed)
+            return nil
+        }
+        return KeyTablePlace(count)
+    }
+
+    deinit { taken.value.subtract(1, ordering: .relaxed) }
+}
+
+/// Tables that are there or being built.
+final class KeyTableCount: Sendable {
+    let value = Atomic<Int>(0)
+}

@@ -1,0 +1,133 @@
+internal import COpenSSL
+
+/// The digests under RSA signatures of receipts and their certificates.
+package enum DigestAlgorithm: Sendable, Equatable {
+    /// Receipts before August 2023, and some after.
+    case sha1
+    case sha256
+
+    package var name: String { self == .sha1 ? "SHA-1" : "SHA-256" }
+    package var octets: Int { self == .sha1 ? 20 : 32 }
+}
+
+/// An RSA public key that OpenSSL holds, for RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2).
+/// Read-only after creation, so that threads share it.
+@safe package final class RSAPublicKey: @unchecked Sendable {
+    private let key: OpaquePointer
+    /// Octets of the modulus, and so of every signature.
+    package let modulusOctets: Int
+    /// Bits of the modulus.
+    package let bits: Int
+
+    /// What Apple's hierarchy has, and OpenSSL verifies in reasonable time.
+    private static let largestBits = 4096
+    /// 65537, the public exponent of every Apple key. Smaller ones invite forgeries (e = 3).
+    private static let smallestExponent: UInt64 = 65_537
+
+    /// From big-endian magnitudes without leading zeros; nil unless the modulus is odd and has
+    /// `smallestBits` to 4096 bits, and the exponent is odd, from 65537 and of 64 bits at most.
+    package init?(modulus: Span<UInt8>, exponent: Span<UInt8>, smallestBits: Int) {
+        guard modulus.count > 0, modulus[0] != 0, modulus[modulus.count - 1] & 1 == 1,
+            (1...8).contains(exponent.count), exponent[0] != 0
+        else { return nil }
+        bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
+        modulusOctets = modulus.count
+        var value: UInt64 = 0
+        for index in exponent.indices { value = value << 8 | UInt64(exponent[index]) }
+        guard (smallestBits...Self.largestBits).contains(bits), value & 1 == 1,
+            value >= Self.smallestExponent
+        else { return nil }
+        guard let key = unsafe Self.makeKey(modulus, exponent) else { return nil }
+        unsafe self.key = key
+    }
+
+    deinit { unsafe EVP_PKEY_free(key) }
+
+    private static func makeKey(
+        _ modulus: Span<UInt8>, _ exponent: Span<UInt8>
+    ) -> OpaquePointer? {
+        guard let n = unsafe bigNumber(modulus) else { outOfMemory() }
+        defer { unsafe BN_free(n) }
+        guard let e = unsafe bigNumber(exponent) else { outOfMemory() }
+        defer { unsafe BN_free(e) }
+        guard let builder = unsafe OSSL_PARAM_BLD_new() else { outOfMemory() }
+        defer { unsafe OSSL_PARAM_BLD_free(builder) }
+        unsafe precondition(OSSL_PARAM_BLD_push_BN(builder, name("n"), n) == 1)
+        unsafe precondition(OSSL_PARAM_BLD_push_BN(builder, name("e"), e) == 1)
+        guard let parameters = unsafe OSSL_PARAM_BLD_to_param(builder) else { outOfMemory() }
+        defer { unsafe OSSL_PARAM_free(parameters) }
+        guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else {
+            outOfMemory()
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        unsafe precondition(EVP_PKEY_fromdata_init(context) == 1)
+        guard
+            unsafe EVP_PKEY_fromdata(context, &key, Int32(assay_public_key_selection), parameters)
+                == 1
+        else {
+            ERR_clear_error()
+            return nil
+        }
+        return unsafe key
+    }
+
+    /// The builder keeps the pointer, not the text: only a literal lives long enough.
+    private static func name(_ literal: StaticString) -> UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+
+    private static func bigNumber(_ magnitude: Span<UInt8>) -> OpaquePointer? {
+        unsafe magnitude.withUnsafeBufferPointer { buffer in
+            unsafe BN_bin2bn(buffer.baseAddress, Int32(buffer.count), nil)
+        }
+    }
+
+    /// Verifies a signature over a digest that is already there. The encoded message is compared
+    /// with the one strict form: full padding, DigestInfo with NULL parameters, nothing after.
+    package func verifies(
+        signature: Span<UInt8>, overDigest digest: Span<UInt8>, algorithm: DigestAlgorithm
+    ) -> Bool {
+        // RFC 8017, section 8.2.2, step 1: exactly as long as the modulus.
+        guard signature.count == modulusOctets, digest.count == algorithm.octets else {
+            return false
+        }
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { outOfMemory() }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        let method = unsafe algorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
+        unsafe precondition(EVP_PKEY_verify_init(context) == 1)
+        unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1)
+        unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
+        let verifies = unsafe signature.withUnsafeBufferPointer { signature in
+            unsafe digest.withUnsafeBufferPointer { digest in
+                unsafe EVP_PKEY_verify(
+                    context, signature.baseAddress, signature.count,
+                    digest.baseAddress, digest.count) == 1
+            }
+        }
+        if !verifies { ERR_clear_error() }
+        return verifies
+    }
+
+    /// Verifies a signature over a message.
+    package func verifies(
+        signature: Span<UInt8>, over message: Span<UInt8>, algorithm: DigestAlgorithm
+    ) -> Bool {
+        switch algorithm {
+        case .sha1:
+            verifies(
+                signature: signature, overDigest: SHA1.digest(message).octets.span,
+                algorithm: algorithm)
+        case .sha256:
+            verifies(
+                signature: signature, overDigest: SHA256.digest(message).octets.span,
+                algorithm: algorithm)
+        }
+    }
+}
+
+/// Digest methods fetched once, as for ECDSA.
+private enum RSAMethods {
+    nonisolated(unsafe) static let sha1 = unsafe EVP_MD_fetch(nil, "SHA1", nil)
+    nonisolated(unsafe) static let sha256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+}

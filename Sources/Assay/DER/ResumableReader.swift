@@ -1,0 +1,75 @@
+/// A reader that takes bytes as they arrive. One step reads one thing: an element, a header, a run
+/// of octets.
+protocol ResumableReader {
+    /// Reads one thing from the front of the bytes.
+    mutating func step(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep
+}
+
+enum ResumableStep: Equatable {
+    /// That many bytes were read. 0 is progress too: something ended where the next thing begins.
+    case consumed(Int)
+    /// The thing that comes takes at least that many bytes; more than there were.
+    case needs(Int)
+    /// Everything was read; what remains belongs to somebody else.
+    case finished
+}
+
+/// Feeds a resumable reader from chunks of any size without copying what lies whole in a chunk.
+///
+/// Only a thing that a chunk's border cuts is carried over, so the carry is as small as the
+/// largest thing that the reader asks for. A step never sees more of the carry than it asked for:
+/// what it reads from there it reads to the end.
+struct ChunkFeeder: Sendable {
+    private var carry: [UInt8] = []
+    private var needed = 0
+
+    /// Bytes that wait for the rest of what they belong to.
+    var carried: Int { carry.count }
+
+    /// Gives the reader all of the chunk, or what it wants of it.
+    /// - Returns: how many of the chunk's bytes were taken; fewer than all when it has finished.
+    mutating func feed<Reader: ResumableReader>(
+        _ chunk: Span<UInt8>, to reader: inout Reader
+    ) throws(Refusal) -> Int {
+        var position = 0
+        while true {
+            if carry.isEmpty {
+                switch try reader.step(chunk.extracting(position..<chunk.count)) {
+                case .consumed(let count): position += count
+                case .finished: return position
+                case .needs(let count):
+                    needed = count
+                    carry.append(contentsOf: chunk.array(position..<chunk.count))
+                    return chunk.count
+                }
+            } else {
+                let missing = min(needed - carry.count, chunk.count - position)
+                carry.append(contentsOf: chunk.array(position..<position + missing))
+                position += missing
+                guard carry.count == needed else { return position }
+                switch try reader.step(carry.span) {
+                case .consumed(let count):
+                    precondition(count == carry.count, "a step reads what it asked for")
+                    carry.removeAll(keepingCapacity: true)
+                case .finished: preconditionFailure("a reader does not finish inside of a thing")
+                case .needs(let count):
+                    precondition(count > carry.count)
+                    needed = count
+                }
+            }
+        }
+    }
+
+    /// Whether the reader has read everything, now that no more bytes come.
+    mutating func finish<Reader: ResumableReader>(_ reader: inout Reader) throws(Refusal) -> Bool {
+        guard carry.isEmpty else { return false }
+        while true {
+            let nothing: [UInt8] = []
+            switch try reader.step(nothing.span) {
+            case .consumed: continue
+            case .finished: return true
+            case .needs: return false
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import AssayModels
+
+/// Reads the payload of an app receipt as it arrives: a SET of attributes, each
+/// SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }, in any order, strict DER.
+struct AppReceiptReader: ContentReader, Sendable {
+    private var feeder = ChunkFeeder()
+    private var attributes: AppReceiptAttributes
+
+    init(inApp selection: InAppSelection, expecting expectations: Expectations) {
+        attributes = AppReceiptAttributes(
+            inApp: InAppCollector(selection, expecting: expectations))
+    }
+
+    mutating func receive(_ octets: Span<UInt8>) throws(Refusal) {
+        guard try feeder.feed(octets, to: &attributes) == octets.count else {
+            throw Refusal(.malformed, "bytes follow the receipt's payload")
+        }
+    }
+
+    /// What was read, now that the content has ended.
+    mutating func finish() throws(Refusal) -> UnverifiedAppReceipt {
+        guard try feeder.finish(&attributes) else {
+            throw Refusal(.malformed, "the receipt's payload ends too early")
+        }
+        return UnverifiedAppReceipt(
+            receipt: attributes.receipt, expectedProduct: attributes.inApp.expectedProduct,
+            expectedTransaction: attributes.inApp.expectedTransaction)
+    }
+}
+
+/// The payload of a receipt whose signature has not been checked.
+struct UnverifiedAppReceipt: Sendable {
+    let receipt: AppReceipt
+    /// What of the caller's expectations an in-app record has.
+    let expectedProduct: String?
+    let expectedTransaction: String?
+}
+
+/// The SET itself: one attribute a step.
+private struct AppReceiptAttributes: ResumableReader, Sendable {
+    private(set) var receipt = AppReceipt()
+    private(set) var inApp: InAppCollector
+    /// Types below 64 that have occurred; all but 17 may do so once.
+    private var seen: UInt64 = 0
+    /// Octets of the SET that are still to come; nil before its header.
+    private var remaining: Int?
+
+    init(inApp: InAppCollector) { self.inApp = inApp }
+
+    mutating func step(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep {
+        do throws(DERError) {
+            if remaining == 0 {
+                receipt.inApp = inApp.purchases
+                return .finished
+            }
+            guard let header = try TLVHeader.decode(bytes, at: 0, rules: .der),
+                let length = header.length
+            else { return .needs(bytes.count + 1) }
+            guard let remaining else {
+                guard header.tag == .set else {
+                    throw .unexpectedTag(
+                        expected: Tag.set.rawValue, found: header.tag.rawValue, at: 0)
+                }
+                self.remaining = length
+                return .consumed(header.size)
+            }
+            let whole = header.size + length
+            guard whole <= remaining else { throw .truncated }
+            guard whole <= Limits.receiptAttributeBytes else { throw .lengthTooLarge(at: 0) }
+            guard bytes.count >= whole else { return .needs(whole) }
+            try read(bytes.extracting(0..<whole))
+            self.remaining = remaining - whole
+            return .consumed(whole)
+        } catch {
+            throw Refusal(.malformed, "the receipt's payload is broken: " + error.sentence)
+        }
+    }
+
+    private mutating func read(_ bytes: Span<UInt8>) throws(DERError) {
+        var reader = DERReader(bytes)
+        let attribute = try ReceiptAttributeFields(&reader)
+        let value = reader.inside(attribute.value)
+        if attribute.type == 17 {
+            try inApp.read(value)
+            return
+        }
+        if (0..<64).contains(attribute.type) {
+            let bit: UInt64 = 1 << UInt64(attribute.type)
+            guard seen & bit == 0 else { throw .duplicate(at: attribute.value.start) }
+            seen |= bit
+        }
+        try set(attribute, value)
+    }
+
+    private mutating func set(
+        _ attribute: ReceiptAttributeFields, _ value: consuming DERReader
+    ) throws(DERError) {
+        var value = value
+        switch attribute.type {
+        case 0: receipt.receiptType = try value.readText()
+        case 1: receipt.adamId = try value.readNumber()
+        case 2:
+            receipt.bundleIdOctets = value.bytes.array(attribute.value.content)
+            receipt.bundleId = try value.readText()
+        case 3: receipt.applicationVersion = try value.readText()
+        case 4: receipt.opaqueValue = value.bytes.array(attribute.value.content)
+        case 5: receipt.sha1Hash = value.bytes.array(attribute.value.content)
+        case 10: receipt.ageRating = try value.readText()
+        case 12: receipt.receiptCreationDate = try value.readDate()
+        case 15: receipt.downloadId = try value.readNumber()
+        case 16: receipt.versionExternalIdentifier = try value.readNumber()
+        case 18: receipt.originalPurchaseDate = try value.readDate()
+        case 19: receipt.originalApplicationVersion = try value.readText()
+        case 21: receipt.expirationDate = try value.readDate()
+        case 32: receipt.preorderDate = try value.readDate()
+        default:
+            guard receipt.unknownAttributes.count < Limits.receiptUnknownAttributes else { return }
+            receipt.unknownAttributes.append(
+                ReceiptAttribute(
+                    type: attribute.type, version: attribute.version,
+                    value: value.bytes.array(attribute.value.content)))
+        }
+    }
+}
+
+/// SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }.
+struct ReceiptAttributeFields {
+    let type: Int64
+    let version: Int64
+    let value: DERElement
+
+    init(_ reader: inout DERReader) throws(DERError) {
+        var fields = try reader.readInside(.sequence)
+        type = try fields.readInteger()
+        version = try fields.readInteger()
+        value = try fields.read(.octetString)
+        try fields.atEnd()
+    }
+}
+
+extension DERReader {
+    /// The one character string of an attribute, nil where it is empty. Apple writes UTF8String
+    /// and IA5String; which of them proves nothing.
+    mutating func readText() throws(DERError) -> String? {
+        guard let range = try readTextRange() else { return nil }
+        guard let text = String(validating: bytes.array(range), as: UTF8.self) else {
+            throw .invalidText(at: range.lowerBound)
+        }
+        return text
+    }
+
+    /// Where the text lies; nil: it is empty.
+    mutating func readTextRange() throws(DERError) -> Range<Int>? {
+        let element = try readElement()
+        guard [.utf8String, .ia5String, .printableString].contains(element.tag) else {
+            throw .unexpectedTag(
+                expected: Tag.utf8String.rawValue, found: element.tag.rawValue, at: element.start)
+        }
+        try atEnd()
+        return element.content.isEmpty ? nil : element.content
+    }
+
+    /// The one INTEGER of an attribute.
+    mutating func readNumber() throws(DERError) -> Int64 {
+        let value = try readInteger()
+        try atEnd()
+        return value
+    }
+
+    /// A date as text; nil where it is empty.
+    mutating func readDate() throws(DERError) -> Timestamp? {
+        guard let range = try readTextRange() else { return nil }
+        do throws(ReceiptDateError) {
+            return try ReceiptDate.parse(bytes.extracting(range))
+        } catch {
+            throw .invalidTime(at: range.lowerBound)
+        }
+    }
+}

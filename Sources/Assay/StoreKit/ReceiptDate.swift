@@ -1,0 +1,122 @@
+package import AssayModels
+
+/// The dates of app receipts: RFC 3339 to the second, in Apple's receipts always in UTC
+/// (`2015-09-22T08:55:28Z`), in Xcode's with an offset without a colon
+/// (`2021-04-03T22:38:45+0300`); some have milliseconds (`2020-10-08T08:46:35.304Z`). The empty
+/// string means that there is no date.
+package enum ReceiptDate {
+    /// Nil: empty, no date.
+    package static func parse(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
+        guard text.count > 0 else { return nil }
+        var digits = DateDigits(text)
+        let year = try digits.number(4)
+        try digits.expect("-")
+        let month = try digits.number(2)
+        try digits.expect("-")
+        let day = try digits.number(2)
+        try digits.expect("T")
+        let time = try digits.time()
+        let milliseconds = try digits.fraction()
+        let offset = try digits.zone()
+        guard
+            let civil = CivilTime(
+                year: year, month: month, day: day, hour: time.hour, minute: time.minute,
+                second: time.second)
+        else { throw .noSuchTime }
+        return Timestamp(milliseconds: (civil.secondsSince1970 - offset) * 1000 + milliseconds)
+    }
+
+    /// The dates of transaction receipts and of verifyReceipt: `2012-04-30 15:05:55 Etc/GMT`.
+    package static func parseGMT(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
+        guard text.count > 0 else { return nil }
+        guard text.count == 27 else { throw .form }
+        var digits = DateDigits(text)
+        let year = try digits.number(4)
+        try digits.expect("-")
+        let month = try digits.number(2)
+        try digits.expect("-")
+        let day = try digits.number(2)
+        try digits.expect(" ")
+        let time = try digits.time()
+        for character in " Etc/GMT".unicodeScalars { try digits.expect(character) }
+        guard
+            let civil = CivilTime(
+                year: year, month: month, day: day, hour: time.hour, minute: time.minute,
+                second: time.second)
+        else { throw .noSuchTime }
+        return Timestamp(civil)
+    }
+}
+
+/// Why a text is no date of a receipt.
+package enum ReceiptDateError: Error, Equatable, Sendable {
+    /// Neither of the forms that Apple and Xcode write.
+    case form
+    /// The thirtieth of February, or 25 o'clock.
+    case noSuchTime
+
+    package var sentence: String {
+        switch self {
+        case .form: "it is not of the form YYYY-MM-DDThh:mm:ssZ"
+        case .noSuchTime: "there is no such day or time"
+        }
+    }
+}
+
+/// Reads a date from left to right; its length has been checked.
+private struct DateDigits: ~Escapable {
+    private let text: Span<UInt8>
+    private var position = 0
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>) { self.text = text }
+
+    mutating func number(_ count: Int) throws(ReceiptDateError) -> Int {
+        var value = 0
+        for _ in 0..<count {
+            guard position < text.count,
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text[position])
+            else { throw .form }
+            value = value * 10 + Int(text[position] - UInt8(ascii: "0"))
+            position += 1
+        }
+        return value
+    }
+
+    mutating func expect(_ character: Unicode.Scalar) throws(ReceiptDateError) {
+        guard position < text.count, text[position] == UInt8(ascii: character) else { throw .form }
+        position += 1
+    }
+
+    mutating func time() throws(ReceiptDateError) -> (hour: Int, minute: Int, second: Int) {
+        let hour = try number(2)
+        try expect(":")
+        let minute = try number(2)
+        try expect(":")
+        return (hour, minute, try number(2))
+    }
+
+    /// Milliseconds, `.304`, which purchases in the Mac App Store have; 0 where there are none.
+    mutating func fraction() throws(ReceiptDateError) -> Int64 {
+        guard position < text.count, text[position] == UInt8(ascii: ".") else { return 0 }
+        position += 1
+        return Int64(try number(3))
+    }
+
+    /// `Z`, or the seconds that `+hhmm` and `-hhmm` are ahead of UTC; and then the end.
+    mutating func zone() throws(ReceiptDateError) -> Int64 {
+        guard position < text.count else { throw .form }
+        let sign = text[position]
+        position += 1
+        if sign == UInt8(ascii: "Z") {
+            guard position == text.count else { throw .form }
+            return 0
+        }
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { throw .form }
+        let (hours, minutes) = (try number(2), try number(2))
+        guard position == text.count else { throw .form }
+        guard hours <= 23, minutes <= 59 else { throw .noSuchTime }
+        let seconds = Int64(hours * 3600 + minutes * 60)
+        return sign == UInt8(ascii: "-") ? -seconds : seconds
+    }
+}

@@ -1,0 +1,105 @@
+/// The in-app records of a receipt, kept compactly: a receipt of many megabytes has tens of
+/// thousands. Text lies in one buffer; a record becomes a value when it is looked at.
+public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
+    private var text: [UInt8] = []
+    private var records: [Compact] = []
+    /// Attributes without a name here, by the position of their record.
+    private var unknown: [Int: [ReceiptAttribute]] = [:]
+
+    public init() {}
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { records.count }
+
+    public subscript(position: Int) -> InAppPurchaseReceipt {
+        let record = records[position]
+        var purchase = InAppPurchaseReceipt()
+        purchase.quantity = record.quantity
+        purchase.productId = string(record.productId)
+        purchase.transactionId = string(record.transactionId)
+        purchase.originalTransactionId = string(record.originalTransactionId)
+        purchase.promotionalOfferId = string(record.promotionalOfferId)
+        purchase.purchaseDate = record.purchaseDate
+        purchase.originalPurchaseDate = record.originalPurchaseDate
+        purchase.expiresDate = record.expiresDate
+        purchase.cancellationDate = record.cancellationDate
+        purchase.webOrderLineItemId = record.webOrderLineItemId
+        purchase.productType = record.productType
+        purchase.itemId = record.itemId
+        purchase.isTrialPeriod = record.isTrialPeriod
+        purchase.isInIntroOfferPeriod = record.isInIntroOfferPeriod
+        purchase.cancellationReason = record.cancellationReason
+        purchase.unknownAttributes = unknown[position] ?? []
+        return purchase
+    }
+
+    private func string(_ slice: TextSlice?) -> String? {
+        slice.map { String(decoding: text[$0.range], as: UTF8.self) }
+    }
+
+    /// The octets of a text field.
+    package func octets(_ slice: TextSlice?) -> ArraySlice<UInt8>? {
+        slice.map { text[$0.range] }
+    }
+
+    package mutating func append(_ record: Compact, unknown attributes: [ReceiptAttribute]) {
+        if !attributes.isEmpty { unknown[records.count] = attributes }
+        records.append(record)
+    }
+
+    package mutating func replace(
+        at index: Int, with record: Compact, unknown attributes: [ReceiptAttribute]
+    ) {
+        unknown[index] = attributes.isEmpty ? nil : attributes
+        records[index] = record
+    }
+
+    package subscript(compact index: Int) -> Compact { records[index] }
+
+    /// Keeps those octets, for a record to refer to; where they fit, in the place of others.
+    package mutating func keep(
+        _ octets: Span<UInt8>, replacing old: TextSlice? = nil
+    ) -> TextSlice {
+        if let old, octets.count <= Int(old.count) {
+            for index in octets.indices { text[Int(old.start) + index] = octets[index] }
+            return TextSlice(start: old.start, count: UInt32(octets.count))
+        }
+        let start = text.count
+        text.append(addingCapacity: octets.count) { output in
+            for index in octets.indices { output.append(octets[index]) }
+        }
+        return TextSlice(start: UInt32(start), count: UInt32(octets.count))
+    }
+
+    /// Where a text lies in the buffer that all records share.
+    package struct TextSlice: Equatable, Sendable {
+        let start: UInt32
+        let count: UInt32
+        var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
+    }
+
+    /// A record without its text.
+    package struct Compact: Equatable, Sendable {
+        package var quantity: Int64?
+        package var productId: TextSlice?
+        package var transactionId: TextSlice?
+        package var originalTransactionId: TextSlice?
+        package var promotionalOfferId: TextSlice?
+        package var purchaseDate: Timestamp?
+        package var originalPurchaseDate: Timestamp?
+        package var expiresDate: Timestamp?
+        package var cancellationDate: Timestamp?
+        package var webOrderLineItemId: Int64?
+        package var productType: InAppProductType?
+        package var itemId: Int64?
+        package var isTrialPeriod: Bool?
+        package var isInIntroOfferPeriod: Bool?
+        package var cancellationReason: Int64?
+
+        package init() {}
+    }
+
+    public static func == (left: Self, right: Self) -> Bool {
+        left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
+    }
+}

@@ -1,0 +1,238 @@
+import Assay
+import Synchronization
+import TestSupport
+import Testing
+
+/// The batch answers as EVP does, with tables and without.
+@Suite struct ES256BatchTests {
+    struct Case {
+        let name: String
+        let point: [UInt8]
+        let digest: [UInt8]
+        let r: [UInt8]
+        let s: [UInt8]
+        /// Known beforehand; nil: whatever EVP says.
+        var expected: Bool?
+    }
+
+    private func checkCase(_ test: Case, withTable: Bool) {
+        let evp = P256Forge.evpVerifies(
+            point: test.point, digest: test.digest, r: test.r, s: test.s)
+        let key = Batches.key(test.point, withTable: withTable)
+        let check = Batches.check(key, test.digest, test.r + test.s)
+        let holds = check.map { Batches.holds([$0])[0] } ?? false
+        #expect(holds == evp, "\(test.name), table \(withTable)")
+        if let expected = test.expected {
+            #expect(evp == expected, "\(test.name), table \(withTable)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func boundsOfRAndS(withTable: Bool) {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 1)
+        let (d, e, k) = (
+            forge.random(&random), forge.random(&random), forge.random(&random)
+        )
+        let point = forge.publicKey(d)
+        let signature = forge.sign(e, d: d, k: k)
+        let (r, s) = (Array(signature[..<32]), Array(signature[32...]))
+        let n = P256Forge.order
+        var bounds = [0, 1, 2].map(P256Forge.number)
+        bounds += [forge.negate(P256Forge.number(1)), n, forge.plain(n, plus: 1), P256Forge.field]
+        bounds.append([UInt8](repeating: 0xFF, count: 32))
+        for bound in bounds {
+            let name = hexadecimal(bound.span)
+            checkCase(
+                Case(name: "r = \(name)", point: point, digest: e, r: bound, s: s),
+                withTable: withTable)
+            checkCase(
+                Case(name: "s = \(name)", point: point, digest: e, r: r, s: bound),
+                withTable: withTable)
+            for other in bounds {
+                checkCase(
+                    Case(
+                        name: "r, s = \(name), \(other)", point: point, digest: e, r: bound,
+                        s: other, expected: false),
+                    withTable: withTable)
+            }
+        }
+    }
+
+    /// Where the sum's two points, or what they are of, meet.
+    @Test(arguments: [false, true])
+    func exceptionalSums(withTable: Bool) {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 2)
+        for round in 0..<4 {
+            let (d, k, s) = (
+                forge.random(&random), forge.random(&random), forge.random(&random)
+            )
+            let point = forge.publicKey(d)
+            let r = forge.r(k)
+            func signed(_ name: String, _ e: [UInt8], expected: Bool = true) -> Case {
+                let signature = forge.sign(e, d: d, k: k)
+                return Case(
+                    name: "\(name) \(round)", point: point, digest: e, r: r,
+                    s: Array(signature[32...]), expected: expected)
+            }
+            var cases = [
+                signed("u1 zero", P256Forge.number(0)),
+                signed("u1 zero, digest n", P256Forge.order),
+                signed("digest n + 1", forge.plain(P256Forge.order, plus: 1)),
+                signed("digest all ones", [UInt8](repeating: 0xFF, count: 32)),
+                signed("doubling", forge.multiply(r, d)),
+            ]
+            let plain = signed("plain", forge.random(&random))
+            cases.append(plain)
+            cases.append(
+                Case(
+                    name: "high s twin", point: point, digest: plain.digest, r: r,
+                    s: forge.negate(plain.s), expected: true))
+            cases.append(
+                Case(
+                    name: "infinity", point: point, digest: forge.negate(forge.multiply(r, d)),
+                    r: r, s: s, expected: false))
+            for test in cases { checkCase(test, withTable: withTable) }
+        }
+    }
+
+    /// Keys beside the generator: d·G with small d, and their negatives.
+    @Test(arguments: [false, true])
+    func keysNearTheGenerator(withTable: Bool) {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 3)
+        for small: UInt64 in [1, 2, 3, 64, 128] {
+            for d in [P256Forge.number(small), forge.negate(P256Forge.number(small))] {
+                for k in [P256Forge.number(1), P256Forge.number(2), forge.random(&random)] {
+                    let e = forge.random(&random)
+                    let signature = forge.sign(e, d: d, k: k)
+                    checkCase(
+                        Case(
+                            name: "d = ±\(small)", point: forge.publicKey(d), digest: e,
+                            r: Array(signature[..<32]), s: Array(signature[32...]),
+                            expected: true),
+                        withTable: withTable)
+                }
+            }
+        }
+    }
+
+    /// x between n and p: r is x − n, and the comparison needs its second try.
+    @Test(arguments: [false, true])
+    func xAboveTheOrder(withTable: Bool) {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 4)
+        var found = 0
+        for small in 1..<UInt64(40) where found < 6 {
+            let r = P256Forge.number(small)
+            let (s, e) = (forge.random(&random), forge.random(&random))
+            for x in [forge.plain(P256Forge.order, plus: small), r] {
+                guard let point = forge.publicKey(x: x, r: r, s: s, e: e) else { continue }
+                found += x == r ? 0 : 1
+                checkCase(
+                    Case(
+                        name: "r = \(small)", point: point, digest: e, r: r, s: s, expected: true),
+                    withTable: withTable)
+                checkCase(
+                    Case(
+                        name: "r = \(small + 1)", point: point, digest: e,
+                        r: P256Forge.number(small + 1), s: s, expected: false),
+                    withTable: withTable)
+            }
+        }
+        #expect(found == 6)
+    }
+
+    /// Signatures of several keys, some with tables: every third is damaged by one bit.
+    private func mixedChecks(_ count: Int, seed: UInt64) -> (checks: [ES256Check], valid: [Bool]) {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: seed)
+        let signers = (0..<4).map { index in
+            let d = forge.random(&random)
+            return (d, Batches.key(forge.publicKey(d), withTable: index > 0))
+        }
+        var checks: [ES256Check] = []
+        var valid: [Bool] = []
+        while checks.count < count {
+            let (d, key) = signers.randomElement(using: &random)!
+            var e = forge.random(&random)
+            var signature = forge.sign(e, d: d, k: forge.random(&random))
+            let isDamaged = UInt8.random(in: 0..<3, using: &random) == 0
+            if isDamaged {
+                let bit = Int.random(in: 0..<768, using: &random)
+                if bit < 512 {
+                    signature[bit / 8] ^= 1 << (bit % 8)
+                } else {
+                    e[(bit - 512) / 8] ^= 1 << (bit % 8)
+                }
+            }
+            guard let check = Batches.check(key, e, signature) else { continue }
+            checks.append(check)
+            valid.append(!isDamaged)
+        }
+        return (checks, valid)
+    }
+
+    @Test func batchesOfEverySize() {
+        let (checks, valid) = mixedChecks(512 + 64, seed: 5)
+        let verifier = Batches.verifier()
+        for size in 1...512 {
+            let start = size % 61
+            let range = start..<start + size
+            let holds = Batches.holds(Array(checks[range]), by: verifier)
+            #expect(holds == Array(valid[range]), "batch of \(size)")
+        }
+    }
+
+    /// One bad signature at each position of a batch, then one good among bad.
+    @Test func goodAndBadAtEveryPosition() throws {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 6)
+        let d = forge.random(&random)
+        let key = Batches.key(forge.publicKey(d), withTable: true)
+        let e = forge.random(&random)
+        let good = try #require(
+            Batches.check(key, e, forge.sign(e, d: d, k: forge.random(&random))))
+        let bad = try #require(
+            Batches.check(key, P256Forge.number(7), forge.sign(e, d: d, k: forge.random(&random))))
+        let verifier = Batches.verifier()
+        let size = 65
+        for position in 0..<size {
+            for (one, others) in [(good, bad), (bad, good)] {
+                var checks = [ES256Check](repeating: others, count: size)
+                checks[position] = one
+                let holds = Batches.holds(checks, by: verifier)
+                let expected = (0..<size).map {
+                    ($0 == position) == (one.digest.text == good.digest.text)
+                }
+                #expect(holds == expected, "position \(position)")
+            }
+        }
+    }
+
+    @Test func randomDifferences() {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 7)
+        let d = forge.random(&random)
+        let point = forge.publicKey(d)
+        let key = Batches.key(point, withTable: true)
+        let verifier = Batches.verifier()
+        var held = 0
+        for _ in 0..<300 {
+            let e = forge.random(&random)
+            var signature = forge.sign(e, d: d, k: forge.random(&random))
+            if Bool.random(using: &random) {
+                signature[Int.random(in: 0..<64, using: &random)] ^=
+                    1 << UInt8.random(in: 0..<8, using: &random)
+            }
+            let evp = P256Forge.evpVerifies(
+                point: point, digest: e, r: Array(signature[..<32]), s: Array(signature[32...]))
+            let check = Batches.check(key, e, signature)
+            let holds = check.map { Batches.holds([$0], by: verifier)[0] } ?? false
+            #expect(holds == evp)
+            held += holds ? 1 : 0
+        }
+        #expect(held > 100 && held < 200)
+    }
+}

@@ -1,0 +1,216 @@
+import Assay
+import COpenSSL
+
+/// ECDSA over P-256 from the other side: with chosen nonces, and with keys that fit a chosen
+/// signature. For tests only; nothing of it is constant time.
+@safe final class P256Forge {
+    private let group = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)!
+    private let context = unsafe BN_CTX_new()!
+
+    deinit {
+        unsafe EC_GROUP_free(group)
+        unsafe BN_CTX_free(context)
+    }
+
+    /// A number mod n, or coordinates, in 32 octets big-endian.
+    typealias Octets = [UInt8]
+
+    static let order = octets(
+        "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
+    static let field = octets(
+        "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff")
+
+    static func octets(_ hex: String) -> Octets {
+        var digits = hex.utf8.map { Int($0) }.map { $0 < 58 ? $0 - 48 : $0 - 87 }
+        if digits.count % 2 != 0 { digits.insert(0, at: 0) }
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(digits[$0] * 16 + digits[$0 + 1])
+        }
+    }
+
+    static func number(_ value: UInt64) -> Octets {
+        Octets(repeating: 0, count: 24) + (0..<8).map { UInt8(value >> (56 - 8 * $0) & 0xFF) }
+    }
+
+    /// In 1 ..< n.
+    func random(_ generator: inout some RandomNumberGenerator) -> Octets {
+        var octets = Octets((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        // Below n, whose first 32 bits are all ones; the last is never zero.
+        octets[0] &= 0x7F
+        octets[31] |= 1
+        return octets
+    }
+
+    func add(_ a: Octets, _ b: Octets) -> Octets {
+        unsafe compute(a, b) { unsafe BN_mod_add($0, $1, $2, $3, $4) }
+    }
+    func subtract(_ a: Octets, _ b: Octets) -> Octets {
+        unsafe compute(a, b) { unsafe BN_mod_sub($0, $1, $2, $3, $4) }
+    }
+    func multiply(_ a: Octets, _ b: Octets) -> Octets {
+        unsafe compute(a, b) { unsafe BN_mod_mul($0, $1, $2, $3, $4) }
+    }
+    func divide(_ a: Octets, _ b: Octets) -> Octets {
+        unsafe compute(a, b) { result, a, b, n, context in
+            unsafe BN_mod_inverse(result, b, n, context) == nil
+                ? 0 : BN_mod_mul(result, result, a, n, context)
+        }
+    }
+    func negate(_ a: Octets) -> Octets { subtract(Self.number(0), a) }
+    /// Not mod n.
+    func plain(_ a: Octets, plus b: UInt64) -> Octets {
+        unsafe withNumbers(a, Self.number(b)) { a, b in
+            let sum = unsafe BN_new()!
+            unsafe BN_add(sum, a, b)
+            return unsafe sum
+        }
+    }
+
+    /// The uncompressed point d·G.
+    func publicKey(_ d: Octets) -> Octets {
+        let point = unsafe EC_POINT_new(group)!
+        defer { unsafe EC_POINT_free(point) }
+        let d = unsafe bigNumber(d)
+        defer { unsafe BN_free(d) }
+        unsafe EC_POINT_mul(group, point, d, nil, nil, context)
+        return unsafe encode(point)
+    }
+
+    /// x of k·G, mod n.
+    func r(_ k: Octets) -> Octets { add(Octets(publicKey(k)[1...32]), Self.number(0)) }
+
+    /// r ‖ s over a digest taken as the number e.
+    func sign(_ e: Octets, d: Octets, k: Octets) -> Octets {
+        let r = r(k)
+        return r + divide(add(e, multiply(r, d)), k)
+    }
+
+    /// The key for which `r ‖ s` is valid over e with x of u₁·G + u₂·Q being `x`, as a point:
+    /// Q = r⁻¹·(s·R − e·G). Nil where no point has that x.
+    func publicKey(x: Octets, r: Octets, s: Octets, e: Octets) -> Octets? {
+        let (point, base) = unsafe (EC_POINT_new(group)!, EC_POINT_new(group)!)
+        let compressed = [0x02] + x
+        let scalars = unsafe [divide(negate(e), r), divide(s, r)].map { unsafe bigNumber($0) }
+        defer {
+            unsafe EC_POINT_free(point)
+            unsafe EC_POINT_free(base)
+            unsafe scalars.forEach { unsafe BN_free($0) }
+        }
+        guard unsafe EC_POINT_oct2point(group, base, compressed, 33, context) == 1 else {
+            ERR_clear_error()
+            return nil
+        }
+        unsafe EC_POINT_mul(group, point, scalars[0], base, scalars[1], context)
+        return unsafe encode(point)
+    }
+
+    /// What EVP says: `r` and `s` are any numbers.
+    static func evpVerifies(point: Octets, digest: Octets, r: Octets, s: Octets) -> Bool {
+        let ecKey = unsafe EC_KEY_new_by_curve_name(NID_X9_62_prime256v1)!
+        unsafe EC_KEY_oct2key(ecKey, point, point.count, nil)
+        let key = unsafe EVP_PKEY_new()!
+        unsafe EVP_PKEY_set1_EC_KEY(key, ecKey)
+        let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)!
+        let signature = unsafe ECDSA_SIG_new()!
+        unsafe ECDSA_SIG_set0(
+            signature, BN_bin2bn(r, Int32(r.count), nil), BN_bin2bn(s, Int32(s.count), nil))
+        var der: UnsafeMutablePointer<UInt8>?
+        let count = unsafe Int(i2d_ECDSA_SIG(signature, &der))
+        defer {
+            unsafe EC_KEY_free(ecKey)
+            unsafe EVP_PKEY_free(key)
+            unsafe EVP_PKEY_CTX_free(context)
+            unsafe ECDSA_SIG_free(signature)
+            unsafe CRYPTO_free(der, nil, 0)
+            ERR_clear_error()
+        }
+        unsafe EVP_PKEY_verify_init(context)
+        return unsafe EVP_PKEY_verify(context, der, count, digest, digest.count) == 1
+    }
+
+    private func compute(
+        _ a: Octets, _ b: Octets,
+        _ operation: (
+            OpaquePointer, OpaquePointer, OpaquePointer, OpaquePointer?, OpaquePointer
+        ) -> Int32
+    ) -> Octets {
+        unsafe withNumbers(a, b) { a, b in
+            let result = unsafe BN_new()!
+            let status = unsafe operation(result, a, b, EC_GROUP_get0_order(group), context)
+            precondition(status == 1)
+            return unsafe result
+        }
+    }
+
+    private func withNumbers(
+        _ a: Octets, _ b: Octets, _ body: (OpaquePointer, OpaquePointer) -> OpaquePointer
+    ) -> Octets {
+        let (a, b) = unsafe (bigNumber(a), bigNumber(b))
+        let result = unsafe body(a, b)
+        defer { unsafe [a, b, result].forEach { unsafe BN_free($0) } }
+        var octets = Octets(repeating: 0, count: 32)
+        unsafe precondition(BN_bn2binpad(result, &octets, 32) == 32)
+        return octets
+    }
+
+    private func bigNumber(_ octets: Octets) -> OpaquePointer {
+        unsafe BN_bin2bn(octets, Int32(octets.count), nil)!
+    }
+
+    private func encode(_ point: OpaquePointer) -> Octets {
+        var octets = Octets(repeating: 0, count: 65)
+        let count = unsafe EC_POINT_point2oct(
+            group, point, POINT_CONVERSION_UNCOMPRESSED, &octets, 65, context)
+        return Octets(octets.prefix(count))
+    }
+}
+
+/// SplitMix64: the same cases in every run.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// Keys with and without tables, and batches of them.
+enum Batches {
+    static func key(_ point: [UInt8], withTable: Bool) -> PublicKey {
+        let key = PublicKey.ec(.p256, point: point.span)!
+        if withTable { build(for: key) }
+        return key
+    }
+
+    /// As it happens in service: enough uses, then whoever builds.
+    static func build(for key: PublicKey, in tables: KeyTables = KeyTables(isEnabled: true)) {
+        tables.note(key, held: Limits.keyTableUses)
+        precondition(tables.buildPending() == 1)
+    }
+
+    static func check(_ key: PublicKey, _ digest: [UInt8], _ signature: [UInt8]) -> ES256Check? {
+        ES256Signature(signature.span).map {
+            ES256Check(
+                key: key, digest: SHA256Digest(octets: .init { digest[$0] }), signature: $0)
+        }
+    }
+
+    static func holds(
+        _ checks: [ES256Check], by verifier: ES256BatchVerifier = verifier()
+    ) -> [Bool] {
+        verifier.clear()
+        verifier.checks = checks
+        verifier.verify()
+        return verifier.holds
+    }
+
+    static func verifier() -> ES256BatchVerifier {
+        ES256BatchVerifier(tables: KeyTables(isEnabled: false))
+    }
+}

@@ -1,0 +1,95 @@
+import Assay
+import Foundation
+import TestSupport
+import Testing
+
+/// Project Wycheproof's ECDSA vectors: `result` is what we must answer.
+@Suite struct WycheproofTests {
+    private struct File: Decodable {
+        let testGroups: [Group]
+    }
+    private struct Group: Decodable {
+        struct Key: Decodable { let uncompressed: String }
+        struct Test: Decodable {
+            let tcId: Int
+            let comment: String
+            let msg: String
+            let sig: String
+            let result: String
+        }
+        let publicKey: Key
+        let tests: [Test]
+    }
+
+    private func groups(_ name: String) throws -> [Group] {
+        guard let bytes = Vectors.bytes("wycheproof/\(name)") else { return [] }
+        return try JSONDecoder().decode(File.self, from: Data(bytes)).testGroups
+    }
+
+    /// The path of certificate signatures: DER, over the message.
+    @Test(arguments: [
+        (file: "ecdsa_secp256r1_sha256_test.json", curve: SubjectPublicKey.Curve.p256),
+        (file: "ecdsa_secp384r1_sha384_test.json", curve: .p384),
+        (file: "ecdsa_secp384r1_sha256_test.json", curve: .p384),
+    ])
+    func certificateSignatures(file: String, curve: SubjectPublicKey.Curve) throws {
+        var (valid, invalid) = (0, 0)
+        let digest: ECDSADigest = file.contains("sha384") ? .sha384 : .sha256
+        for group in try groups(file) {
+            let point = P256Forge.octets(group.publicKey.uncompressed)
+            guard let key = PublicKey.ec(curve, point: point.span) else {
+                Issue.record("\(file): a key that is not a point")
+                continue
+            }
+            for test in group.tests {
+                let holds = key.verifiesECDSA(
+                    P256Forge.octets(test.sig).span, over: P256Forge.octets(test.msg).span,
+                    digest: digest)
+                #expect(
+                    holds == (test.result == "valid"), "\(file) \(test.tcId): \(test.comment)")
+                if holds { valid += 1 } else { invalid += 1 }
+            }
+        }
+        Vectors.report("\(file): \(valid) valid, \(invalid) invalid", valid + invalid)
+    }
+
+    /// The path of a JWS: r ‖ s, in batches, with tables for all keys, for some, and for none.
+    @Test func batches() throws {
+        let file = "ecdsa_secp256r1_sha256_p1363_test.json"
+        let groups = try groups(file)
+        for (tables, every) in [("no table", Int.max), ("tables", 1), ("half of the keys", 2)] {
+            var checks: [ES256Check] = []
+            var tests: [Group.Test] = []
+            var refusedByForm = 0
+            for (index, group) in groups.enumerated() {
+                let point = P256Forge.octets(group.publicKey.uncompressed)
+                let key = Batches.key(point, withTable: index % every == 0 && every < Int.max)
+                for test in group.tests {
+                    let digest = SHA256.digest(P256Forge.octets(test.msg).span)
+                    guard let signature = ES256Signature(P256Forge.octets(test.sig).span) else {
+                        #expect(test.result == "invalid", "\(test.tcId): \(test.comment)")
+                        refusedByForm += 1
+                        continue
+                    }
+                    checks.append(ES256Check(key: key, digest: digest, signature: signature))
+                    tests.append(test)
+                }
+            }
+            let verifier = Batches.verifier()
+            for size in [1, 7, 64, checks.count] where size > 0 {
+                for start in stride(from: 0, to: checks.count, by: size) {
+                    let range = start..<min(start + size, checks.count)
+                    let holds = Batches.holds(Array(checks[range]), by: verifier)
+                    for index in range {
+                        #expect(
+                            holds[index - start] == (tests[index].result == "valid"),
+                            "\(tests[index].tcId): \(tests[index].comment), \(tables), \(size)")
+                    }
+                }
+            }
+            Vectors.report(
+                "\(file), \(tables): \(refusedByForm) refused by form", checks.count + refusedByForm
+            )
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Assay
+import Foundation
+
+/// P-256 in batches against EVP, and the digests.
+enum Primitives {
+    static func run() {
+        let hot = Signer()
+        let cold = Signer()
+        let tables = KeyTables(isEnabled: true)
+        reportTables(hot, tables)
+
+        var measurements = evp(cold)
+        for size in [1, 8, 32, 64, 256] {
+            measurements.append(batch("batch of \(size), table", hot, size, tables))
+        }
+        measurements.append(contentsOf: digests())
+        Measurement.rounds(15, of: .milliseconds(20), &measurements)
+        report(measurements)
+    }
+
+    /// EVP alone, and through the batch as a key without a table goes.
+    private static func evp(_ signer: Signer) -> [Measurement] {
+        let signed = (0..<64).map(signer.sign)
+        return [
+            Measurement("EVP_PKEY_verify, prepared", units: signed.count) {
+                for (check, der) in signed {
+                    precondition(signer.evpVerifies(der, check.digest))
+                }
+            },
+            batch("batch of 1, no table", signer, 1, KeyTables(isEnabled: false)),
+            batch("batch of 64, no table", signer, 64, KeyTables(isEnabled: false)),
+        ]
+    }
+
+    private static func batch(
+        _ name: String, _ signer: Signer, _ size: Int, _ tables: KeyTables
+    ) -> Measurement {
+        let checks = (0..<size).map { signer.sign($0).check }
+        let verifiers = ES256Verifiers(tables: tables)
+        return Measurement(name, units: size) {
+            verifiers.withVerifier { verifier in
+                for check in checks { verifier.checks.append(check) }
+                verifier.verify()
+                precondition(verifier.holds.allSatisfy { $0 })
+            }
+        }
+    }
+
+    private static func digests() -> [Measurement] {
+        [1_200, 5_500, 1 << 20].map { size in
+            let bytes = [UInt8](repeating: 0x5A, count: size)
+            return Measurement("SHA-256 of \(size) bytes") {
+                precondition(SHA256.digest(bytes.span).octets[0] != 1)
+            }
+        }
+    }
+
+    private static func reportTables(_ hot: Signer, _ tables: KeyTables) {
+        let clock = ContinuousClock()
+        var others = (1..<Limits.keyTables).map { _ in Signer().publicKey }
+        // The first builds what all share; it is not measured.
+        build(hot.publicKey, tables)
+        let before = residentKilobytes()
+        let times = others.map { key in clock.measure { build(key, tables) }.microseconds }
+        let after = residentKilobytes()
+        let median = times.sorted()[times.count / 2]
+        print("table: \((median / 1000).short) ms, \((after - before) / others.count) KB")
+        others.removeAll()
+    }
+
+    private static func build(_ key: PublicKey, _ tables: KeyTables) {
+        tables.note(key, held: Limits.keyTableUses)
+        precondition(tables.buildPending() == 1)
+    }
+
+    private static func residentKilobytes() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = status.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return (pages ?? 0) * 4
+    }
+
+    private static func report(_ measurements: [Measurement]) {
+        let evp = measurements[0].median
+        print(
+            "what".padded(to: 28) + "µs".aligned(to: 10) + "±".aligned(to: 8)
+                + "EVP ÷ it".aligned(to: 12))
+        for measurement in measurements {
+            let ratio = measurement.name.hasPrefix("SHA") ? "" : (evp / measurement.median).short
+            print(
+                measurement.name.padded(to: 28) + measurement.median.short.aligned(to: 10)
+                    + measurement.spread.short.aligned(to: 8) + ratio.aligned(to: 12))
+        }
+    }
+}
