@@ -82,6 +82,9 @@ message Expectations {
   // Oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
   optional int64 not_older_than = 6;
   // 7 is kept free for the device identifier that receipts are bound to.
+  // App Store id of the app; compared where the evidence carries one, demanded of Production
+  // evidence whose kind does (WRONG_APP).
+  optional int64 app_apple_id = 8;
 }
 
 // Ask whether the server takes requests.
