@@ -81,6 +81,8 @@ extension VerifiedEvidence {
             case .renewalInfo(let payload): [("payload", payload.json)]
             case .appTransaction(let payload): [("payload", payload.json)]
             case .realtimeRequest(let payload): [("payload", payload.json)]
+            // No receipt is signed JSON, and --kind names none.
+            case .appReceipt, .transactionReceipt: []
             case .notification(let verified):
                 [
                     ("payload", verified.notification.json),
