@@ -405,6 +405,11 @@ message JWSTransactionDecodedPayload {
   optional string billing_plan_type = 32;
   // Present for a monthly plan with a longer commitment.
   optional TransactionCommitmentInfo commitment_info = 33;
+  // Base64 of 48 bytes: SHA-384 that binds the payload to one device; only in what comes from
+  // the device.
+  optional string device_verification = 34;
+  // UUID that goes into device_verification.
+  optional string device_verification_nonce = 35;
 }
 
 // Apple: TransactionCommitmentInfo. Commitment of a transaction on a monthly plan.
@@ -472,6 +477,11 @@ message JWSRenewalInfoDecodedPayload {
   optional RenewalCommitmentInfo commitment_info = 23;
   // How the subscription is billed after renewal. BILLED_UPFRONT, MONTHLY.
   optional string renewal_billing_plan_type = 24;
+  // Base64 of 48 bytes: SHA-384 that binds the payload to one device; only in what comes from
+  // the device.
+  optional string device_verification = 25;
+  // UUID that goes into device_verification.
+  optional string device_verification_nonce = 26;
 }
 
 // Apple: RenewalCommitmentInfo. What happens when the commitment of a monthly plan ends.

@@ -2883,7 +2883,7 @@ const ProtobufCMessageDescriptor assay__v1__string_list__descriptor =
   (ProtobufCMessageInit) assay__v1__string_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[33] =
+static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[35] =
 {
   {
     "original_transaction_id",
@@ -3281,6 +3281,30 @@ static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "device_verification",
+    34,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_device_verification),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, device_verification),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "device_verification_nonce",
+    35,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_device_verification_nonce),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, device_verification_nonce),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_by_name[] = {
   30,   /* field[30] = advanced_commerce_info */
@@ -3290,6 +3314,8 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
   3,   /* field[3] = bundle_id */
   32,   /* field[32] = commitment_info */
   23,   /* field[23] = currency */
+  33,   /* field[33] = device_verification */
+  34,   /* field[34] = device_verification_nonce */
   19,   /* field[19] = environment */
   8,   /* field[8] = expires_date */
   12,   /* field[12] = in_app_ownership_type */
@@ -3320,7 +3346,7 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
 static const ProtobufCIntRange assay__v1__jwstransaction_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 33 }
+  { 0, 35 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__descriptor =
 {
@@ -3330,7 +3356,7 @@ const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__desc
   "Assay__V1__JWSTransactionDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSTransactionDecodedPayload),
-  33,
+  35,
   assay__v1__jwstransaction_decoded_payload__field_descriptors,
   assay__v1__jwstransaction_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwstransaction_decoded_payload__number_ranges,
@@ -3414,7 +3440,7 @@ const ProtobufCMessageDescriptor assay__v1__transaction_commitment_info__descrip
   (ProtobufCMessageInit) assay__v1__transaction_commitment_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[24] =
+static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[26] =
 {
   {
     "expiration_intent",
@@ -3704,6 +3730,30 @@ static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "device_verification",
+    25,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_device_verification),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, device_verification),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "device_verification_nonce",
+    26,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_device_verification_nonce),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, device_verification_nonce),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name[] = {
   21,   /* field[21] = advanced_commerce_info */
@@ -3713,6 +3763,8 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
   4,   /* field[4] = auto_renew_status */
   22,   /* field[22] = commitment_info */
   14,   /* field[14] = currency */
+  24,   /* field[24] = device_verification */
+  25,   /* field[25] = device_verification_nonce */
   17,   /* field[17] = eligible_win_back_offer_ids */
   11,   /* field[11] = environment */
   0,   /* field[0] = expiration_intent */
@@ -3734,7 +3786,7 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
 static const ProtobufCIntRange assay__v1__jwsrenewal_info_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 24 }
+  { 0, 26 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__descriptor =
 {
@@ -3744,7 +3796,7 @@ const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__des
   "Assay__V1__JWSRenewalInfoDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSRenewalInfoDecodedPayload),
-  24,
+  26,
   assay__v1__jwsrenewal_info_decoded_payload__field_descriptors,
   assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwsrenewal_info_decoded_payload__number_ranges,

@@ -39,6 +39,9 @@ extension JWSRenewalInfoDecodedPayload: @unsafe MessageFields {
         unsafe m.commitment_info = arena.message(commitmentInfo)
         unsafe arena.set(
             &m.has_renewal_billing_plan_type, &m.renewal_billing_plan_type, renewalBillingPlanType)
+        unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
+        unsafe arena.set(
+            &m.has_device_verification_nonce, &m.device_verification_nonce, deviceVerificationNonce)
     }
 
     init(_ m: Assay__V1__JWSRenewalInfoDecodedPayload) throws(MessageError) {
@@ -72,6 +75,9 @@ extension JWSRenewalInfoDecodedPayload: @unsafe MessageFields {
         commitmentInfo = try unsafe read(m.commitment_info)
         renewalBillingPlanType = try unsafe read(
             m.has_renewal_billing_plan_type, m.renewal_billing_plan_type)
+        deviceVerification = try unsafe read(m.has_device_verification, m.device_verification)
+        deviceVerificationNonce = try unsafe read(
+            m.has_device_verification_nonce, m.device_verification_nonce)
     }
 }
 

@@ -954,10 +954,21 @@ struct  Assay__V1__JWSTransactionDecodedPayload
    * Present for a monthly plan with a longer commitment.
    */
   Assay__V1__TransactionCommitmentInfo *commitment_info;
+  /*
+   * Base64 of 48 bytes: SHA-384 that binds the payload to one device; only in what comes from
+   * the device.
+   */
+  protobuf_c_boolean has_device_verification;
+  ProtobufCBinaryData device_verification;
+  /*
+   * UUID that goes into device_verification.
+   */
+  protobuf_c_boolean has_device_verification_nonce;
+  ProtobufCBinaryData device_verification_nonce;
 };
 #define ASSAY__V1__JWSTRANSACTION_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwstransaction_decoded_payload__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
@@ -1118,10 +1129,21 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
    */
   protobuf_c_boolean has_renewal_billing_plan_type;
   ProtobufCBinaryData renewal_billing_plan_type;
+  /*
+   * Base64 of 48 bytes: SHA-384 that binds the payload to one device; only in what comes from
+   * the device.
+   */
+  protobuf_c_boolean has_device_verification;
+  ProtobufCBinaryData device_verification;
+  /*
+   * UUID that goes into device_verification.
+   */
+  protobuf_c_boolean has_device_verification_nonce;
+  ProtobufCBinaryData device_verification_nonce;
 };
 #define ASSAY__V1__JWSRENEWAL_INFO_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwsrenewal_info_decoded_payload__descriptor) \
-    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL} }
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
