@@ -202,10 +202,20 @@ extension SigningKey {
 
     private static func encode(_ key: OpaquePointer, _ selection: Selection) -> [UInt8]? {
         let isPublic = selection == .publicKey
-        let context = unsafe OSSL_ENCODER_CTX_new_for_pkey(
-            key, selection.mask, isPublic ? "DER" : "PEM",
-            isPublic ? "SubjectPublicKeyInfo" : "PrivateKeyInfo", nil)
-        defer { unsafe OSSL_ENCODER_CTX_free(context) }
+        let form = isPublic ? "DER" : "PEM"
+        let structure = isPublic ? "SubjectPublicKeyInfo" : "PrivateKeyInfo"
+        // OpenSSL keeps both pointers until it has encoded: they have to live as long.
+        return unsafe form.withCString { form in
+            unsafe structure.withCString { structure in
+                let context = unsafe OSSL_ENCODER_CTX_new_for_pkey(
+                    key, selection.mask, form, structure, nil)
+                defer { unsafe OSSL_ENCODER_CTX_free(context) }
+                return unsafe encode(context)
+            }
+        }
+    }
+
+    private static func encode(_ context: OpaquePointer?) -> [UInt8]? {
         var data: UnsafeMutablePointer<UInt8>?
         var count = 0
         guard unsafe OSSL_ENCODER_to_data(context, &data, &count) == 1, let start = unsafe data
