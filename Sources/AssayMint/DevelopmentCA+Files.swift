@@ -44,7 +44,8 @@ extension DevelopmentCA {
         ]
         for (name, key) in keys {
             guard let key else { continue }
-            let pem = try minting { () throws(SigningKeyError) in try key.pkcs8PEM() }
+            let der = try minting { () throws(SigningKeyError) in try key.pkcs8() }
+            let pem = PEM.encode(der, label: "PRIVATE KEY")
             files.append(File(name: name, contents: pem, secret: true))
         }
         return files

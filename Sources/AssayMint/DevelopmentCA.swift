@@ -156,19 +156,20 @@ public struct DevelopmentCA: Sendable {
 
     package static let rootName = DistinguishedName(
         commonName: "Assay Development Root CA", organizationalUnit: "Not a real authority",
-        organization: "Assay", country: "US")
+        organization: "Assay Project", country: "US")
     package static let intermediateName = DistinguishedName(
         commonName: "Assay Development Worldwide Relations Certification Authority",
-        organizationalUnit: "G1", organization: "Assay", country: "US")
+        organizationalUnit: "G1", organization: "Assay Project", country: "US")
     package static let leafName = DistinguishedName(
         commonName: "Assay Development App Store Evidence Signing",
         organizationalUnit: "Assay Development Worldwide Relations",
-        organization: "Assay", country: "US")
+        organization: "Assay Project", country: "US")
 
     /// As long as the notice in Apple's leaf certificates, so that tokens are as long as Apple's.
     private static let notice = """
         This certificate signs evidence for development and tests. It was made on the machine \
-        of a developer, proves no purchase at all, and is trusted by nobody who did not pin it.
+        of a developer, proves no purchase at all, and is trusted by nobody who did not pin the \
+        root above it himself.
         """
 }
 

@@ -1,4 +1,5 @@
 import Assay
+public import AssayModels
 
 /// Why nothing was minted.
 public enum MintError: Error, Equatable, Sendable {
@@ -16,6 +17,8 @@ public enum MintError: Error, Equatable, Sendable {
     case foreignCertificate(String)
     /// Asked to issue under a certificate whose private key is not there.
     case missingIssuerKey(String)
+    /// Evidence of this kind is no JWS.
+    case notAToken(EvidenceKind)
 
     init(_ error: SigningKeyError) {
         switch error {

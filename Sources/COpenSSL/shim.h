@@ -8,7 +8,6 @@
 #include <openssl/decoder.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
-#include <openssl/encoder.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/obj_mac.h>
@@ -17,6 +16,7 @@
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
 
 /// EVP_PKEY_PUBLIC_KEY: what of a key EVP_PKEY_fromdata makes.
 enum { assay_public_key_selection = EVP_PKEY_PUBLIC_KEY };

@@ -46,7 +46,7 @@ package final class SigningKey: @unchecked Sendable {
     /// Takes ownership of `key`.
     private init(owning key: OpaquePointer) throws(SigningKeyError) {
         unsafe self.key = key
-        let encoded = unsafe SigningKey.encode(key, .publicKey)
+        let encoded = unsafe SigningKey.publicKeyInfo(key)
         guard let encoded, let content = SigningKey.bitString(ofPublicKeyInfo: encoded) else {
             unsafe EVP_PKEY_free(key)
             throw .notAKey
@@ -84,7 +84,7 @@ package final class SigningKey: @unchecked Sendable {
     /// The key of an unencrypted PKCS#8 (or SEC 1, PKCS#1) PEM text, or of its DER.
     package convenience init(encoded: [UInt8]) throws(SigningKeyError) {
         var made: OpaquePointer?
-        let selection = Selection.privateKey.mask
+        let selection = OSSL_KEYMGMT_SELECT_KEYPAIR | OSSL_KEYMGMT_SELECT_ALL_PARAMETERS
         let context = unsafe OSSL_DECODER_CTX_new_for_pkey(
             &made, nil, nil, nil, selection, nil, nil)
         defer { unsafe OSSL_DECODER_CTX_free(context) }
@@ -103,10 +103,14 @@ package final class SigningKey: @unchecked Sendable {
         try unsafe self.init(owning: key)
     }
 
-    /// PKCS#8 PEM, unencrypted.
-    package func pkcs8PEM() throws(SigningKeyError) -> [UInt8] {
-        guard let text = unsafe SigningKey.encode(key, .privateKey) else { throw .notAKey }
-        return text
+    /// DER of the PKCS#8 PrivateKeyInfo (RFC 5958), unencrypted.
+    package func pkcs8() throws(SigningKeyError) -> [UInt8] {
+        let info = unsafe EVP_PKEY2PKCS8(key)
+        defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
+        var data: UnsafeMutablePointer<UInt8>?
+        let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, &data)
+        guard let der = unsafe SigningKey.take(data, count) else { throw .notAKey }
+        return der
     }
 
     /// SHA-1 of the public key's octets: the key identifier of RFC 5280, 4.2.1.2 (1).
@@ -184,51 +188,24 @@ package func randomBytes(_ count: Int) -> [UInt8] {
 }
 
 extension SigningKey {
-    /// The two encodings that are written.
-    private enum Selection {
-        case publicKey, privateKey
-
-        var mask: Int32 {
-            switch self {
-            case .publicKey: OSSL_KEYMGMT_SELECT_PUBLIC_KEY | parameters
-            case .privateKey: OSSL_KEYMGMT_SELECT_PRIVATE_KEY | Selection.publicKey.mask
-            }
-        }
-
-        private var parameters: Int32 {
-            OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS
-        }
-    }
-
-    private static func encode(_ key: OpaquePointer, _ selection: Selection) -> [UInt8]? {
-        let isPublic = selection == .publicKey
-        let form = isPublic ? "DER" : "PEM"
-        let structure = isPublic ? "SubjectPublicKeyInfo" : "PrivateKeyInfo"
-        // OpenSSL keeps both pointers until it has encoded: they have to live as long.
-        return unsafe form.withCString { form in
-            unsafe structure.withCString { structure in
-                let context = unsafe OSSL_ENCODER_CTX_new_for_pkey(
-                    key, selection.mask, form, structure, nil)
-                defer { unsafe OSSL_ENCODER_CTX_free(context) }
-                return unsafe encode(context)
-            }
-        }
-    }
-
-    private static func encode(_ context: OpaquePointer?) -> [UInt8]? {
+    private static func publicKeyInfo(_ key: OpaquePointer) -> [UInt8]? {
         var data: UnsafeMutablePointer<UInt8>?
-        var count = 0
-        guard unsafe OSSL_ENCODER_to_data(context, &data, &count) == 1, let start = unsafe data
-        else {
+        let count = unsafe i2d_PUBKEY(key, &data)
+        return unsafe take(data, count)
+    }
+
+    /// The octets that an `i2d_` function allocated; cleared there, for they may be private.
+    private static func take(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int32) -> [UInt8]? {
+        guard count > 0, let data = unsafe data else {
             ERR_clear_error()
             return nil
         }
-        // Cleared, for it may be a private key.
-        defer { unsafe CRYPTO_clear_free(start, count, nil, 0) }
-        return unsafe [UInt8](UnsafeBufferPointer(start: start, count: count))
+        defer { unsafe CRYPTO_clear_free(data, Int(count), nil, 0) }
+        return unsafe [UInt8](UnsafeBufferPointer(start: data, count: Int(count)))
     }
 
-    /// The BIT STRING's octets of SEQUENCE { AlgorithmIdentifier, BIT STRING }, as OpenSSL wrote it.
+    /// The BIT STRING's octets of SEQUENCE { AlgorithmIdentifier, BIT STRING }, as OpenSSL wrote
+    /// it.
     private static func bitString(ofPublicKeyInfo der: [UInt8]) -> [UInt8]? {
         func content(at start: Int) -> Range<Int>? {
             guard start + 2 <= der.count else { return nil }
