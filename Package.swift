@@ -68,17 +68,17 @@ let package = Package(
 
         // Measures; never part of the product.
         .executableTarget(
-            name: "bench", dependencies: ["Assay", "AssayMint", "COpenSSL"], path: "bench",
+            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"], path: "bench",
             swiftSettings: settings),
 
         .target(
-            name: "TestSupport", dependencies: ["AssayModels"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"], path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
             name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayWireTests", dependencies: ["AssayWire", "TestSupport"],
+            name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",

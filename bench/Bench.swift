@@ -5,11 +5,12 @@
 /// disturbs all alike: read the ratios.
 @main
 struct Bench {
-    static func main() {
+    static func main() throws {
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first ?? "primitives" {
         case "primitives": Primitives.run(only: arguments.dropFirst().first)
-        case let suite: print("no suite \(suite); there is: primitives")
+        case "jws": try JWSSuite.run()
+        case let suite: print("no suite \(suite); there are: primitives, jws")
         }
     }
 }

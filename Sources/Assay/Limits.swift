@@ -36,8 +36,6 @@ package enum Limits {
     /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
     package static let validatedIntermediates = 64
 
-    /// Certificates of one receipt; Apple's carry three.
-    package static let cmsCertificates = 16
     /// One certificate of a receipt; Apple's take up to 1,500 octets.
     package static let cmsCertificateBytes = 16 * 1024
     /// The SignerInfo; Apple's takes 460 octets.
@@ -51,6 +49,21 @@ package enum Limits {
     package static let receiptAttributeBytes = 64 * 1024
     /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
     package static let receiptUnknownAttributes = 256
+    /// Base64 of a receipt is decoded in pieces of this size, which stay in the processor's cache.
+    package static let base64ChunkBytes = 32 * 1024
+    /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.
+    package static let receiptWrapperBytes = 1024 * 1024
+
+    /// Certificates that evidence may bring along. Apple's receipts carry three.
+    package static let bagCertificates = 16
+    /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,
+    /// and an entry takes some 4 KB.
+    package static let validatedLinks = 256
+
+    /// A transaction receipt, as text or in base64. The largest seen takes 3,769 bytes.
+    package static let transactionReceiptBytes = 64 * 1024
+    /// Members of one text property list; purchase-info has had 24 at most.
+    package static let textPropertyListMembers = 128
 
     /// Signatures that share one inversion. It costs 8 to 18 µs, so that a share is below a fortieth
     /// of a verification; their numbers take 10 KB a thread.

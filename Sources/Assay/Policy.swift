@@ -8,13 +8,16 @@ public struct Policy: Sendable, Equatable {
     public var appAppleId: Int64?
     /// Environments whose evidence passes.
     public var environments: Set<StoreEnvironment>
+    /// Whether transaction receipts signed with the key of 1024 bits, until 2015, pass.
+    public var allowsLegacyKey: Bool
 
     public init(
         bundleId: String?, appAppleId: Int64? = nil,
-        environments: Set<StoreEnvironment> = [.production]
+        environments: Set<StoreEnvironment> = [.production], allowsLegacyKey: Bool = true
     ) {
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environments = environments
+        self.allowsLegacyKey = allowsLegacyKey
     }
 }

@@ -8,8 +8,13 @@ public struct TrustStore: Sendable {
     /// SHA-256, in lower-case hexadecimal, of certificates or of their subjectPublicKeyInfo, that
     /// are refused wherever they occur (CERTIFICATE_REVOKED).
     public private(set) var denied: Set<String> = []
+    /// Certificates that may complete a chain of RSA; they are trusted in nothing.
+    private(set) var intermediates: [Certificate]
 
-    init(anchors: [TrustAnchor]) { self.anchors = anchors }
+    init(anchors: [TrustAnchor], intermediates: [Certificate] = []) {
+        self.anchors = anchors
+        self.intermediates = intermediates
+    }
 
     /// Trusts nothing; a store to pin into.
     public static let empty = TrustStore(anchors: [])
@@ -36,6 +41,28 @@ public struct TrustStore: Sendable {
             store.anchors[index].development = store.anchors[index].development || development
         } else {
             store.anchors.append(anchor)
+        }
+        return store
+    }
+
+    /// This store and one more intermediate, as DER or PEM text, for receipts that do not bring
+    /// theirs along. It needs a pinned root's signature like any other.
+    public func adding(intermediate certificate: [UInt8]) throws(TrustStoreError) -> TrustStore {
+        let parsed: Certificate
+        do throws(CertificateError) {
+            parsed = try Certificate(der: try PEM.certificate(certificate))
+        } catch {
+            throw .notACertificate(error.sentence)
+        }
+        guard parsed.extensions.basicConstraints?.isCA == true else {
+            throw .notACertificateAuthority
+        }
+        guard parsed.rsaKey(smallestBits: RSAChainPurpose.smallestIssuerBits) != nil else {
+            throw .unsupportedKey
+        }
+        var store = self
+        if !store.intermediates.contains(where: { $0.der == parsed.der }) {
+            store.intermediates.append(parsed)
         }
         return store
     }
@@ -75,6 +102,7 @@ public struct TrustAnchor: Sendable {
 
     let certificate: Certificate
     let ecKey: PublicKey?
+    let rsaKey: RSAPublicKey?
 
     init(_ certificate: Certificate, development: Bool, isApple: Bool) {
         name = certificate.subjectCommonName
@@ -85,12 +113,13 @@ public struct TrustAnchor: Sendable {
         self.isApple = isApple
         self.certificate = certificate
         ecKey = certificate.ecKey
+        rsaKey = certificate.rsaKey(smallestBits: RSAChainPurpose.smallestIssuerBits)
     }
 
     var hasUsableKey: Bool {
         switch certificate.publicKey.kind {
         case .ec: ecKey != nil
-        case .rsa: true
+        case .rsa: rsaKey != nil
         case .unsupported: false
         }
     }
@@ -102,4 +131,6 @@ public enum TrustStoreError: Error, Equatable {
     case notACertificate(String)
     /// A key that no chain of Apple's shape can end in.
     case unsupportedKey
+    /// An intermediate that may not issue certificates.
+    case notACertificateAuthority
 }

@@ -15,6 +15,7 @@ public import AssayModels
 public final class Verifier: Sendable {
     public let trust: TrustStore
     let chains: KnownChains
+    let links = ValidatedLinks()
     private let signatures: ES256Verifiers
     private let keyTables: KeyTableBuilding
 
@@ -40,13 +41,19 @@ public final class Verifier: Sendable {
     /// Verifies one piece of evidence.
     ///
     /// - Parameters:
-    ///   - evidence: a compact JWS; a notification may also be its POST body.
+    ///   - evidence: a compact JWS; a notification may also be its POST body; a transaction receipt
+    ///     is its text or base64 of it; an app receipt is DER, BER or base64 of it.
+    ///   - inApp: the in-app records of an app receipt that are returned.
     ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
     public func verify(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        at now: Timestamp
     ) -> Verification {
-        var batch = [prepare(evidence, as: kind, policy: policy, expecting: expectations, at: now)]
+        var batch = [
+            prepare(
+                evidence, as: kind, policy: policy, expecting: expectations, inApp: inApp, at: now)
+        ]
         settle(&batch)
         return batch[0].verification
     }
@@ -55,11 +62,26 @@ public final class Verifier: Sendable {
     /// bytes; `settle` does the signatures of many such at once.
     public func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        at now: Timestamp
     ) -> PreparedVerification {
         let request = VerificationRequest(
             kind: kind, policy: policy, expectations: expectations, now: now)
         do throws(Refusal) {
+            if kind == .appReceipt {
+                var stream = AppReceiptStream(
+                    self, policy: policy, expecting: expectations, inApp: inApp)
+                stream.receive(evidence)
+                return PreparedVerification(
+                    request: request, state: .answered(stream.finish(at: now)))
+            }
+            if kind == .transactionReceipt {
+                let receipt = try VerifiedTransactionReceipt(
+                    evidence, trust: trust, links: links, now: now,
+                    allowsLegacyKey: policy.allowsLegacyKey)
+                return PreparedVerification(
+                    request: request, state: .answered(request.answer(receipt)))
+            }
             let jws = try unverified(evidence, as: kind, at: now)
             return PreparedVerification(request: request, state: .jws(jws))
         } catch {
@@ -117,7 +139,7 @@ public final class Verifier: Sendable {
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             return try UnverifiedJWS(evidence, chains: chains, now: now)
         case .appReceipt, .transactionReceipt:
-            throw Refusal(.wrongKind, "this version verifies no \(kind.name)")
+            preconditionFailure("receipts are no JWS; prepare has them")
         }
     }
 
@@ -214,7 +236,7 @@ public struct PreparedVerification: Sendable {
                 let evidence = try notification.verified(
                     holds, expecting: request.expectations)
                 state = .answered(
-                    accepted(notification.chain, notification.facts, evidence))
+                    request.accepted(notification.chain, notification.facts, evidence))
             case .answered:
                 preconditionFailure("nothing was pending")
             }
@@ -238,37 +260,54 @@ public struct PreparedVerification: Sendable {
             }
             try facts.check(request.expectations, effectiveDate: jws.effectiveDate)
         } catch {
-            return .answered(refused(error, jws.chain, facts))
+            return .answered(request.refused(error, jws.chain, facts))
         }
-        return .answered(accepted(jws.chain, facts, evidence))
-    }
-
-    private func accepted(
-        _ chain: ValidatedChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
-    ) -> Verification {
-        Verification(
-            verdict: .valid,
-            detail: "signed under \(chain.anchor.name), within policy and expectations",
-            kind: request.kind, environment: facts.environment, dedupKey: facts.dedupKey,
-            certificate: chain.signingCertificate(at: request.now), evidence: evidence)
-    }
-
-    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
-    private func refused(
-        _ refusal: Refusal, _ chain: ValidatedChain, _ facts: EvidenceFacts
-    ) -> Verification {
-        var answer = refusal.answer(request.kind)
-        answer.environment = facts.environment
-        answer.dedupKey = facts.dedupKey
-        answer.certificate = chain.signingCertificate(at: request.now)
-        return answer
+        return .answered(request.accepted(jws.chain, facts, evidence))
     }
 
     private func refused(_ refusal: Refusal) -> Verification {
         guard case .notification(let notification) = state else {
             return refusal.answer(request.kind)
         }
-        return refused(refusal, notification.chain, notification.facts)
+        return request.refused(refusal, notification.chain, notification.facts)
+    }
+}
+
+extension VerificationRequest {
+    /// Evidence whose signature, policy and expectations hold.
+    func accepted(
+        _ chain: any AnchoredChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
+    ) -> Verification {
+        Verification(
+            verdict: .valid,
+            detail: "signed under \(chain.anchor.name), within policy and expectations",
+            kind: kind, environment: facts.environment, dedupKey: facts.dedupKey,
+            certificate: chain.signingCertificate(at: now), evidence: evidence)
+    }
+
+    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
+    func refused(
+        _ refusal: Refusal, _ chain: any AnchoredChain, _ facts: EvidenceFacts
+    ) -> Verification {
+        var answer = refusal.answer(kind)
+        answer.environment = facts.environment
+        answer.dedupKey = facts.dedupKey
+        answer.certificate = chain.signingCertificate(at: now)
+        return answer
+    }
+
+    /// Policy and expectations of a transaction receipt that is believed.
+    func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
+        let facts = EvidenceFacts(verified.receipt)
+        do throws(Refusal) {
+            try facts.check(policy, expectations, chain: verified.chain)
+            try facts.check(expectations, effectiveDate: verified.effectiveDate)
+        } catch {
+            return refused(error, verified.chain, facts)
+        }
+        var answer = accepted(verified.chain, facts, .transactionReceipt(verified.receipt))
+        if let disagreement = verified.disagreement { answer.detail += "; " + disagreement }
+        return answer
     }
 }
 
@@ -278,10 +317,10 @@ extension Refusal {
     }
 }
 
-extension ValidatedChain {
+extension AnchoredChain {
     func signingCertificate(at now: Timestamp) -> SigningCertificate {
         SigningCertificate(
-            serial: serial, notAfter: Timestamp(milliseconds: certificates.leaf.notAfter * 1000),
-            expired: now.seconds > certificates.leaf.notAfter)
+            serial: serial, notAfter: Timestamp(milliseconds: leaf.notAfter * 1000),
+            expired: now.seconds > leaf.notAfter)
     }
 }

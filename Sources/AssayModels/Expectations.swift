@@ -14,6 +14,12 @@ public struct Expectations: Equatable, Sendable {
     public var appAccountToken: String?
     /// `transactionId` (MISMATCH).
     public var transactionId: String?
+    /// The device that an app receipt was made for: the 16 octets of identifierForVendor, or the
+    /// 6 of a Mac's address (MISMATCH).
+    public var deviceIdentifier: [UInt8]?
+    /// AppStore.deviceVerificationID of the device that a transaction, renewal info or app
+    /// transaction was made for, compared without regard to case (MISMATCH).
+    public var deviceVerificationId: String?
     /// The oldest acceptable effective date (MISMATCH).
     public var notOlderThan: Timestamp?
 
@@ -23,6 +29,7 @@ public struct Expectations: Equatable, Sendable {
         bundleId: String? = nil, appAppleId: Int64? = nil,
         environments: [StoreEnvironment] = [], productIds: [String] = [],
         appAccountToken: String? = nil, transactionId: String? = nil,
+        deviceIdentifier: [UInt8]? = nil, deviceVerificationId: String? = nil,
         notOlderThan: Timestamp? = nil
     ) {
         self.bundleId = bundleId
@@ -31,6 +38,8 @@ public struct Expectations: Equatable, Sendable {
         self.productIds = productIds
         self.appAccountToken = appAccountToken
         self.transactionId = transactionId
+        self.deviceIdentifier = deviceIdentifier
+        self.deviceVerificationId = deviceVerificationId
         self.notOlderThan = notOlderThan
     }
 }

@@ -56,8 +56,14 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
 
     package subscript(compact index: Int) -> Compact { records[index] }
 
-    /// Keeps those octets, for a record to refer to.
-    package mutating func keep(_ octets: Span<UInt8>) -> TextSlice {
+    /// Keeps those octets, for a record to refer to; where they fit, in the place of others.
+    package mutating func keep(
+        _ octets: Span<UInt8>, replacing old: TextSlice? = nil
+    ) -> TextSlice {
+        if let old, octets.count <= Int(old.count) {
+            for index in octets.indices { text[Int(old.start) + index] = octets[index] }
+            return TextSlice(start: old.start, count: UInt32(octets.count))
+        }
         let start = text.count
         text.append(addingCapacity: octets.count) { output in
             for index in octets.indices { output.append(octets[index]) }

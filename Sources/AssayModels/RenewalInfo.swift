@@ -28,6 +28,11 @@ public struct JWSRenewalInfoDecodedPayload: Equatable, Sendable {
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo?
     public var commitmentInfo: RenewalCommitmentInfo?
     public var renewalBillingPlanType: RenewalBillingPlanType?
+    /// Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
+    /// device alone, not from Apple's servers.
+    public var deviceVerification: String?
+    /// UUID that goes into `deviceVerification`.
+    public var deviceVerificationNonce: String?
 
     public init() {}
 }

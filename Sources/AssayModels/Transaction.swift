@@ -40,6 +40,11 @@ public struct JWSTransactionDecodedPayload: Equatable, Sendable {
     public var advancedCommerceInfo: AdvancedCommerceTransactionInfo?
     public var billingPlanType: BillingPlanType?
     public var commitmentInfo: TransactionCommitmentInfo?
+    /// Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
+    /// device alone, not from Apple's servers.
+    public var deviceVerification: String?
+    /// UUID that goes into `deviceVerification`.
+    public var deviceVerificationNonce: String?
 
     public init() {}
 }

@@ -92,4 +92,6 @@ public enum VerifiedEvidence: Equatable, Sendable {
     case appTransaction(VerifiedPayload<AppTransaction>)
     case notification(VerifiedNotification)
     case realtimeRequest(VerifiedPayload<DecodedRealtimeRequestBody>)
+    case appReceipt(AppReceipt)
+    case transactionReceipt(TransactionReceipt)
 }

@@ -5,6 +5,7 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/decoder.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
@@ -12,8 +13,10 @@
 #include <openssl/obj_mac.h>
 #include <openssl/param_build.h>
 #include <openssl/params.h>
+#include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
 
-// A macro of a cast expression, which the importer leaves out.
-static const int publicKeySelection = EVP_PKEY_PUBLIC_KEY;
+/// EVP_PKEY_PUBLIC_KEY: what of a key EVP_PKEY_fromdata makes.
+enum { assay_public_key_selection = EVP_PKEY_PUBLIC_KEY };

@@ -1,7 +1,7 @@
 import AssayModels
 
 /// What takes the content of a SignedData while it passes.
-protocol ContentReader {
+protocol ContentReader: Sendable {
     mutating func receive(_ octets: Span<UInt8>) throws(Refusal)
 }
 
@@ -11,7 +11,7 @@ protocol ContentReader {
 /// The digest algorithms come before the content and the certificates after it, so one pass hashes
 /// the content, hands it to its reader, and keeps only certificates and signer. Nothing here is
 /// believed: `UnverifiedSignedData` is what a signature is checked on.
-struct SignedDataReader<Content: ContentReader>: ResumableReader {
+struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     private(set) var content: Content
     private(set) var digests = ContentDigests()
     private(set) var certificates: [[UInt8]] = []
@@ -26,7 +26,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader {
     init(content: Content) { self.content = content }
 
     /// What comes next.
-    private enum State {
+    private enum State: Sendable {
         case contentInfo
         case contentType
         case explicitContent
@@ -57,7 +57,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader {
     }
 
     /// An open constructed encoding: where it ends, or nil for end-of-contents octets.
-    private struct Frame {
+    private struct Frame: Sendable {
         var end: Int?
     }
 
@@ -215,9 +215,9 @@ extension SignedDataReader {
             if case .consumed = end { state = .crlsOrLater }
             return end
         }
-        guard certificates.count < Limits.cmsCertificates else {
+        guard certificates.count < Limits.bagCertificates else {
             throw Refusal(
-                .invalidChain, "there are more than \(Limits.cmsCertificates) certificates")
+                .invalidChain, "there are more than \(Limits.bagCertificates) certificates")
         }
         // Attribute and other certificates ([0] to [3] here) have no place in a receipt.
         return try element(bytes, .sequence, limit: Limits.cmsCertificateBytes) {

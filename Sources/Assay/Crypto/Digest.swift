@@ -85,7 +85,7 @@ package enum SHA384 {
         unsafe bytes.withUnsafeBufferPointer { input in
             unsafe octets.withUnsafeMutableBufferPointer { output in
                 unsafe precondition(
-                    COpenSSL.SHA384(input.baseAddress, input.count, output.baseAddress) != nil)
+                    COpenSSL::SHA384(input.baseAddress, input.count, output.baseAddress) != nil)
             }
         }
         return digest

@@ -52,8 +52,8 @@ package enum DigestAlgorithm: Sendable, Equatable {
         defer { unsafe BN_free(e) }
         guard let builder = unsafe OSSL_PARAM_BLD_new() else { outOfMemory() }
         defer { unsafe OSSL_PARAM_BLD_free(builder) }
-        unsafe precondition(OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n) == 1)
-        unsafe precondition(OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e) == 1)
+        unsafe precondition(OSSL_PARAM_BLD_push_BN(builder, name("n"), n) == 1)
+        unsafe precondition(OSSL_PARAM_BLD_push_BN(builder, name("e"), e) == 1)
         guard let parameters = unsafe OSSL_PARAM_BLD_to_param(builder) else { outOfMemory() }
         defer { unsafe OSSL_PARAM_free(parameters) }
         guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else {
@@ -62,11 +62,19 @@ package enum DigestAlgorithm: Sendable, Equatable {
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         unsafe precondition(EVP_PKEY_fromdata_init(context) == 1)
-        guard unsafe EVP_PKEY_fromdata(context, &key, publicKeySelection, parameters) == 1 else {
+        guard
+            unsafe EVP_PKEY_fromdata(context, &key, Int32(assay_public_key_selection), parameters)
+                == 1
+        else {
             ERR_clear_error()
             return nil
         }
         return unsafe key
+    }
+
+    /// The builder keeps the pointer, not the text: only a literal lives long enough.
+    private static func name(_ literal: StaticString) -> UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 
     private static func bigNumber(_ magnitude: Span<UInt8>) -> OpaquePointer? {

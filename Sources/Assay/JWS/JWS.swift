@@ -49,17 +49,21 @@ struct UnverifiedJWS: Sendable {
             token.extracting(segments.signature), named: "signature")
         payload = try JSONDocument.payload(text, named: "payload")
         let date = Self.effectiveDate(of: payload, now: now)
-        chain = try chains.resolve(
+        let resolved = try chains.resolve(
             header: token.extracting(segments.header), effectiveDate: date, now: now)
+        chain = resolved.chain
         guard case .at(let time) = date else { preconditionFailure("resolve refuses the others") }
         effectiveDate = time
         guard let numbers = ES256Signature(signature.span) else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
         }
-        let input = token.extracting(0..<segments.payload.upperBound)
+        // The signing input (RFC 7515, section 5.2): the header and the full stop are digested
+        // already, and are most of it.
+        var digest = resolved.headerDigest
+        digest.update(token.extracting(segments.payload))
         self.signature = ES256Check(
-            key: chain.leafKey, digest: SHA256.digest(input), signature: numbers)
+            key: chain.leafKey, digest: digest.finish(), signature: numbers)
     }
 
     /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.

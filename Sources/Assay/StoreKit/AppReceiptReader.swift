@@ -2,12 +2,13 @@ import AssayModels
 
 /// Reads the payload of an app receipt as it arrives: a SET of attributes, each
 /// SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }, in any order, strict DER.
-struct AppReceiptReader: ContentReader {
+struct AppReceiptReader: ContentReader, Sendable {
     private var feeder = ChunkFeeder()
     private var attributes: AppReceiptAttributes
 
-    init(inApp selection: InAppSelection) {
-        attributes = AppReceiptAttributes(inApp: selection)
+    init(inApp selection: InAppSelection, expecting expectations: Expectations) {
+        attributes = AppReceiptAttributes(
+            inApp: InAppCollector(selection, expecting: expectations))
     }
 
     mutating func receive(_ octets: Span<UInt8>) throws(Refusal) {
@@ -17,24 +18,34 @@ struct AppReceiptReader: ContentReader {
     }
 
     /// What was read, now that the content has ended.
-    mutating func finish() throws(Refusal) -> AppReceipt {
+    mutating func finish() throws(Refusal) -> UnverifiedAppReceipt {
         guard try feeder.finish(&attributes) else {
             throw Refusal(.malformed, "the receipt's payload ends too early")
         }
-        return attributes.receipt
+        return UnverifiedAppReceipt(
+            receipt: attributes.receipt, expectedProduct: attributes.inApp.expectedProduct,
+            expectedTransaction: attributes.inApp.expectedTransaction)
     }
 }
 
+/// The payload of a receipt whose signature has not been checked.
+struct UnverifiedAppReceipt: Sendable {
+    let receipt: AppReceipt
+    /// What of the caller's expectations an in-app record has.
+    let expectedProduct: String?
+    let expectedTransaction: String?
+}
+
 /// The SET itself: one attribute a step.
-private struct AppReceiptAttributes: ResumableReader {
+private struct AppReceiptAttributes: ResumableReader, Sendable {
     private(set) var receipt = AppReceipt()
-    private var inApp: InAppCollector
+    private(set) var inApp: InAppCollector
     /// Types below 64 that have occurred; all but 17 may do so once.
     private var seen: UInt64 = 0
     /// Octets of the SET that are still to come; nil before its header.
     private var remaining: Int?
 
-    init(inApp selection: InAppSelection) { inApp = InAppCollector(selection) }
+    init(inApp: InAppCollector) { self.inApp = inApp }
 
     mutating func step(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep {
         do throws(DERError) {

@@ -13,6 +13,8 @@ struct EvidenceFacts: Equatable, Sendable {
     var productId: String?
     var appAccountToken: String?
     var transactionId: String?
+    /// What binds it to one device.
+    var deviceBinding: DeviceBinding?
     /// What tells this purchase, or event, from others of its kind.
     var identity: [String] = []
 
@@ -35,6 +37,8 @@ extension EvidenceFacts {
         productId = payload.productId
         appAccountToken = payload.appAccountToken
         transactionId = payload.transactionId
+        deviceBinding = DeviceBinding(
+            payload.deviceVerification, nonce: payload.deviceVerificationNonce)
         identity = payload.transactionId.map { [$0] } ?? []
     }
 
@@ -43,6 +47,8 @@ extension EvidenceFacts {
         productId = payload.productId
         appAccountToken = payload.appAccountToken
         transactionId = payload.originalTransactionId
+        deviceBinding = DeviceBinding(
+            payload.deviceVerification, nonce: payload.deviceVerificationNonce)
         if let id = payload.originalTransactionId, let date = payload.signedDate {
             identity = [id, String(date.milliseconds)]
         }
@@ -55,7 +61,34 @@ extension EvidenceFacts {
         carriesAppAppleId = true
         appAppleId = payload.appAppleId
         transactionId = payload.appTransactionId
+        deviceBinding = DeviceBinding(
+            payload.deviceVerification, nonce: payload.deviceVerificationNonce)
         identity = payload.appTransactionId.map { [$0] } ?? []
+    }
+
+    init(_ receipt: AppReceipt) {
+        self.init(kind: .appReceipt, environment: receipt.environment)
+        carriesBundleId = true
+        bundleId = receipt.bundleId
+        carriesAppAppleId = true
+        appAppleId = receipt.adamId
+        deviceBinding = DeviceBinding(receipt)
+        // A device's receipt is issued anew with every purchase.
+        if let date = receipt.receiptCreationDate {
+            identity = [hexadecimal(receipt.sha1Hash.span), String(date.milliseconds)]
+        }
+    }
+
+    init(_ receipt: TransactionReceipt) {
+        self.init(kind: .transactionReceipt, environment: receipt.environment)
+        carriesBundleId = true
+        bundleId = receipt.bundleId
+        // Only receipts of production carry the app's id; older ones not even those.
+        carriesAppAppleId = receipt.appItemId != nil
+        appAppleId = receipt.appItemId
+        productId = receipt.productId
+        transactionId = receipt.transactionId
+        identity = receipt.transactionId.map { [$0] } ?? []
     }
 
     init(_ payload: DecodedRealtimeRequestBody) {

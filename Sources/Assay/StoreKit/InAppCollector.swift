@@ -6,11 +6,18 @@ import AssayModels
 struct InAppCollector {
     private(set) var purchases = InAppPurchases()
     private let selection: InAppSelection
+    private let expectations: Expectations
+    /// An expected product, or transaction id, that a record has.
+    private(set) var expectedProduct: String?
+    private(set) var expectedTransaction: String?
     /// Positions of the latest records so far, by original transaction id.
     private var latest: [[UInt8]: Int] = [:]
     private var unknownAttributes = 0
 
-    init(_ selection: InAppSelection) { self.selection = selection }
+    init(_ selection: InAppSelection, expecting expectations: Expectations) {
+        self.selection = selection
+        self.expectations = expectations
+    }
 
     /// - Parameter value: the content of the attribute's OCTET STRING, a SET of attributes.
     mutating func read(_ value: consuming DERReader) throws(DERError) {
@@ -19,6 +26,7 @@ struct InAppCollector {
         try value.atEnd()
         var fields = InAppFields()
         while !list.isAtEnd { try fields.read(&list) }
+        note(fields, list.bytes)
         switch selection {
         case .none: return
         case .all: append(fields, list.bytes)
@@ -28,6 +36,22 @@ struct InAppCollector {
             else { return }
             append(fields, list.bytes)
         case .latest: keepLatest(fields, list.bytes)
+        }
+    }
+
+    /// Expectations hold for the receipt where they hold for one of its records, kept or not.
+    private mutating func note(_ fields: InAppFields, _ bytes: Span<UInt8>) {
+        func has(_ range: Range<Int>?, _ text: String) -> Bool {
+            guard let range else { return false }
+            return bytes.extracting(range).equals(Array(text.utf8))
+        }
+        if expectedProduct == nil, !expectations.productIds.isEmpty {
+            expectedProduct = expectations.productIds.first { has(fields.productId, $0) }
+        }
+        if expectedTransaction == nil, let expected = expectations.transactionId,
+            has(fields.transactionId, expected)
+        {
+            expectedTransaction = expected
         }
     }
 
@@ -49,25 +73,29 @@ struct InAppCollector {
         let date = fields.record.expiresDate ?? fields.record.purchaseDate
         guard let date, keptDate.map({ $0 < date }) ?? true else { return }
         purchases.replace(
-            at: index, with: compact(fields, bytes), unknown: unknown(fields, bytes))
+            at: index, with: compact(fields, bytes, replacing: kept),
+            unknown: unknown(fields, bytes))
     }
 
+    /// - Parameter old: the record that it takes the place of, whose text it overwrites.
     private mutating func compact(
-        _ fields: InAppFields, _ bytes: Span<UInt8>
+        _ fields: InAppFields, _ bytes: Span<UInt8>, replacing old: InAppPurchases.Compact? = nil
     ) -> InAppPurchases.Compact {
         var record = fields.record
-        record.productId = keep(fields.productId, bytes)
-        record.transactionId = keep(fields.transactionId, bytes)
-        record.originalTransactionId = keep(fields.originalTransactionId, bytes)
-        record.promotionalOfferId = keep(fields.promotionalOfferId, bytes)
+        record.productId = keep(fields.productId, bytes, old?.productId)
+        record.transactionId = keep(fields.transactionId, bytes, old?.transactionId)
+        record.originalTransactionId = keep(
+            fields.originalTransactionId, bytes, old?.originalTransactionId)
+        record.promotionalOfferId = keep(
+            fields.promotionalOfferId, bytes, old?.promotionalOfferId)
         return record
     }
 
     private mutating func keep(
-        _ range: Range<Int>?, _ bytes: Span<UInt8>
+        _ range: Range<Int>?, _ bytes: Span<UInt8>, _ old: InAppPurchases.TextSlice?
     ) -> InAppPurchases.TextSlice? {
         guard let range else { return nil }
-        return purchases.keep(bytes.extracting(range))
+        return purchases.keep(bytes.extracting(range), replacing: old)
     }
 
     private mutating func unknown(

@@ -5,7 +5,7 @@ import AssayModels
 
 extension EvidenceFacts {
     func check(
-        _ policy: Policy, _ expectations: Expectations, chain: ValidatedChain
+        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
     ) throws(Refusal) {
         for expected in [policy.bundleId, expectations.bundleId] {
             try checkBundle(expected)
@@ -43,7 +43,7 @@ extension EvidenceFacts {
     }
 
     private func checkEnvironment(
-        _ policy: Policy, _ expectations: Expectations, chain: ValidatedChain
+        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
     ) throws(Refusal) {
         guard policy.environments.contains(environment) else {
             throw Refusal(
@@ -64,7 +64,7 @@ extension EvidenceFacts {
     }
 
     /// Which environments a root may speak for.
-    func checkAnchor(_ chain: ValidatedChain) throws(Refusal) {
+    func checkAnchor(_ chain: any AnchoredChain) throws(Refusal) {
         let isXcode = environment == .xcode || environment == .localTesting
         if chain.isPinnedLeaf, !isXcode {
             throw Refusal(
@@ -108,11 +108,32 @@ extension EvidenceFacts {
                 throw Refusal(.mismatch, "the transaction id is not the expected one")
             }
         }
+        try checkDevice(expectations)
         if let oldest = expectations.notOlderThan, effectiveDate < oldest {
             throw Refusal(
                 .mismatch,
                 "it was signed at \(effectiveDate.rfc3339), before the oldest date that "
                     + "the caller accepts")
+        }
+    }
+}
+
+extension EvidenceFacts {
+    /// Whether it was made for that device. Evidence that is bound to none is a mismatch.
+    private func checkDevice(_ expectations: Expectations) throws(Refusal) {
+        if let identifier = expectations.deviceIdentifier {
+            guard case .receipt(let binding) = deviceBinding, binding.matches(identifier.span)
+            else {
+                throw Refusal(.mismatch, "the receipt is not bound to the expected device")
+            }
+        }
+        if let identifier = expectations.deviceVerificationId {
+            guard case .verification(let binding) = deviceBinding,
+                binding.matches(deviceVerificationId: identifier)
+            else {
+                throw Refusal(
+                    .mismatch, "the \(kind.name) is not bound to the expected device")
+            }
         }
     }
 }

@@ -2,12 +2,12 @@ package import AssayModels
 
 /// The dates of app receipts: RFC 3339 to the second, in Apple's receipts always in UTC
 /// (`2015-09-22T08:55:28Z`), in Xcode's with an offset without a colon
-/// (`2021-04-03T22:38:45+0300`). The empty string means that there is no date.
+/// (`2021-04-03T22:38:45+0300`); some have milliseconds (`2020-10-08T08:46:35.304Z`). The empty
+/// string means that there is no date.
 package enum ReceiptDate {
     /// Nil: empty, no date.
     package static func parse(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
         guard text.count > 0 else { return nil }
-        guard text.count == 20 || text.count == 24 else { throw .form }
         var digits = DateDigits(text)
         let year = try digits.number(4)
         try digits.expect("-")
@@ -16,13 +16,14 @@ package enum ReceiptDate {
         let day = try digits.number(2)
         try digits.expect("T")
         let time = try digits.time()
+        let milliseconds = try digits.fraction()
         let offset = try digits.zone()
         guard
             let civil = CivilTime(
                 year: year, month: month, day: day, hour: time.hour, minute: time.minute,
                 second: time.second)
         else { throw .noSuchTime }
-        return Timestamp(milliseconds: (civil.secondsSince1970 - offset) * 1000)
+        return Timestamp(milliseconds: (civil.secondsSince1970 - offset) * 1000 + milliseconds)
     }
 
     /// The dates of transaction receipts and of verifyReceipt: `2012-04-30 15:05:55 Etc/GMT`.
@@ -93,6 +94,13 @@ private struct DateDigits: ~Escapable {
         let minute = try number(2)
         try expect(":")
         return (hour, minute, try number(2))
+    }
+
+    /// Milliseconds, `.304`, which purchases in the Mac App Store have; 0 where there are none.
+    mutating func fraction() throws(ReceiptDateError) -> Int64 {
+        guard position < text.count, text[position] == UInt8(ascii: ".") else { return 0 }
+        position += 1
+        return Int64(try number(3))
     }
 
     /// `Z`, or the seconds that `+hhmm` and `-hhmm` are ahead of UTC; and then the end.

@@ -27,6 +27,8 @@ extension JWSRenewalInfoDecodedPayload: PayloadObject {
         advancedCommerceInfo = try members.object("advancedCommerceInfo")
         commitmentInfo = try members.object("commitmentInfo")
         renewalBillingPlanType = try members.enumeration("renewalBillingPlanType")
+        deviceVerification = try members.string("deviceVerification")
+        deviceVerificationNonce = try members.string("deviceVerificationNonce")
     }
 }
 

@@ -63,7 +63,7 @@ struct SignedNotification: Sendable {
                     renewalInfo = payload
                     if transaction == nil { expected.take(nestedFacts) }
                 case .appTransaction(let payload): appTransaction = payload
-                case .notification, .realtimeRequest:
+                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
                     preconditionFailure("not nested in notifications")
                 }
             }
@@ -107,5 +107,6 @@ extension EvidenceFacts {
         productId = nested.productId
         appAccountToken = nested.appAccountToken
         transactionId = nested.transactionId
+        deviceBinding = nested.deviceBinding
     }
 }

@@ -36,6 +36,8 @@ extension JWSTransactionDecodedPayload: PayloadObject {
         advancedCommerceInfo = try members.object("advancedCommerceInfo")
         billingPlanType = try members.enumeration("billingPlanType")
         commitmentInfo = try members.object("commitmentInfo")
+        deviceVerification = try members.string("deviceVerification")
+        deviceVerificationNonce = try members.string("deviceVerificationNonce")
     }
 }
 

@@ -1,6 +1,6 @@
 extension TrustStore {
     /// Apple Inc. Root, Apple Root CA - G2 and Apple Root CA - G3, as published at
-    /// https://www.apple.com/certificateauthority/.
+    /// https://www.apple.com/certificateauthority/, and the intermediates that signed receipts.
     public static let apple = TrustStore(
         anchors: [appleIncRoot, appleRootG2, appleRootG3].map { text in
             do throws(CertificateError) {
@@ -9,7 +9,7 @@ extension TrustStore {
             } catch {
                 fatalError("a built-in root does not parse: \(error.sentence)")
             }
-        })
+        }, intermediates: AppleIntermediates.all)
 
     /// SHA-256 b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024
     private static let appleIncRoot = """

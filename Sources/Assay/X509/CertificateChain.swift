@@ -10,9 +10,19 @@ struct UnvalidatedChain: Sendable {
     let candidates: [TrustAnchor]
 }
 
+/// A chain that reaches a pinned root, whatever its keys are.
+protocol AnchoredChain: Sendable {
+    var leaf: Certificate { get }
+    var anchor: TrustAnchor { get }
+    /// The leaf's serial number, lower-case hexadecimal.
+    var serial: String { get }
+    /// The leaf was pinned itself, for development.
+    var isPinnedLeaf: Bool { get }
+}
+
 /// A chain that reaches a pinned root, link by link. Its windows are not "valid now": they are
 /// compared with the effective date of each piece of evidence.
-final class ValidatedChain: Sendable {
+final class ValidatedChain: AnchoredChain {
     let certificates: UnvalidatedChain
     let anchor: TrustAnchor
     let leafKey: PublicKey
@@ -25,7 +35,7 @@ final class ValidatedChain: Sendable {
         serial = certificates.leaf.serialText
     }
 
-    /// The leaf was pinned itself, for development.
+    var leaf: Certificate { certificates.leaf }
     var isPinnedLeaf: Bool { certificates.intermediate == nil }
 
     func checkValidity(at seconds: Int64) throws(Refusal) {

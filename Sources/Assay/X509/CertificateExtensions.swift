@@ -33,6 +33,10 @@ package struct CertificateExtensions: Sendable, Equatable {
         package static let receiptSigning = Markers(rawValue: 1)
         /// 1.2.840.113635.100.6.2.1
         package static let worldwideDeveloperRelations = Markers(rawValue: 2)
+        /// 1.2.840.113635.100.6.5.1
+        package static let purchaseReceiptSigning = Markers(rawValue: 4)
+        /// 1.2.840.113635.100.6.2.2
+        package static let iTunesStore = Markers(rawValue: 8)
     }
 
     /// Reads `[3] EXPLICIT Extensions` where it is there.
@@ -82,6 +86,10 @@ package struct CertificateExtensions: Sendable, Equatable {
             markers.insert(.worldwideDeveloperRelations)
         } else if !isCritical, value.matches(identifier, ObjectIdentifier.subjectKeyIdentifier) {
             subjectKeyIdentifier = value.bytes.array(try value.read(.octetString).content)
+        } else if value.matches(identifier, ObjectIdentifier.applePurchaseReceiptSigning) {
+            markers.insert(.purchaseReceiptSigning)
+        } else if value.matches(identifier, ObjectIdentifier.appleITunesStore) {
+            markers.insert(.iTunesStore)
         } else if isCritical {
             unknownCritical = ObjectIdentifier.dotted(value.bytes.extracting(identifier.content))
         }

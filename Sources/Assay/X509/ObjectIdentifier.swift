@@ -44,6 +44,11 @@ package enum ObjectIdentifier {
     /// 1.2.840.113635.100.6.2.1: the Worldwide Developer Relations intermediates.
     package static let appleWorldwideDeveloperRelations: [UInt8] = appleExtensions + [0x02, 0x01]
 
+    /// 1.2.840.113635.100.6.5.1: signed transaction receipts until 2015.
+    package static let applePurchaseReceiptSigning: [UInt8] = appleExtensions + [0x05, 0x01]
+    /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate, which issued those.
+    package static let appleITunesStore: [UInt8] = appleExtensions + [0x02, 0x02]
+
     /// Dotted decimal, for people.
     package static func dotted(_ octets: Span<UInt8>) -> String {
         var arcs: [UInt64] = []

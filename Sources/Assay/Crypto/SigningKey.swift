@@ -1,0 +1,225 @@
+import COpenSSL
+
+/// A private key that signs development certificates and evidence. Verifying needs none.
+///
+/// Owns one `EVP_PKEY`, which is never changed after `init`: OpenSSL signs with one key on many
+/// threads, each call with a context of its own.
+@safe
+package final class SigningKey: @unchecked Sendable {
+    private let key: OpaquePointer
+    /// DER of the SubjectPublicKeyInfo (RFC 5280, 4.1).
+    package let subjectPublicKeyInfo: [UInt8]
+    /// The subjectPublicKey's octets: the uncompressed point, or the DER RSAPublicKey.
+    package let publicKey: [UInt8]
+    /// Octets of one of r and s in a raw ECDSA signature; 0 for RSA.
+    package let coordinateSize: Int
+
+    /// What a key is made of.
+    package enum Kind: Sendable, Hashable {
+        case p256, p384, p521
+        case rsa(bits: Int)
+
+        fileprivate var groupName: String? {
+            switch self {
+            case .p256: "P-256"
+            case .p384: "P-384"
+            case .p521: "P-521"
+            case .rsa: nil
+            }
+        }
+    }
+
+    /// What is hashed before the signature.
+    package enum Digest: Sendable, Hashable, CaseIterable {
+        case sha1, sha256, sha384, sha512
+
+        fileprivate var algorithm: OpaquePointer {
+            switch self {
+            case .sha1: unsafe EVP_sha1()
+            case .sha256: unsafe EVP_sha256()
+            case .sha384: unsafe EVP_sha384()
+            case .sha512: unsafe EVP_sha512()
+            }
+        }
+    }
+
+    /// Takes ownership of `key`.
+    private init(owning key: OpaquePointer) throws(SigningKeyError) {
+        unsafe self.key = key
+        let encoded = unsafe SigningKey.publicKeyInfo(key)
+        guard let encoded, let content = SigningKey.bitString(ofPublicKeyInfo: encoded) else {
+            unsafe EVP_PKEY_free(key)
+            throw .notAKey
+        }
+        subjectPublicKeyInfo = encoded
+        publicKey = content
+        let isEC = unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_EC
+        let bits = unsafe Int(EVP_PKEY_get_bits(key))
+        coordinateSize = isEC ? (bits + 7) / 8 : 0
+    }
+
+    deinit { unsafe EVP_PKEY_free(key) }
+
+    /// A new random key.
+    package convenience init(generating kind: Kind) throws(SigningKeyError) {
+        let name = kind.groupName == nil ? "RSA" : "EC"
+        let context = unsafe EVP_PKEY_CTX_new_from_name(nil, name, nil)
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        guard unsafe EVP_PKEY_keygen_init(context) == 1 else { throw .generationFailed }
+        let configured =
+            switch kind {
+            case .rsa(let bits): unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits))
+            default: unsafe EVP_PKEY_CTX_set_group_name(context, kind.groupName)
+            }
+        var made: OpaquePointer?
+        guard configured == 1, unsafe EVP_PKEY_generate(context, &made) == 1,
+            let key = unsafe made
+        else {
+            ERR_clear_error()
+            throw .generationFailed
+        }
+        try unsafe self.init(owning: key)
+    }
+
+    /// The key of an unencrypted PKCS#8 (or SEC 1, PKCS#1) PEM text, or of its DER.
+    package convenience init(encoded: [UInt8]) throws(SigningKeyError) {
+        var made: OpaquePointer?
+        let selection = OSSL_KEYMGMT_SELECT_KEYPAIR | OSSL_KEYMGMT_SELECT_ALL_PARAMETERS
+        let context = unsafe OSSL_DECODER_CTX_new_for_pkey(
+            &made, nil, nil, nil, selection, nil, nil)
+        defer { unsafe OSSL_DECODER_CTX_free(context) }
+        // No passphrase is ever asked for on a terminal: an encrypted key is refused.
+        _ = unsafe OSSL_DECODER_CTX_set_pem_password_cb(context, { _, _, _, _ in -1 }, nil)
+        let decoded = unsafe encoded.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            var left = bytes.count
+            return unsafe OSSL_DECODER_from_data(context, &next, &left)
+        }
+        guard decoded == 1, let key = unsafe made else {
+            unsafe EVP_PKEY_free(made)
+            ERR_clear_error()
+            throw .notAKey
+        }
+        try unsafe self.init(owning: key)
+    }
+
+    /// DER of the PKCS#8 PrivateKeyInfo (RFC 5958), unencrypted.
+    package func pkcs8() throws(SigningKeyError) -> [UInt8] {
+        let info = unsafe EVP_PKEY2PKCS8(key)
+        defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
+        var data: UnsafeMutablePointer<UInt8>?
+        let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, &data)
+        guard let der = unsafe SigningKey.take(data, count) else { throw .notAKey }
+        return der
+    }
+
+    /// SHA-1 of the public key's octets: the key identifier of RFC 5280, 4.2.1.2 (1).
+    package var keyIdentifier: [UInt8] { SigningKey.digest(publicKey, .sha1) }
+
+    /// An ECDSA signature in DER, or an RSA PKCS#1 v1.5 signature.
+    package func sign(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
+        let context = unsafe EVP_MD_CTX_new()
+        defer { unsafe EVP_MD_CTX_free(context) }
+        guard unsafe EVP_DigestSignInit(context, nil, digest.algorithm, nil, key) == 1 else {
+            ERR_clear_error()
+            throw .signingFailed
+        }
+        var status: Int32 = 0
+        let capacity = unsafe Int(EVP_PKEY_get_size(key))
+        let signature = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            count = capacity
+            status = unsafe EVP_DigestSign(
+                context, buffer.baseAddress, &count, bytes, bytes.count)
+            if status != 1 { count = 0 }
+        }
+        guard status == 1 else {
+            ERR_clear_error()
+            throw .signingFailed
+        }
+        return signature
+    }
+
+    /// An ECDSA signature as JWS wants it (RFC 7518, 3.4): r and s, each of the curve's size.
+    package func signRaw(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
+        let size = coordinateSize
+        guard size > 0 else { throw .signingFailed }
+        let encoded = try sign(bytes, digest: digest)
+        let parsed: OpaquePointer? = unsafe encoded.withUnsafeBufferPointer { buffer in
+            var next = buffer.baseAddress
+            return unsafe d2i_ECDSA_SIG(nil, &next, buffer.count)
+        }
+        defer { unsafe ECDSA_SIG_free(parsed) }
+        guard let signature = unsafe parsed else { throw .signingFailed }
+        return unsafe [UInt8](unsafeUninitializedCapacity: 2 * size) { buffer, count in
+            let start = buffer.baseAddress!
+            unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, Int32(size))
+            unsafe BN_bn2binpad(ECDSA_SIG_get0_s(signature), start + size, Int32(size))
+            count = 2 * size
+        }
+    }
+
+    private static func digest(_ bytes: [UInt8], _ digest: Digest) -> [UInt8] {
+        let algorithm = unsafe digest.algorithm
+        let size = unsafe Int(EVP_MD_get_size(algorithm))
+        return unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            let status = unsafe EVP_Digest(
+                bytes, bytes.count, buffer.baseAddress, nil, algorithm, nil)
+            count = status == 1 ? size : 0
+        }
+    }
+}
+
+/// Why a private key could not be made, read or used.
+package enum SigningKeyError: Error, Equatable {
+    /// OpenSSL knows no such curve, or no such key size.
+    case generationFailed
+    /// Not an unencrypted private key in PEM or DER.
+    case notAKey
+    /// A digest that this key is too small for, or raw form asked of an RSA key.
+    case signingFailed
+}
+
+/// Bytes of OpenSSL's generator. Empty only where the system has no randomness at all.
+package func randomBytes(_ count: Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        let status = unsafe RAND_bytes(buffer.baseAddress, Int32(count))
+        filled = status == 1 ? count : 0
+    }
+}
+
+extension SigningKey {
+    private static func publicKeyInfo(_ key: OpaquePointer) -> [UInt8]? {
+        var data: UnsafeMutablePointer<UInt8>?
+        let count = unsafe i2d_PUBKEY(key, &data)
+        return unsafe take(data, count)
+    }
+
+    /// The octets that an `i2d_` function allocated; cleared there, for they may be private.
+    private static func take(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int32) -> [UInt8]? {
+        guard count > 0, let data = unsafe data else {
+            ERR_clear_error()
+            return nil
+        }
+        defer { unsafe CRYPTO_clear_free(data, Int(count), nil, 0) }
+        return unsafe [UInt8](UnsafeBufferPointer(start: data, count: Int(count)))
+    }
+
+    /// The BIT STRING's octets of SEQUENCE { AlgorithmIdentifier, BIT STRING }, as OpenSSL wrote
+    /// it.
+    private static func bitString(ofPublicKeyInfo der: [UInt8]) -> [UInt8]? {
+        func content(at start: Int) -> Range<Int>? {
+            guard start + 2 <= der.count else { return nil }
+            let first = Int(der[start + 1])
+            let octets = first < 0x80 ? 0 : first & 0x7F
+            guard start + 2 + octets <= der.count, octets <= 2 else { return nil }
+            let long = der[(start + 2)..<(start + 2 + octets)].reduce(0) { $0 << 8 | Int($1) }
+            let from = start + 2 + octets
+            let to = from + (octets == 0 ? first : long)
+            return to <= der.count ? from..<to : nil
+        }
+        guard let outer = content(at: 0), let algorithm = content(at: outer.lowerBound),
+            let bits = content(at: algorithm.upperBound), bits.count > 1
+        else { return nil }
+        return Array(der[bits.dropFirst()])
+    }
+}

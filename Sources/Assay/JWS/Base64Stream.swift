@@ -1,0 +1,61 @@
+/// Decodes base64 as it arrives, as receipts come: the standard alphabet, with CR, LF and space
+/// tolerated between digits, padded or not padded, and nothing else.
+package struct Base64Stream: Sendable {
+    /// Digits that wait for the rest of their block; fewer than four.
+    private var pending: [UInt8] = []
+    private var padding = 0
+    /// Characters before this chunk, for offsets.
+    private var position = 0
+
+    package init() {}
+
+    /// Appends what the chunk's whole blocks stand for.
+    package mutating func decode(
+        _ chunk: Span<UInt8>, into bytes: inout [UInt8]
+    ) throws(Base64Error) {
+        var index = 0
+        while index < chunk.count {
+            let end = min(index + Self.blockSize, chunk.count)
+            try decodeBlock(chunk.extracting(index..<end), into: &bytes)
+            index = end
+        }
+        position += chunk.count
+    }
+
+    /// Decodes what remains, now that the text has ended.
+    package mutating func finish(into bytes: inout [UInt8]) throws(Base64Error) {
+        guard padding == 0 || (pending.count + padding) == 4 else { throw .length }
+        try Base64Digits.standard.decode(pending.span, into: &bytes)
+        pending.removeAll()
+    }
+
+    /// Small enough to be scanned again where it is not digits alone.
+    private static let blockSize = 4096
+
+    private mutating func decodeBlock(
+        _ block: Span<UInt8>, into bytes: inout [UInt8]
+    ) throws(Base64Error) {
+        if pending.isEmpty, padding == 0, block.count % 4 == 0,
+            (try? Base64Digits.standard.decode(block, into: &bytes)) != nil
+        {
+            return
+        }
+        // White space, padding, or a chunk's border inside of a block.
+        var digits = pending
+        digits.reserveCapacity(block.count + 4)
+        for index in block.indices {
+            switch block[index] {
+            case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "): continue
+            case Base64Digits.padding:
+                padding += 1
+                guard padding <= 2 else { throw .length }
+            default:
+                guard padding == 0 else { throw .invalidCharacter(offset: position + index) }
+                digits.append(block[index])
+            }
+        }
+        let whole = digits.count / 4 * 4
+        try Base64Digits.standard.decode(digits.span.extracting(0..<whole), into: &bytes)
+        pending = Array(digits[whole...])
+    }
+}

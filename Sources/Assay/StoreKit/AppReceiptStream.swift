@@ -1,0 +1,207 @@
+public import AssayModels
+
+/// Verifies an app receipt while it arrives, in chunks of any size.
+///
+/// Bytes are looked at where they are and handed back: what is kept is what was asked for, not the
+/// receipt. Nothing is told before the last check has passed; the verdict is the same for every
+/// way of cutting the receipt into chunks.
+///
+/// ```swift
+/// var stream = AppReceiptStream(verifier, policy: policy, inApp: .latest)
+/// while let chunk = try await next() { stream.receive(chunk.span) }
+/// let answer = stream.finish(at: now)
+/// ```
+public struct AppReceiptStream: Sendable {
+    private let verifier: Verifier
+    private let policy: Policy
+    private let expectations: Expectations
+    private let inApp: InAppSelection
+    private var encoding = Encoding.unknown
+    private var reader: SignedDataReader<AppReceiptReader>
+    private var feeder = ChunkFeeder()
+    /// Decoded octets of one base64 chunk; kept for its capacity.
+    private var decoded: [UInt8] = []
+    private var refusal: Refusal?
+
+    /// How the receipt is written.
+    private enum Encoding: Sendable {
+        case unknown
+        case der
+        case base64(Base64Stream)
+        /// Unity's JSON around a receipt, collected up to a limit.
+        case wrapper([UInt8])
+    }
+
+    /// - Parameter inApp: the in-app records that are returned; all of them are checked.
+    public init(
+        _ verifier: Verifier, policy: Policy, expecting expectations: Expectations = .none,
+        inApp: InAppSelection = .all
+    ) {
+        self.verifier = verifier
+        self.policy = policy
+        self.expectations = expectations
+        self.inApp = inApp
+        reader = SignedDataReader(
+            content: AppReceiptReader(inApp: inApp, expecting: expectations))
+    }
+
+    /// Whether the receipt is refused already: what is still to come changes nothing.
+    public var isRefused: Bool { refusal != nil }
+
+    /// Takes the next bytes.
+    public mutating func receive(_ chunk: Span<UInt8>) {
+        guard refusal == nil, chunk.count > 0 else { return }
+        do throws(Refusal) {
+            try take(chunk)
+        } catch {
+            refusal = error
+        }
+    }
+
+    /// The answer, now that the last byte has arrived.
+    public consuming func finish(at now: Timestamp) -> Verification {
+        do throws(Refusal) {
+            if let refusal { throw refusal }
+            if case .wrapper(let text) = encoding { return try unwrapped(text, now) }
+            try complete()
+            return try verify(now)
+        } catch {
+            return error.answer(.appReceipt)
+        }
+    }
+
+    private mutating func take(_ chunk: Span<UInt8>) throws(Refusal) {
+        switch encoding {
+        case .unknown:
+            encoding = try Self.encoding(of: chunk[0])
+            try take(chunk)
+        case .der:
+            try feed(chunk)
+        case .base64(var stream):
+            var octets: [UInt8] = []
+            swap(&octets, &decoded)
+            var start = 0
+            while start < chunk.count {
+                let end = min(start + Limits.base64ChunkBytes, chunk.count)
+                octets.removeAll(keepingCapacity: true)
+                try Self.base64 { () throws(Base64Error) in
+                    try stream.decode(chunk.extracting(start..<end), into: &octets)
+                }
+                try feed(octets.span)
+                start = end
+            }
+            swap(&octets, &decoded)
+            encoding = .base64(stream)
+        case .wrapper(var text):
+            guard text.count + chunk.count <= Limits.receiptWrapperBytes else {
+                throw Refusal(
+                    .malformed, "the JSON around the receipt exceeds "
+                        + "\(Limits.receiptWrapperBytes) bytes; send the receipt alone")
+            }
+            // Moved out while it grows, so that it is not copied.
+            encoding = .unknown
+            text.append(contentsOf: chunk.array)
+            encoding = .wrapper(text)
+        }
+    }
+
+    /// DER and base64 are told apart by the first byte: 0x30, or `M`, its first base64 digit.
+    private static func encoding(of first: UInt8) throws(Refusal) -> Encoding {
+        switch first {
+        case Tag.sequence.rawValue: return .der
+        case UInt8(ascii: "M"): return .base64(Base64Stream())
+        case UInt8(ascii: "{"): return .wrapper([])
+        case UInt8(ascii: "e"):
+            throw Refusal(
+                .wrongKind, "this looks like a JWS or a transaction receipt (base64 that begins "
+                    + "with an opening brace), not like an app receipt")
+        default:
+            throw Refusal(
+                .malformed, "this begins neither like DER nor like base64 of a receipt")
+        }
+    }
+
+    private mutating func feed(_ bytes: Span<UInt8>) throws(Refusal) {
+        guard try feeder.feed(bytes, to: &reader) == bytes.count else {
+            throw Refusal(.malformed, "bytes follow the receipt")
+        }
+    }
+
+    private mutating func complete() throws(Refusal) {
+        if case .base64(var stream) = encoding {
+            var octets: [UInt8] = []
+            try Self.base64 { () throws(Base64Error) in try stream.finish(into: &octets) }
+            try feed(octets.span)
+        }
+        guard try feeder.finish(&reader) else {
+            throw Refusal(.malformed, "the receipt ends too early")
+        }
+    }
+
+    private static func base64(_ body: () throws(Base64Error) -> Void) throws(Refusal) {
+        do throws(Base64Error) {
+            try body()
+        } catch {
+            throw Refusal(.malformed, "the receipt is not base64: " + error.description)
+        }
+    }
+
+    private func verify(_ now: Timestamp) throws(Refusal) -> Verification {
+        var content = reader.content
+        let unverified = try content.finish()
+        let signedData = try UnverifiedSignedData(
+            digests: reader.digests, certificates: reader.certificates,
+            signerInfo: reader.signerInfo ?? [])
+        let date = EffectiveDate(signed: unverified.receipt.receiptCreationDate, now: now)
+        let chains = RSAChainBuilder(
+            purpose: .receipts, trust: verifier.trust, links: verifier.links)
+        let chain = try signedData.verify(chains, effectiveDate: date)
+        let request = VerificationRequest(
+            kind: .appReceipt, policy: policy, expectations: expectations, now: now)
+        return request.answer(
+            unverified, chain, effectiveDate: Timestamp(milliseconds: try date.seconds() * 1000))
+    }
+
+    /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.
+    private func unwrapped(
+        _ text: [UInt8], _ now: Timestamp
+    ) throws(Refusal) -> Verification {
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument.parse(text, limit: Limits.receiptWrapperBytes)
+        } catch {
+            throw Refusal(
+                .wrongKind, "this begins with an opening brace and is no JSON: a transaction "
+                    + "receipt, perhaps, but not an app receipt")
+        }
+        guard document.root.hasMember("Store"), let payload = document.root["Payload"]?.string
+        else {
+            throw Refusal(.wrongKind, "this is JSON, and not Unity's wrapper around a receipt")
+        }
+        guard payload.utf8.first != UInt8(ascii: "{") else {
+            throw Refusal(.wrongKind, "the wrapper's payload is not an app receipt")
+        }
+        var stream = AppReceiptStream(
+            verifier, policy: policy, expecting: expectations, inApp: inApp)
+        stream.receive(Array(payload.utf8).span)
+        return stream.finish(at: now)
+    }
+}
+
+extension VerificationRequest {
+    /// Policy and expectations of an app receipt that is believed.
+    fileprivate func answer(
+        _ unverified: UnverifiedAppReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
+    ) -> Verification {
+        var facts = EvidenceFacts(unverified.receipt)
+        facts.productId = unverified.expectedProduct
+        facts.transactionId = unverified.expectedTransaction
+        do throws(Refusal) {
+            try facts.check(policy, expectations, chain: chain)
+            try facts.check(expectations, effectiveDate: effectiveDate)
+        } catch {
+            return refused(error, chain, facts)
+        }
+        return accepted(chain, facts, .appReceipt(unverified.receipt))
+    }
+}

@@ -1,0 +1,69 @@
+import AssayModels
+
+/// What binds evidence to the device that it was made for.
+enum DeviceBinding: Equatable, Sendable {
+    case receipt(ReceiptDeviceBinding)
+    case verification(DeviceVerification)
+
+    /// That of StoreKit 2 payloads; nil where the payload carries none.
+    init?(_ deviceVerification: String?, nonce: String?) {
+        guard let deviceVerification, let nonce else { return nil }
+        self = .verification(DeviceVerification(digest: deviceVerification, nonce: nonce))
+    }
+
+    /// That of an app receipt; nil where it lacks a part.
+    init?(_ receipt: AppReceipt) {
+        guard !receipt.sha1Hash.isEmpty, !receipt.bundleIdOctets.isEmpty else { return nil }
+        self = .receipt(
+            ReceiptDeviceBinding(
+                opaqueValue: receipt.opaqueValue, bundleIdOctets: receipt.bundleIdOctets,
+                sha1Hash: receipt.sha1Hash))
+    }
+}
+
+/// Attribute 5 of an app receipt: SHA-1 over device identifier, attribute 4 and the octets of
+/// attribute 2, tag and length included.
+package struct ReceiptDeviceBinding: Equatable, Sendable {
+    package var opaqueValue: [UInt8]
+    package var bundleIdOctets: [UInt8]
+    package var sha1Hash: [UInt8]
+
+    package init(opaqueValue: [UInt8], bundleIdOctets: [UInt8], sha1Hash: [UInt8]) {
+        self.opaqueValue = opaqueValue
+        self.bundleIdOctets = bundleIdOctets
+        self.sha1Hash = sha1Hash
+    }
+
+    /// - Parameter identifier: 16 octets of identifierForVendor, or 6 of a Mac's address; of any
+    ///   other length it is no device's.
+    package func matches(_ identifier: Span<UInt8>) -> Bool {
+        guard identifier.count == 16 || identifier.count == 6 else { return false }
+        var hash = SHA1()
+        hash.update(identifier)
+        hash.update(opaqueValue.span)
+        hash.update(bundleIdOctets.span)
+        let digest = hash.finish()
+        return digest.octets.span.equals(sha1Hash)
+    }
+}
+
+/// `deviceVerification` of StoreKit 2 payloads: base64 of SHA-384 over the lower-case nonce and
+/// the lower-case device verification id.
+package struct DeviceVerification: Equatable, Sendable {
+    package var digest: String
+    package var nonce: String
+
+    package init(digest: String, nonce: String) {
+        self.digest = digest
+        self.nonce = nonce
+    }
+
+    /// - Parameter deviceVerificationId: AppStore.deviceVerificationID, a UUID.
+    package func matches(deviceVerificationId: String) -> Bool {
+        guard let expected = try? Base64.decode(Array(digest.utf8).span), !nonce.isEmpty,
+            !deviceVerificationId.isEmpty
+        else { return false }
+        let text = Array((nonce.lowercased() + deviceVerificationId.lowercased()).utf8)
+        return SHA384.digest(text.span).span.equals(expected)
+    }
+}

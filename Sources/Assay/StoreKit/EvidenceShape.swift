@@ -1,0 +1,93 @@
+/// What bytes look like, to tell people what they sent where something else belongs. It decides
+/// no verdict but WRONG_KIND.
+package enum EvidenceShape: Equatable, Sendable {
+    /// Three segments of base64url.
+    case jws
+    /// CMS, as DER or BER or in base64.
+    case appReceipt
+    /// The text property list, or base64 of it.
+    case transactionReceipt
+    /// JSON, such as Unity's wrapper around a receipt or a notification's POST body.
+    case json
+
+    /// What it is, for a sentence.
+    package var name: String {
+        switch self {
+        case .jws: "a StoreKit 2 JWS"
+        case .appReceipt: "an app receipt"
+        case .transactionReceipt: "a transaction receipt"
+        case .json: "JSON"
+        }
+    }
+
+    /// By the first bytes, and for a JWS by its dots. Nil: nothing that is known here.
+    package static func detect(_ evidence: Span<UInt8>) -> EvidenceShape? {
+        var start = 0
+        while start < evidence.count, isWhiteSpace(evidence[start]) { start += 1 }
+        guard start < evidence.count else { return nil }
+        // A DER or BER SEQUENCE, which no text begins with in this form ("0" and a length octet
+        // from 0x80).
+        if start == 0, evidence.count > 1, evidence[0] == Tag.sequence.rawValue,
+            evidence[1] >= 0x80
+        {
+            return .appReceipt
+        }
+        if evidence[start] == UInt8(ascii: "{") {
+            return brace(evidence.extracting(start..<evidence.count))
+        }
+        var dots = 0
+        for index in evidence.indices where evidence[index] == UInt8(ascii: ".") { dots += 1 }
+        if dots == 2, starts(evidence, at: start, with: "ey") { return .jws }
+        // 30 8x in base64.
+        if starts(evidence, at: start, with: "MI") { return .appReceipt }
+        // `{` and what may follow it, in base64.
+        for prefix in ["ew", "ey"] where starts(evidence, at: start, with: prefix) {
+            let head = evidence.extracting(start..<min(evidence.count, start + 128))
+            let digits = head.withoutWhiteSpace
+            let whole = Array(digits.prefix(digits.count / 4 * 4))
+            guard let text = try? Base64.decode(whole.span) else { return nil }
+            return brace(text.span)
+        }
+        return nil
+    }
+
+    /// The name of a member's end tells the text forms apart: `=` or `:`.
+    private static func brace(_ text: Span<UInt8>) -> EvidenceShape? {
+        var quotes = 0
+        for index in text.indices {
+            let byte = text[index]
+            if byte == UInt8(ascii: "\"") { quotes += 1 }
+            guard quotes == 2 else { continue }
+            if byte == UInt8(ascii: "=") { return .transactionReceipt }
+            if byte == UInt8(ascii: ":") { return .json }
+        }
+        return nil
+    }
+
+    private static func starts(_ text: Span<UInt8>, at start: Int, with prefix: String) -> Bool {
+        let prefix = Array(prefix.utf8)
+        guard text.count - start >= prefix.count else { return false }
+        return prefix.indices.allSatisfy { text[start + $0] == prefix[$0] }
+    }
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\n")
+            || byte == UInt8(ascii: "\r")
+    }
+}
+
+extension Span<UInt8> {
+    /// Without CR, LF, tab and space, as people wrap base64.
+    package var withoutWhiteSpace: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        for index in indices {
+            switch self[index] {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
+                continue
+            default: bytes.append(self[index])
+            }
+        }
+        return bytes
+    }
+}

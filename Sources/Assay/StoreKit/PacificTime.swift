@@ -1,0 +1,58 @@
+import AssayModels
+
+/// The clock of America/Los_Angeles, as the tz database has had it since the Uniform Time Act of
+/// 1967; without a date of Apple's before that, earlier ones are standard time.
+enum PacificTime {
+    /// The local date and time of a second since 1970.
+    static func local(secondsSince1970 seconds: Int64) -> CivilTime {
+        CivilTime(secondsSince1970: seconds + offset(atSecondsSince1970: seconds))
+    }
+
+    /// Seconds to add to UTC.
+    static func offset(atSecondsSince1970 seconds: Int64) -> Int64 {
+        let year = CivilTime(secondsSince1970: seconds + standard).year
+        guard let (begin, end) = daylight(in: year) else { return standard }
+        // Both changes are at 2:00 of the time that ends then.
+        let begins = midnight(year, begin) + 2 * 3600 - standard
+        let ends = midnight(year, end) + 2 * 3600 - daylight
+        return begins <= seconds && seconds < ends ? daylight : standard
+    }
+
+    private static let standard: Int64 = -8 * 3600
+    private static let daylight: Int64 = -7 * 3600
+
+    private struct Day {
+        let month: Int
+        let day: Int
+    }
+
+    /// The days of both changes.
+    private static func daylight(in year: Int) -> (begin: Day, end: Day)? {
+        switch year {
+        case ..<1967: nil
+        // The oil embargo.
+        case 1974: (Day(month: 1, day: 6), sunday(onOrAfter: 25, month: 10, year))
+        case 1975: (Day(month: 2, day: 23), sunday(onOrAfter: 25, month: 10, year))
+        case ..<1987:
+            (sunday(onOrAfter: 24, month: 4, year), sunday(onOrAfter: 25, month: 10, year))
+        case ..<2007: (sunday(onOrAfter: 1, month: 4, year), sunday(onOrAfter: 25, month: 10, year))
+        // The Energy Policy Act of 2005.
+        default: (sunday(onOrAfter: 8, month: 3, year), sunday(onOrAfter: 1, month: 11, year))
+        }
+    }
+
+    private static func sunday(onOrAfter day: Int, month: Int, _ year: Int) -> Day {
+        let days = midnight(year, Day(month: month, day: day)) / 86_400
+        // 1 January 1970 was a Thursday, three days before a Sunday.
+        let weekday = Int(((days + 4) % 7 + 7) % 7)
+        return Day(month: month, day: day + (7 - weekday) % 7)
+    }
+
+    private static func midnight(_ year: Int, _ day: Day) -> Int64 {
+        guard
+            let time = CivilTime(
+                year: year, month: day.month, day: day.day, hour: 0, minute: 0, second: 0)
+        else { preconditionFailure("the days above exist in every year of CivilTime") }
+        return time.secondsSince1970
+    }
+}

@@ -1,0 +1,148 @@
+/// The NeXT-style text property list of transaction receipts, as far as Apple writes it there:
+/// one dictionary of quoted strings, `{ "name" = "value"; … }`.
+struct TextPropertyList: Equatable, Sendable {
+    struct Member: Equatable, Sendable {
+        let name: String
+        let value: String
+    }
+
+    /// In their order; no name twice.
+    let members: [Member]
+
+    subscript(name: String) -> String? { members.first { $0.name == name }?.value }
+
+    /// Reads one dictionary and nothing but white space around it.
+    init(_ text: Span<UInt8>) throws(TextPropertyListError) {
+        var reader = TextPropertyListReader(text)
+        var members: [Member] = []
+        try reader.expect("{")
+        while !reader.skip("}") {
+            guard members.count < Limits.textPropertyListMembers else { throw .tooManyMembers }
+            let name = try reader.string()
+            try reader.expect("=")
+            let value = try reader.string()
+            try reader.expect(";")
+            // Two texts of one name by canonical equivalence count as one: neither is Apple's.
+            guard !members.contains(where: { $0.name == name }) else { throw .duplicate(name) }
+            members.append(Member(name: name, value: value))
+        }
+        try reader.atEnd()
+        self.members = members
+    }
+}
+
+/// Why a text is not such a property list. Offsets count from its start.
+enum TextPropertyListError: Error, Equatable {
+    case truncated
+    /// Something else than what the form demands there.
+    case unexpected(at: Int)
+    /// A backslash before something that Apple's writer escapes nothing with.
+    case invalidEscape(at: Int)
+    /// A string that is not UTF-8.
+    case notUTF8(at: Int)
+    case duplicate(String)
+    case tooManyMembers
+
+    var sentence: String {
+        switch self {
+        case .truncated: "it ends inside of the dictionary"
+        case .unexpected(let at): "something unexpected at offset \(at)"
+        case .invalidEscape(let at): "an unknown escape at offset \(at)"
+        case .notUTF8(let at): "a string that is not UTF-8 at offset \(at)"
+        case .duplicate: "a member occurs twice"
+        case .tooManyMembers: "more than \(Limits.textPropertyListMembers) members"
+        }
+    }
+}
+
+private struct TextPropertyListReader: ~Escapable {
+    private let text: Span<UInt8>
+    private var position = 0
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>) { self.text = text }
+
+    /// Passes over white space, then over that character where it stands next.
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        while position < text.count, isWhiteSpace(text[position]) { position += 1 }
+        guard position < text.count, text[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func expect(_ character: Unicode.Scalar) throws(TextPropertyListError) {
+        guard !skip(character) else { return }
+        throw position < text.count ? .unexpected(at: position) : .truncated
+    }
+
+    mutating func atEnd() throws(TextPropertyListError) {
+        while position < text.count, isWhiteSpace(text[position]) { position += 1 }
+        guard position == text.count else { throw .unexpected(at: position) }
+    }
+
+    mutating func string() throws(TextPropertyListError) -> String {
+        try expect("\"")
+        let start = position
+        var bytes: [UInt8] = []
+        while position < text.count {
+            let byte = text[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let string = String(validating: bytes, as: UTF8.self) else {
+                    throw .notUTF8(at: start)
+                }
+                return string
+            case UInt8(ascii: "\\"): try escape(into: &bytes)
+            default: bytes.append(byte)
+            }
+        }
+        throw .truncated
+    }
+
+    private mutating func escape(into bytes: inout [UInt8]) throws(TextPropertyListError) {
+        guard position < text.count else { throw .truncated }
+        let at = position - 1
+        let character = text[position]
+        position += 1
+        switch character {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(character)
+        case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
+        case UInt8(ascii: "r"): bytes.append(UInt8(ascii: "\r"))
+        case UInt8(ascii: "t"): bytes.append(UInt8(ascii: "\t"))
+        case UInt8(ascii: "U"):
+            var unit = UInt32(try hexadecimalUnit(at))
+            // UTF-16: what lies beyond the first 65,536 takes two units.
+            if 0xD800..<0xDC00 ~= unit {
+                guard position + 1 < text.count, text[position] == UInt8(ascii: "\\"),
+                    text[position + 1] == UInt8(ascii: "U")
+                else { throw .invalidEscape(at: at) }
+                position += 2
+                let low = UInt32(try hexadecimalUnit(at))
+                guard 0xDC00..<0xE000 ~= low else { throw .invalidEscape(at: at) }
+                unit = 0x1_0000 + (unit - 0xD800) << 10 + (low - 0xDC00)
+            }
+            guard let scalar = Unicode.Scalar(unit) else { throw .invalidEscape(at: at) }
+            bytes += Array(String(Character(scalar)).utf8)
+        default: throw .invalidEscape(at: at)
+        }
+    }
+
+    private mutating func hexadecimalUnit(_ at: Int) throws(TextPropertyListError) -> UInt16 {
+        guard text.count - position >= 4 else { throw .truncated }
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(text[position])).hexDigitValue else {
+                throw .invalidEscape(at: at)
+            }
+            unit = unit << 4 | UInt16(digit)
+            position += 1
+        }
+        return unit
+    }
+
+    private func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\n")
+            || byte == UInt8(ascii: "\r")
+    }
+}

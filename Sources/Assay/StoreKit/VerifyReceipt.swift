@@ -1,0 +1,82 @@
+public import AssayModels
+
+/// The answer to a verification in the JSON of Apple's retired verifyReceipt endpoint.
+///
+/// Numbers are strings and booleans "true" or "false" where Apple's are. What only Apple's servers
+/// know (renewals since, pending renewals) is left out.
+///
+/// - Parameter requestDate: the present, which an app receipt's answer tells, and by which an old
+///   receipt's subscription has expired or not.
+public func verifyReceiptResponse(
+    for verification: Verification, requestDate: Timestamp
+) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { response in
+        guard verification.verdict == .valid, let evidence = verification.evidence else {
+            response.member("status", VerifyReceiptStatus(refusing: verification).rawValue)
+            return
+        }
+        switch evidence {
+        case .appReceipt(let receipt):
+            let environment = verification.environment == .production ? "Production" : "Sandbox"
+            response.member("status", VerifyReceiptStatus.valid.rawValue)
+            response.member("environment", environment)
+            response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }
+        case .transactionReceipt(let receipt):
+            response.object("receipt") { $0.members(of: receipt) }
+            let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
+            response.member("status", status.rawValue)
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+            response.member("status", VerifyReceiptStatus.malformed.rawValue)
+        }
+    }
+    return writer.text
+}
+
+/// Apple's status codes, as far as a verification without a server can have them.
+enum VerifyReceiptStatus: Int64, Sendable {
+    case valid = 0
+    /// The receipt-data is malformed.
+    case malformed = 21002
+    /// The receipt could not be authenticated.
+    case notAuthentic = 21003
+    /// Valid, but the subscription has expired; old receipts alone, with the receipt.
+    case expired = 21006
+    /// A sandbox receipt where production's are taken.
+    case sandboxReceipt = 21007
+    /// A production receipt where the sandbox's are taken.
+    case productionReceipt = 21008
+
+    init(refusing verification: Verification) {
+        switch verification.verdict {
+        case .malformed, .wrongKind: self = .malformed
+        case .wrongEnvironment where verification.environment == .sandbox: self = .sandboxReceipt
+        case .wrongEnvironment where verification.environment == .production:
+            self = .productionReceipt
+        // Another app's receipt, too, authenticates nothing for this one. `valid` is not refused;
+        // without its evidence it authenticates nothing either.
+        case .valid, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
+            .wrongCertificatePurpose, .certificateExpired, .certificateRevoked, .invalidSignature,
+            .invalidDate, .wrongEnvironment, .wrongBundle, .wrongApp, .mismatch:
+            self = .notAuthentic
+        }
+    }
+
+    init(_ receipt: TransactionReceipt, requestDate: Timestamp) {
+        guard let expires = receipt.expiresDate, expires <= requestDate else {
+            self = .valid
+            return
+        }
+        self = .expired
+    }
+}
+
+extension JSONWriter {
+    /// The old shape: the members of purchase-info, with `_` for `-`.
+    fileprivate mutating func members(of receipt: TransactionReceipt) {
+        for member in receipt.members {
+            let name = member.name.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 }
+            self.member(String(decoding: name, as: UTF8.self), member.value)
+        }
+    }
+}

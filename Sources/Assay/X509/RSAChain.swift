@@ -1,0 +1,238 @@
+import AssayModels
+
+/// What a chain of RSA signs, and so what its certificates have to be.
+package struct RSAChainPurpose: Equatable, Sendable {
+    /// Apple's marker extension of the leaf.
+    package let leafMarker: CertificateExtensions.Markers
+    /// Apple's marker extension of the intermediate.
+    package let intermediateMarker: CertificateExtensions.Markers
+    package let smallestLeafBits: Int
+
+    /// What issues certificates; those of Apple have 2048 bits.
+    package static let smallestIssuerBits = 2048
+
+    /// App receipts and transaction receipts of version 3.
+    package static let receipts = RSAChainPurpose(
+        leafMarker: .receiptSigning, intermediateMarker: .worldwideDeveloperRelations,
+        smallestLeafBits: 2048)
+    /// Transaction receipts of version 2, until 2015: the one purpose of a key of 1024 bits.
+    package static let purchaseReceipts = RSAChainPurpose(
+        leafMarker: .purchaseReceiptSigning, intermediateMarker: .iTunesStore,
+        smallestLeafBits: 1024)
+}
+
+/// Leaf ← intermediate ← pinned root, every link verified and every certificate valid at the
+/// effective date that it was built for.
+final class ValidatedRSAChain: AnchoredChain {
+    let leaf: Certificate
+    /// Nil: the leaf is itself pinned, for development.
+    let intermediate: Certificate?
+    let anchor: TrustAnchor
+    let leafKey: RSAPublicKey
+    let serial: String
+
+    var isPinnedLeaf: Bool { intermediate == nil }
+
+    fileprivate init(
+        leaf: Certificate, intermediate: Certificate?, anchor: TrustAnchor, leafKey: RSAPublicKey
+    ) {
+        self.leaf = leaf
+        self.intermediate = intermediate
+        self.anchor = anchor
+        self.leafKey = leafKey
+        serial = leaf.serialText
+    }
+}
+
+/// Finds the path from a leaf to a pinned root.
+///
+/// Several intermediates share one name, and two of them (of 2008 and of 2013) one key: so every
+/// candidate that bears the issuer's name is carried through the stages of verification.md
+/// (structure, algorithms, markers, dates, signatures), and the first that passes all of them is
+/// the one. Where none passes, the refusal is that of the last stage that any of them reached.
+struct RSAChainBuilder {
+    let purpose: RSAChainPurpose
+    let trust: TrustStore
+    let links: ValidatedLinks
+
+    /// - Parameter bag: certificates that came with the evidence, in any order.
+    func validate(
+        leaf: Certificate, bag: [Certificate], effectiveDate: EffectiveDate
+    ) throws(Refusal) -> ValidatedRSAChain {
+        if let pin = trust.anchors.first(where: { !$0.isApple && $0.certificate.der == leaf.der }) {
+            return try pinned(pin, effectiveDate)
+        }
+        try leaf.checkForm(as: .leaf)
+        try leaf.checkSignsMessages()
+        var paths = try structure(leaf, bag)
+        guard let leafKey = leaf.rsaKey(smallestBits: purpose.smallestLeafBits) else {
+            throw Refusal(
+                .unsupportedAlgorithm,
+                "the leaf key is not RSA of \(purpose.smallestLeafBits) to 4096 bits")
+        }
+        try leaf.checkRSALink(as: .leaf)
+        paths = try passing(paths) { path throws(Refusal) in
+            try path.intermediate.checkRSALink(as: .intermediate)
+        }
+        try checkMarker(leaf, as: .leaf, purpose.leafMarker)
+        paths = try passing(paths) { path throws(Refusal) in
+            try checkMarker(path.intermediate, as: .intermediate, purpose.intermediateMarker)
+        }
+        try trust.checkNotDenied(leaf, as: .leaf)
+        paths = try passing(paths) { path throws(Refusal) in
+            try trust.checkNotDenied(path.intermediate, as: .intermediate)
+        }
+        let seconds = try effectiveDate.seconds()
+        try leaf.checkValidity(at: seconds, as: .leaf)
+        paths = try passing(paths) { path throws(Refusal) in
+            try path.intermediate.checkValidity(at: seconds, as: .intermediate)
+            try path.anchor.certificate.checkValidity(at: seconds, as: .root)
+        }
+        return try signed(leaf, leafKey, paths)
+    }
+
+    /// One way up from the leaf.
+    private struct Path {
+        let intermediate: Certificate
+        let anchor: TrustAnchor
+    }
+
+    /// Xcode's StoreKit testing: one self-made certificate, which an operator pinned.
+    private func pinned(
+        _ pin: TrustAnchor, _ effectiveDate: EffectiveDate
+    ) throws(Refusal) -> ValidatedRSAChain {
+        guard let key = pin.rsaKey else {
+            throw Refusal(.unsupportedAlgorithm, "the pinned leaf key is not RSA of 2048 bits")
+        }
+        try trust.checkNotDenied(pin.certificate, as: .leaf)
+        try pin.certificate.checkValidity(at: try effectiveDate.seconds(), as: .leaf)
+        return ValidatedRSAChain(
+            leaf: pin.certificate, intermediate: nil, anchor: pin, leafKey: key)
+    }
+
+    /// The certificates that bear the name of the leaf's issuer, each with the pinned roots that
+    /// bear the name of its own.
+    private func structure(
+        _ leaf: Certificate, _ bag: [Certificate]
+    ) throws(Refusal) -> [Path] {
+        guard bag.count <= Limits.bagCertificates else {
+            throw Refusal(
+                .invalidChain,
+                "the evidence has \(bag.count) certificates; the limit is "
+                    + "\(Limits.bagCertificates)")
+        }
+        var candidates: [Certificate] = []
+        for certificate in bag + trust.intermediates
+        where certificate.der[certificate.subject] == leaf.der[leaf.issuer]
+            && !candidates.contains(where: { $0.der == certificate.der })
+        {
+            candidates.append(certificate)
+        }
+        guard !candidates.isEmpty else {
+            throw Refusal(
+                .untrustedChain,
+                "neither the evidence nor the trust store has the certificate that issued the "
+                    + "leaf")
+        }
+        candidates = try passing(candidates) { candidate throws(Refusal) in
+            try candidate.checkForm(as: .intermediate)
+            try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
+        }
+        let paths = candidates.flatMap { candidate in
+            trust.anchors.filter {
+                $0.certificate.der[$0.certificate.subject] == candidate.der[candidate.issuer]
+            }.map { Path(intermediate: candidate, anchor: $0) }
+        }
+        guard !paths.isEmpty else {
+            throw Refusal(
+                .untrustedChain, "no pinned root bears the name that issued the intermediate")
+        }
+        return try passing(paths) { path throws(Refusal) in
+            // A root of version 1 has no extensions to say so.
+            guard path.anchor.certificate.version == 3 else { return }
+            try path.anchor.certificate.checkIssues(as: .root, certificatesBelow: 1)
+        }
+    }
+
+    private func checkMarker(
+        _ certificate: Certificate, as position: ChainPosition,
+        _ marker: CertificateExtensions.Markers
+    ) throws(Refusal) {
+        guard certificate.extensions.markers.contains(marker) else {
+            throw Refusal(
+                .wrongCertificatePurpose,
+                "the \(position.rawValue) lacks Apple's extension \(marker.name)")
+        }
+    }
+
+    /// The public-key operations: two for each path at most, none for links known to hold.
+    private func signed(
+        _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
+    ) throws(Refusal) -> ValidatedRSAChain {
+        var isAnchored = false
+        for path in paths {
+            guard let rootKey = path.anchor.rsaKey,
+                let key = path.intermediate.rsaKey(
+                    smallestBits: RSAChainPurpose.smallestIssuerBits),
+                links.holds(path.intermediate, under: path.anchor.certificate, rootKey)
+            else { continue }
+            isAnchored = true
+            // Asked for only now, so that only what a pinned root's intermediate signed is kept.
+            guard links.holds(leaf, under: path.intermediate, key) else { continue }
+            return ValidatedRSAChain(
+                leaf: leaf, intermediate: path.intermediate, anchor: path.anchor, leafKey: leafKey)
+        }
+        throw isAnchored
+            ? Refusal(.invalidChain, "the signature of the leaf is not the intermediate's")
+            : Refusal(
+                .untrustedChain, "the intermediate is not signed by the pinned root that it names")
+    }
+
+    /// Those that pass the check; the first one's refusal where none does.
+    private func passing<Candidate>(
+        _ candidates: [Candidate], _ check: (Candidate) throws(Refusal) -> Void
+    ) throws(Refusal) -> [Candidate] {
+        var passing: [Candidate] = []
+        var first: Refusal?
+        for candidate in candidates {
+            do throws(Refusal) {
+                try check(candidate)
+                passing.append(candidate)
+            } catch {
+                first = first ?? error
+            }
+        }
+        if let first, passing.isEmpty { throw first }
+        return passing
+    }
+}
+
+extension Certificate {
+    /// Whether its own signature is of an algorithm that receipts' chains use.
+    fileprivate func checkRSALink(as position: ChainPosition) throws(Refusal) {
+        switch signatureAlgorithm {
+        case .sha1WithRSAEncryption, .sha256WithRSAEncryption: return
+        case .ecdsaWithSHA256, .ecdsaWithSHA384:
+            throw Refusal(
+                .unsupportedAlgorithm, "the \(position.rawValue) is signed with ECDSA, not RSA")
+        case .other(let oid):
+            throw Refusal(
+                .unsupportedAlgorithm, "the \(position.rawValue) is signed with \(oid)")
+        case .contradictory:
+            throw Refusal(.invalidChain, "the \(position.rawValue) contradicts itself")
+        }
+    }
+}
+
+extension CertificateExtensions.Markers {
+    /// Dotted decimal.
+    fileprivate var name: String {
+        switch self {
+        case .receiptSigning: "1.2.840.113635.100.6.11.1"
+        case .worldwideDeveloperRelations: "1.2.840.113635.100.6.2.1"
+        case .purchaseReceiptSigning: "1.2.840.113635.100.6.5.1"
+        case .iTunesStore: "1.2.840.113635.100.6.2.2"
+        default: "of that purpose"
+        }
+    }
+}

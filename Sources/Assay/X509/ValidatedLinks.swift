@@ -1,0 +1,29 @@
+import Synchronization
+
+/// Signatures between two certificates that have been verified, by the bytes of both. A name
+/// alone identifies nothing: Apple's intermediates share theirs.
+///
+/// The builder asks for a leaf's link only once its intermediate's holds under a pinned root, and
+/// what does not hold is not kept: so a stranger can't fill it.
+final class ValidatedLinks: Sendable {
+    private struct Link: Hashable {
+        let certificate: [UInt8]
+        let issuer: [UInt8]
+    }
+
+    private let links = Mutex<Set<Link>>([])
+
+    init() {}
+
+    /// - Parameter key: the issuer's.
+    func holds(_ certificate: Certificate, under issuer: Certificate, _ key: RSAPublicKey) -> Bool {
+        let link = Link(certificate: certificate.der, issuer: issuer.der)
+        if links.withLock({ $0.contains(link) }) { return true }
+        guard certificate.verifiesRSA(by: key) else { return false }
+        links.withLock { links in
+            if links.count >= Limits.validatedLinks { links.removeAll() }
+            links.insert(link)
+        }
+        return true
+    }
+}

@@ -1,0 +1,115 @@
+import CLibuv
+import Glibc
+
+extension Stream {
+    func connect(path: String) {
+        unsafe Connect.start(self) { request, callback in
+            unsafe uv_pipe_connect(
+                request, self.pointer(as: uv_pipe_t.self), path, callback)
+            return 0
+        }
+    }
+
+    fileprivate func connect(address: UnsafePointer<sockaddr>) {
+        unsafe Connect.start(self) { request, callback in
+            unsafe uv_tcp_connect(request, self.pointer(as: uv_tcp_t.self), address, callback)
+        }
+    }
+}
+
+/// libuv's request for a connection.
+@safe
+private final class Connect {
+    private let stream: Stream
+    private let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
+
+    private init(_ stream: Stream) { self.stream = stream }
+
+    deinit { unsafe request.deallocate() }
+
+    static func start(
+        _ stream: Stream, _ body: (UnsafeMutablePointer<uv_connect_t>, uv_connect_cb) -> Int32
+    ) {
+        let connect = Connect(stream)
+        unsafe connect.request.pointee.data = Unmanaged.passRetained(connect).toOpaque()
+        let code = unsafe body(connect.request) { request, code in
+            let connect = unsafe Unmanaged<Connect>.fromOpaque(request!.pointee.data)
+            unsafe connect.takeRetainedValue().stream.didConnect(code)
+        }
+        if code < 0 {
+            unsafe Unmanaged.passUnretained(connect).release()
+            stream.fail(LoopError(code: code))
+        }
+    }
+}
+
+/// The search for the addresses of a host: its numbers, or the system's resolver.
+@safe
+final class Resolution {
+    private let stream: Stream
+    private let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
+
+    private init(_ stream: Stream) { self.stream = stream }
+
+    deinit { unsafe request.deallocate() }
+
+    /// Finds the address off the loop's thread, then connects the stream to it.
+    static func start(host: String, port: UInt16, for stream: Stream) throws(LoopError) {
+        let resolution = Resolution(stream)
+        unsafe resolution.request.pointee.data = Unmanaged.passRetained(resolution).toOpaque()
+        var hints = unsafe streamHints
+        let code = unsafe uv_getaddrinfo(
+            stream.loop.uv, resolution.request,
+            { request, code, found in
+                let resolution = unsafe Unmanaged<Resolution>.fromOpaque(request!.pointee.data)
+                unsafe resolution.takeRetainedValue().didEnd(code, found)
+            }, host, String(port), &hints)
+        if code < 0 {
+            unsafe Unmanaged.passUnretained(resolution).release()
+            throw LoopError(code: code)
+        }
+    }
+
+    private func didEnd(_ code: Int32, _ found: UnsafeMutablePointer<addrinfo>?) {
+        defer { unsafe uv_freeaddrinfo(found) }
+        guard !stream.isClosing else { return }
+        guard code == 0, let address = unsafe Self.preferred(found) else {
+            return stream.fail(code < 0 ? LoopError(code: code) : .hostNotFound)
+        }
+        unsafe stream.connect(address: address)
+    }
+
+    /// Finds the address at once: for listeners, at the start of a server.
+    static func withAddress<R>(
+        host: String, port: UInt16, on loop: EventLoop, _ body: (UnsafePointer<sockaddr>) -> R
+    ) throws(LoopError) -> R {
+        let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
+        defer { unsafe request.deallocate() }
+        var hints = unsafe streamHints
+        try LoopError.check(
+            unsafe uv_getaddrinfo(loop.uv, request, nil, host, String(port), &hints))
+        defer { unsafe uv_freeaddrinfo(request.pointee.addrinfo) }
+        guard let address = unsafe preferred(request.pointee.addrinfo) else {
+            throw .hostNotFound
+        }
+        return unsafe body(address)
+    }
+
+    private static var streamHints: addrinfo {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        return unsafe hints
+    }
+
+    /// IPv4 where there is a choice: `localhost` is 127.0.0.1, where servers listen by default.
+    private static func preferred(
+        _ found: UnsafeMutablePointer<addrinfo>?
+    ) -> UnsafePointer<sockaddr>? {
+        var next = unsafe found
+        while let entry = unsafe next {
+            if unsafe entry.pointee.ai_family == AF_INET { break }
+            unsafe next = entry.pointee.ai_next
+        }
+        return unsafe UnsafePointer((next ?? found)?.pointee.ai_addr)
+    }
+}

@@ -1,0 +1,85 @@
+/// Where a server listens and a client connects: `tcp://HOST:PORT` or `unix:PATH`.
+public enum Endpoint: Hashable, Sendable {
+    /// A name or a literal address (IPv6 without its brackets); port 0 lets a listener choose.
+    case tcp(host: String, port: UInt16)
+    case unix(path: String)
+
+    /// `sun_path` holds 108 bytes, the last one a NUL.
+    static let pathLimit = 107
+
+    /// Reads `tcp://127.0.0.1:7443`, `tcp://[::1]:7443`, `tcp://localhost:7443`,
+    /// `unix:/run/assay/assay.sock`.
+    public init(_ text: String) throws(EndpointError) {
+        if let rest = text.removingPrefix("tcp://") {
+            self = try Self.tcp(rest, of: text)
+        } else if let path = text.removingPrefix("unix:") {
+            guard !path.isEmpty, !path.utf8.contains(0) else { throw .noPath(text) }
+            guard path.utf8.count <= Self.pathLimit else { throw .pathTooLong(text) }
+            self = .unix(path: String(path))
+        } else {
+            throw .unknownScheme(text)
+        }
+    }
+
+    private static func tcp(_ rest: Substring, of text: String) throws(EndpointError) -> Endpoint {
+        guard let colon = rest.lastIndex(of: ":") else { throw .noPort(text) }
+        var host = rest[..<colon]
+        let digits = rest[rest.index(after: colon)...]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            throw .bareIPv6(text)
+        }
+        let isDecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isDecimal, let port = UInt16(digits) else { throw .noPort(text) }
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F })
+        else { throw .noHost(text) }
+        return .tcp(host: String(host), port: port)
+    }
+}
+
+/// What is wrong with the text of an endpoint; carries the text.
+public enum EndpointError: Error, Hashable, Sendable {
+    /// Neither `tcp://` nor `unix:`.
+    case unknownScheme(String)
+    case noHost(String)
+    /// No decimal port of 0 to 65535 behind the last colon.
+    case noPort(String)
+    /// An IPv6 address without the brackets that keep its colons from the port's.
+    case bareIPv6(String)
+    case noPath(String)
+    case pathTooLong(String)
+}
+
+extension Endpoint: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port):
+            host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+}
+
+extension EndpointError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknownScheme(let text):
+            "\"\(text)\" is no address: write tcp://HOST:PORT or unix:PATH"
+        case .noHost(let text): "\"\(text)\" names no host: write tcp://HOST:PORT"
+        case .noPort(let text):
+            "\"\(text)\" has no port of 0 to 65535: write tcp://HOST:PORT"
+        case .bareIPv6(let text):
+            "\"\(text)\": write an IPv6 address in brackets, as in tcp://[::1]:7443"
+        case .noPath(let text): "\"\(text)\" names no path: write unix:PATH"
+        case .pathTooLong(let text):
+            "\"\(text)\": the path of a Unix socket can have \(Endpoint.pathLimit) bytes"
+        }
+    }
+}
+
+extension String {
+    fileprivate func removingPrefix(_ prefix: String) -> Substring? {
+        hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+    }
+}

@@ -1,0 +1,182 @@
+import CLibuv
+import Synchronization
+
+/// A libuv loop on a thread of its own.
+///
+/// Streams, listeners, timers and watchers belong to their loop's thread: they are made, used and
+/// closed there. `post`, `call`, `stop` and `join` may be used from any thread.
+@safe
+package final class EventLoop: @unchecked Sendable {
+    package let name: String
+    let uv: UnsafeMutablePointer<uv_loop_t>
+    /// Where streams read into; the loop's thread only.
+    var landing = Landing()
+
+    private let wakeup: UnsafeMutablePointer<uv_async_t>
+    private let inbox = Mutex(Inbox())
+    /// The number of the loop's thread; 0 before its start.
+    private let threadNumber = Atomic<UInt>(0)
+    private let thread = Mutex<Thread?>(nil)
+
+    private struct Inbox {
+        var jobs: [@Sendable () -> Void] = []
+        /// False from `stop` on: no job is taken any more.
+        var isOpen = true
+    }
+
+    package init(name: String) throws(LoopError) {
+        // Stored only when all has been made: a failing init runs the deinit of what is stored.
+        let uv = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
+        let wakeup = UnsafeMutablePointer<uv_async_t>.allocate(capacity: 1)
+        let code = unsafe Self.initialize(uv, wakeup)
+        guard code == 0 else {
+            unsafe uv.deallocate()
+            unsafe wakeup.deallocate()
+            throw LoopError(code: code)
+        }
+        self.name = name
+        unsafe self.uv = unsafe uv
+        unsafe self.wakeup = unsafe wakeup
+        unsafe wakeup.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    private static func initialize(
+        _ uv: UnsafeMutablePointer<uv_loop_t>, _ wakeup: UnsafeMutablePointer<uv_async_t>
+    ) -> Int32 {
+        var code = unsafe uv_loop_init(uv)
+        guard code == 0 else { return code }
+        code = unsafe uv_async_init(uv, wakeup) { handle in
+            let loop = unsafe Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data)
+            unsafe loop.takeUnretainedValue().runJobs()
+        }
+        if code != 0 { _ = unsafe uv_loop_close(uv) }
+        return code
+    }
+
+    deinit {
+        // A running loop is kept by its thread: this one has ended, or was never started.
+        if threadNumber.load(ordering: .acquiring) == 0 {
+            inbox.withLock { $0.isOpen = false }
+            runJobs()
+            runToEnd()
+        }
+        unsafe wakeup.deallocate()
+        unsafe uv.deallocate()
+    }
+
+    /// Starts the loop's thread. Once.
+    package func start() throws(LoopError) {
+        let started = try Thread(name: name) { [self] in
+            threadNumber.store(Thread.current, ordering: .releasing)
+            runToEnd()
+        }
+        thread.withLock { $0 = started }
+    }
+
+    /// Runs a job on the loop's thread, behind those posted before. One wakeup serves all jobs
+    /// that have gathered. False, and nothing done, once the loop has been stopped.
+    @discardableResult
+    package func post(_ job: @escaping @Sendable () -> Void) -> Bool {
+        inbox.withLock { inbox in
+            guard inbox.isOpen else { return false }
+            inbox.jobs.append(job)
+            // Under the lock, so that the handle can't be closed in between.
+            if inbox.jobs.count == 1 { unsafe uv_async_send(wakeup) }
+            return true
+        }
+    }
+
+    /// Runs a job on the loop's thread and waits for its answer; not from that thread itself.
+    /// A loop that has been stopped answers `cancelled`.
+    package func call<Answer: Sendable>(
+        _ job: @escaping @Sendable () throws(LoopError) -> Answer
+    ) throws(LoopError) -> Answer {
+        precondition(!isCurrent, "the loop's thread would wait for itself")
+        let done = try Semaphore()
+        let answer = Answered<Answer>()
+        let isPosted = post {
+            do throws(LoopError) {
+                let value = try job()
+                answer.result.withLock { $0 = .success(value) }
+            } catch {
+                answer.result.withLock { $0 = .failure(error) }
+            }
+            done.signal()
+        }
+        guard isPosted else { throw .cancelled }
+        done.wait()
+        return try answer.result.withLock { $0 }.get()
+    }
+
+    /// Closes whatever is still open, then ends the loop's thread. Jobs posted before still run.
+    package func stop() {
+        inbox.withLock { inbox in
+            guard inbox.isOpen else { return }
+            inbox.isOpen = false
+            unsafe uv_async_send(wakeup)
+        }
+    }
+
+    /// Waits until the loop's thread has ended; not from that thread itself.
+    package func join() {
+        precondition(!isCurrent, "the loop's thread would wait for itself")
+        let started = thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        started?.join()
+    }
+
+    /// Whether this is the loop's thread.
+    package var isCurrent: Bool {
+        threadNumber.load(ordering: .relaxed) == Thread.current
+    }
+
+    func preconditionCurrent() {
+        precondition(isCurrent, "only on the loop's own thread")
+    }
+
+    /// Milliseconds of the monotonic clock, as of the beginning of this turn.
+    package var now: UInt64 {
+        preconditionCurrent()
+        return unsafe uv_now(uv)
+    }
+
+    private func runJobs() {
+        let (jobs, isOpen) = inbox.withLock { inbox in
+            defer { inbox.jobs = [] }
+            return (inbox.jobs, inbox.isOpen)
+        }
+        for job in jobs { job() }
+        if !isOpen { closeAll() }
+    }
+
+    private func closeAll() {
+        unsafe uv_walk(
+            uv,
+            { handle, argument in
+                let loop = unsafe Unmanaged<EventLoop>.fromOpaque(argument!)
+                unsafe loop.takeUnretainedValue().close(handle!)
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func close(_ handle: UnsafeMutablePointer<uv_handle_t>) {
+        if unsafe uv_is_closing(handle) != 0 { return }
+        if unsafe UnsafeRawPointer(handle) == UnsafeRawPointer(wakeup) {
+            unsafe uv_close(handle, nil)
+        } else {
+            unsafe Unmanaged<Handle>.fromOpaque(handle.pointee.data).takeUnretainedValue().close()
+        }
+    }
+
+    /// Returns when the last handle is closed, which only `stop` brings about.
+    private func runToEnd() {
+        unsafe uv_run(uv, UV_RUN_DEFAULT)
+        let code = unsafe uv_loop_close(uv)
+        precondition(code == 0, "a loop ends with all of its handles closed")
+    }
+}
+
+private final class Answered<Answer: Sendable>: Sendable {
+    let result = Mutex<Result<Answer, LoopError>>(.failure(.cancelled))
+}

@@ -1,0 +1,58 @@
+import CLibuv
+
+/// One libuv handle: its memory, and who keeps it. An open handle keeps its object alive, so an
+/// object goes only after libuv has let go of its memory.
+@safe
+package class Handle {
+    package let loop: EventLoop
+    let memory: UnsafeMutablePointer<uv_handle_t>
+    package private(set) var isClosing = false
+
+    /// `initialize` is the `uv_…_init` call.
+    init(
+        on loop: EventLoop, type: uv_handle_type,
+        initialize: (UnsafeMutablePointer<uv_handle_t>) -> Int32
+    ) throws(LoopError) {
+        loop.preconditionCurrent()
+        self.loop = loop
+        let raw = unsafe UnsafeMutableRawPointer.allocate(
+            byteCount: uv_handle_size(type), alignment: MemoryLayout<uv_handle_t>.alignment)
+        unsafe memory = raw.assumingMemoryBound(to: uv_handle_t.self)
+        try LoopError.check(unsafe initialize(memory))
+        unsafe memory.pointee.data = Unmanaged.passRetained(self).toOpaque()
+    }
+
+    deinit { unsafe memory.deallocate() }
+
+    /// Closes the handle; its callbacks have ended after this, but for those of operations that
+    /// are cancelled by it. Closing twice does nothing.
+    package final func close() {
+        loop.preconditionCurrent()
+        guard !isClosing else { return }
+        isClosing = true
+        willClose()
+        unsafe uv_close(memory) { handle in
+            let object = unsafe Unmanaged<Handle>.fromOpaque(handle!.pointee.data)
+            let closed = unsafe object.takeRetainedValue()
+            closed.didClose()
+        }
+    }
+
+    func willClose() {}
+
+    /// The last callback: drop what might keep others alive.
+    func didClose() {}
+
+    /// The object of a libuv handle, of the class that made it.
+    static func object<Object: Handle>(
+        _ type: Object.Type, of handle: UnsafeMutableRawPointer?
+    ) -> Object {
+        let handle = unsafe handle!.assumingMemoryBound(to: uv_handle_t.self)
+        let object = unsafe Unmanaged<Handle>.fromOpaque(handle.pointee.data)
+        return unsafe unsafeDowncast(object.takeUnretainedValue(), to: type)
+    }
+
+    func pointer<Handle>(as type: Handle.Type) -> UnsafeMutablePointer<Handle> {
+        unsafe UnsafeMutableRawPointer(memory).assumingMemoryBound(to: type)
+    }
+}

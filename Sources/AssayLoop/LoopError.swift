@@ -1,0 +1,91 @@
+import CLibuv
+
+/// Why the operating system refused something to a loop, a stream or a listener. libuv's numbers
+/// end here.
+public enum LoopError: Error, Hashable, Sendable {
+    /// Somebody else listens there already.
+    case addressInUse
+    /// The address belongs to no interface of this machine, or the name resolves to nothing.
+    case addressNotAvailable
+    /// Neither the name nor the numbers of a host.
+    case hostNotFound
+    case permissionDenied
+    /// A Unix socket's path that is longer than the system's 107 bytes.
+    case pathTooLong
+    /// No such folder, or no such socket.
+    case notFound
+    /// Something that is not a socket stands where a Unix socket should be.
+    case notASocket
+    case connectionRefused
+    /// The peer gave the connection up.
+    case connectionReset
+    case timedOut
+    case unreachable
+    /// No file descriptor is left.
+    case tooManyOpenFiles
+    case outOfMemory
+    /// The handle was closed before the operation could end.
+    case cancelled
+    /// Any other one, by its name (`EPROTO`).
+    case other(String)
+
+    /// The error of a libuv call's negative result.
+    init(code: Int32) {
+        self =
+            Self.byCode[code]
+            ?? .other(unsafe uv_err_name(code).map { name in unsafe String(cString: name) } ?? "?")
+    }
+
+    private static let byCode: [Int32: LoopError] = [
+        UV_EADDRINUSE.rawValue: .addressInUse,
+        UV_EADDRNOTAVAIL.rawValue: .addressNotAvailable,
+        UV_EAI_NONAME.rawValue: .hostNotFound,
+        UV_EAI_NODATA.rawValue: .hostNotFound,
+        UV_EAI_AGAIN.rawValue: .hostNotFound,
+        UV_EAI_FAIL.rawValue: .hostNotFound,
+        UV_EACCES.rawValue: .permissionDenied,
+        UV_EPERM.rawValue: .permissionDenied,
+        UV_ENAMETOOLONG.rawValue: .pathTooLong,
+        UV_ENOENT.rawValue: .notFound,
+        UV_ENOTSOCK.rawValue: .notASocket,
+        UV_ECONNREFUSED.rawValue: .connectionRefused,
+        UV_ECONNRESET.rawValue: .connectionReset,
+        UV_EPIPE.rawValue: .connectionReset,
+        UV_ETIMEDOUT.rawValue: .timedOut,
+        UV_EHOSTUNREACH.rawValue: .unreachable,
+        UV_ENETUNREACH.rawValue: .unreachable,
+        UV_EMFILE.rawValue: .tooManyOpenFiles,
+        UV_ENFILE.rawValue: .tooManyOpenFiles,
+        UV_ENOMEM.rawValue: .outOfMemory,
+        UV_ENOBUFS.rawValue: .outOfMemory,
+        UV_ECANCELED.rawValue: .cancelled,
+    ]
+
+    /// Throws where a libuv call tells of a failure.
+    @inline(always)
+    static func check(_ code: Int32) throws(LoopError) {
+        if code < 0 { throw LoopError(code: code) }
+    }
+}
+
+extension LoopError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .addressInUse: "the address is in use"
+        case .addressNotAvailable: "the address is not available on this machine"
+        case .hostNotFound: "the host is not known"
+        case .permissionDenied: "permission denied"
+        case .pathTooLong: "the path of a Unix socket can have \(Endpoint.pathLimit) bytes"
+        case .notFound: "no such file or folder"
+        case .notASocket: "a file that is not a socket stands there"
+        case .connectionRefused: "connection refused"
+        case .connectionReset: "the peer closed the connection"
+        case .timedOut: "timed out"
+        case .unreachable: "the host can't be reached"
+        case .tooManyOpenFiles: "too many open files"
+        case .outOfMemory: "out of memory"
+        case .cancelled: "cancelled"
+        case .other(let name): "system error \(name)"
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import CLibuv
+
+/// The machine's clocks.
+package enum SystemClock {
+    /// Nanoseconds since some moment in the past; never steps back.
+    package static var monotonicNanoseconds: UInt64 { uv_hrtime() }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z, as the machine's clock is set.
+    package static var wallMilliseconds: Int64 {
+        var time = uv_timeval64_t()
+        // Fails only for a null pointer.
+        unsafe uv_gettimeofday(&time)
+        return time.tv_sec * 1000 + Int64(time.tv_usec) / 1000
+    }
+
+    /// How many threads the machine, or the container's CPU set, runs at once.
+    package static var availableParallelism: Int { Int(uv_available_parallelism()) }
+}

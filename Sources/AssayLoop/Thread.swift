@@ -1,0 +1,83 @@
+import CLibuv
+import Glibc
+
+/// A thread of the operating system.
+struct Thread: Sendable {
+    private let id: uv_thread_t
+
+    /// Starts a thread; `name` is what `top -H` shows, cut to the system's 15 bytes.
+    init(name: String, body: @escaping @Sendable () -> Void) throws(LoopError) {
+        let main = unsafe Unmanaged.passRetained(ThreadMain(name: name, body: body))
+        var id = uv_thread_t()
+        let code = unsafe uv_thread_create(
+            &id,
+            { argument in
+                let main = unsafe Unmanaged<ThreadMain>.fromOpaque(argument!)
+                unsafe main.takeRetainedValue().run()
+            }, main.toOpaque())
+        guard code == 0 else {
+            unsafe main.release()
+            throw LoopError(code: code)
+        }
+        self.id = id
+    }
+
+    /// Waits for the thread's end. Once for each thread.
+    func join() {
+        var id = id
+        let code = unsafe uv_thread_join(&id)
+        precondition(code == 0, "a thread is joined once, and not by itself")
+    }
+
+    /// A number that no two running threads share.
+    static var current: UInt { UInt(uv_thread_self()) }
+}
+
+private final class ThreadMain: Sendable {
+    private let name: String
+    private let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    func run() {
+        _ = unsafe pthread_setname_np(pthread_self(), String(name.prefix(15)))
+        blockBrokenPipe()
+        body()
+    }
+
+    /// libuv writes to a peer that has gone as to any other. That has to be an error, not the end
+    /// of the process; a library leaves the process's own handling of the signal alone.
+    private func blockBrokenPipe() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}
+
+/// Counts what one thread may take and another has given.
+@safe
+final class Semaphore: @unchecked Sendable {
+    private let memory: UnsafeMutablePointer<uv_sem_t>
+
+    init() throws(LoopError) {
+        let memory = UnsafeMutablePointer<uv_sem_t>.allocate(capacity: 1)
+        let code = unsafe uv_sem_init(memory, 0)
+        guard code == 0 else {
+            unsafe memory.deallocate()
+            throw LoopError(code: code)
+        }
+        unsafe self.memory = unsafe memory
+    }
+
+    deinit {
+        unsafe uv_sem_destroy(memory)
+        unsafe memory.deallocate()
+    }
+
+    func signal() { unsafe uv_sem_post(memory) }
+    func wait() { unsafe uv_sem_wait(memory) }
+}

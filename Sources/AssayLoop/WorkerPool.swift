@@ -1,0 +1,73 @@
+import Synchronization
+
+/// A fixed number of threads that take jobs from one queue, in the order given.
+package final class WorkerPool: Sendable {
+    package let count: Int
+    private let queue = Mutex(Queue())
+    private let available: Semaphore
+    private let threads = Mutex<[Thread]>([])
+
+    private struct Queue {
+        var jobs: [@Sendable () -> Void] = []
+        /// Jobs before it have been taken.
+        var head = 0
+        var isOpen = true
+
+        mutating func take() -> (@Sendable () -> Void)? {
+            guard head < jobs.count else { return nil }
+            defer {
+                head += 1
+                if head == jobs.count {
+                    jobs.removeAll(keepingCapacity: true)
+                    head = 0
+                }
+            }
+            return jobs[head]
+        }
+    }
+
+    package init(count: Int, name: String) throws(LoopError) {
+        precondition(count > 0)
+        self.count = count
+        available = try Semaphore()
+        for index in 0..<count {
+            let thread: Thread
+            do throws(LoopError) {
+                thread = try Thread(name: "\(name)-\(index)") { [self] in work() }
+            } catch {
+                stop()
+                throw error
+            }
+            threads.withLock { $0.append(thread) }
+        }
+    }
+
+    /// Gives a job to the next free thread.
+    package func submit(_ job: @escaping @Sendable () -> Void) {
+        queue.withLock { queue in
+            precondition(queue.isOpen, "a stopped pool takes no job")
+            queue.jobs.append(job)
+        }
+        available.signal()
+    }
+
+    /// Lets the jobs given so far end, then the threads. From any thread but theirs, once.
+    package func stop() {
+        queue.withLock { $0.isOpen = false }
+        let threads = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        for _ in threads { available.signal() }
+        for thread in threads { thread.join() }
+    }
+
+    private func work() {
+        while true {
+            available.wait()
+            // One signal a job, and one a thread at the end: nothing to take means the end.
+            guard let job = queue.withLock({ $0.take() }) else { return }
+            job()
+        }
+    }
+}

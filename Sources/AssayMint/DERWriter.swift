@@ -1,0 +1,172 @@
+/// Builds DER (X.690) by nested closures, one element at a time:
+///
+///     writer.sequence { $0.integer(1); $0.oid("1.2.840.10045.2.1") }
+///
+/// For the tests of parsers it also writes what DER forbids: indefinite, overlong and constructed
+/// forms, and anything raw.
+package struct DERWriter: Sendable {
+    /// The encoded elements, in the order in which they were written.
+    package private(set) var elements: [[UInt8]] = []
+
+    package init() {}
+
+    package var bytes: [UInt8] { Array(elements.joined()) }
+
+    /// How an element's length is written.
+    package enum Length: Sendable {
+        /// The shortest form, the only one that is DER.
+        case shortest
+        /// BER: 0x80, and two zero octets at the end; for constructed tags.
+        case indefinite
+        /// The long form in exactly this many octets.
+        case octets(Int)
+    }
+
+    /// The bytes of one element or of several.
+    package static func build(_ body: (inout DERWriter) -> Void) -> [UInt8] {
+        var writer = DERWriter()
+        body(&writer)
+        return writer.bytes
+    }
+
+    // MARK: Any tag
+
+    /// Bytes as they are.
+    package mutating func raw(_ bytes: [UInt8]) { elements.append(bytes) }
+
+    package mutating func element(
+        tag: UInt8, content: [UInt8], length: Length = .shortest
+    ) {
+        var encoded = [tag]
+        switch length {
+        case .shortest: encoded += DERWriter.shortestLength(content.count)
+        case .indefinite: encoded.append(0x80)
+        case .octets(let count): encoded += DERWriter.longLength(content.count, octets: count)
+        }
+        encoded += content
+        if case .indefinite = length { encoded += [0, 0] }
+        elements.append(encoded)
+    }
+
+    package mutating func constructed(
+        tag: UInt8, length: Length = .shortest, _ body: (inout DERWriter) -> Void
+    ) {
+        element(tag: tag, content: DERWriter.build(body), length: length)
+    }
+
+    private static func shortestLength(_ count: Int) -> [UInt8] {
+        if count < 0x80 { return [UInt8(count)] }
+        let octets = (Int.bitWidth - count.leadingZeroBitCount + 7) / 8
+        return longLength(count, octets: octets)
+    }
+
+    private static func longLength(_ count: Int, octets: Int) -> [UInt8] {
+        let digits = (0..<octets).reversed().map { index in
+            index < 8 ? UInt8(truncatingIfNeeded: count >> (8 * index)) : 0
+        }
+        return [0x80 | UInt8(octets)] + digits
+    }
+
+    // MARK: Constructed types
+
+    package mutating func sequence(
+        length: Length = .shortest, _ body: (inout DERWriter) -> Void
+    ) {
+        constructed(tag: 0x30, length: length, body)
+    }
+
+    /// SET OF: the elements are sorted, as DER demands, unless a test wants them as written.
+    package mutating func set(
+        sorted: Bool = true, length: Length = .shortest, _ body: (inout DERWriter) -> Void
+    ) {
+        var inner = DERWriter()
+        body(&inner)
+        if sorted { inner.elements.sort { $0.lexicographicallyPrecedes($1) } }
+        element(tag: 0x31, content: inner.bytes, length: length)
+    }
+
+    /// `[number]`, constructed: an EXPLICIT tag, or an IMPLICIT one of a constructed type.
+    package mutating func context(
+        _ number: UInt8, length: Length = .shortest, _ body: (inout DERWriter) -> Void
+    ) {
+        constructed(tag: 0xA0 | number, length: length, body)
+    }
+
+    /// `[number]` IMPLICIT of a primitive type.
+    package mutating func contextPrimitive(_ number: UInt8, _ content: [UInt8]) {
+        element(tag: 0x80 | number, content: content)
+    }
+
+    // MARK: Primitive types
+
+    package mutating func boolean(_ value: Bool) {
+        element(tag: 0x01, content: [value ? 0xFF : 0])
+    }
+
+    package mutating func null() { element(tag: 0x05, content: []) }
+
+    package mutating func integer(_ value: Int64) {
+        var content = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+        // Leading octets that only repeat the sign say nothing.
+        while content.count > 1,
+            (content[0] == 0 && content[1] < 0x80) || (content[0] == 0xFF && content[1] >= 0x80)
+        {
+            content.removeFirst()
+        }
+        element(tag: 0x02, content: content)
+    }
+
+    /// A non-negative integer of any size, big-endian.
+    package mutating func unsignedInteger(_ magnitude: [UInt8]) {
+        var content = Array(magnitude.drop { $0 == 0 })
+        if content.first.map({ $0 >= 0x80 }) ?? true { content.insert(0, at: 0) }
+        element(tag: 0x02, content: content)
+    }
+
+    package mutating func octetString(_ content: [UInt8]) { element(tag: 0x04, content: content) }
+
+    /// BER: an OCTET STRING in pieces, as Xcode writes one.
+    package mutating func constructedOctetString(
+        _ pieces: [[UInt8]], length: Length = .indefinite
+    ) {
+        constructed(tag: 0x24, length: length) { for piece in pieces { $0.octetString(piece) } }
+    }
+
+    package mutating func bitString(_ content: [UInt8], unusedBits: UInt8 = 0) {
+        element(tag: 0x03, content: [unusedBits] + content)
+    }
+
+    package mutating func utf8String(_ text: String) {
+        element(tag: 0x0C, content: Array(text.utf8))
+    }
+
+    package mutating func printableString(_ text: String) {
+        element(tag: 0x13, content: Array(text.utf8))
+    }
+
+    package mutating func ia5String(_ text: String) {
+        element(tag: 0x16, content: Array(text.utf8))
+    }
+
+    /// An object identifier in dotted form.
+    package mutating func oid(_ dotted: String) {
+        element(tag: 0x06, content: DERWriter.objectIdentifier(dotted))
+    }
+
+    /// An OBJECT IDENTIFIER's content octets.
+    package static func objectIdentifier(_ dotted: String) -> [UInt8] {
+        let arcs = dotted.split(separator: ".").compactMap { UInt64($0) }
+        precondition(arcs.count >= 2, "an object identifier has two arcs at least")
+        return ([arcs[0] * 40 + arcs[1]] + arcs.dropFirst(2)).flatMap(base128)
+    }
+
+    private static func base128(_ arc: UInt64) -> [UInt8] {
+        var digits = [UInt8(arc & 0x7F)]
+        var rest = arc >> 7
+        while rest > 0 {
+            digits.insert(UInt8(rest & 0x7F) | 0x80, at: 0)
+            rest >>= 7
+        }
+        return digits
+    }
+}

@@ -1,0 +1,34 @@
+/// What a frame may be. Configurable on a server; these are the defaults.
+public struct FrameLimits: Hashable, Sendable {
+    /// Largest frame in bytes, after its length field. The largest genuine receipts known are of
+    /// a few megabytes; 32 MiB leaves room for Base64 and for growth.
+    public var frameBytes: Int
+    /// Largest head in bytes. A request head is some hundred bytes; a long list of product ids
+    /// some thousand.
+    public var headBytes: Int
+
+    /// What no configuration may exceed: so long a frame would begin like another protocol.
+    public static let largestFrame = 256 * 1024 * 1024
+
+    public init(frameBytes: Int = 32 * 1024 * 1024, headBytes: Int = 64 * 1024) {
+        self.frameBytes = frameBytes
+        self.headBytes = headBytes
+    }
+
+    /// For a server.
+    public static let request = FrameLimits()
+    /// For a client: the head of an answer holds the typed payload. The largest is that of a
+    /// notification of the greatest length whose text takes up to six times its JSON's size.
+    public static let response = FrameLimits(headBytes: 2 * 1024 * 1024)
+}
+
+/// Limits of what is inside the frames, beside `FrameLimits`: defaults of a server.
+public enum RequestLimits {
+    /// Largest JWS body in bytes. Genuine ones are of 3 to 10 KB.
+    public static let jwsBytes = 64 * 1024
+    /// Largest body of a notification in bytes: it has up to three JWS within it, in Base64.
+    public static let notificationBytes = 256 * 1024
+    /// Requests in flight on one connection. More than a batch of every core holds, so that one
+    /// pipelining client can use the machine, and few enough to be a bound on its memory.
+    public static let inFlight = 1024
+}

@@ -1,0 +1,85 @@
+import CAssayProto
+
+/// Memory for one message at a time: protobuf-c allocates by moving an offset forward, and
+/// `reset` takes everything back at once. In steady state a head costs no malloc.
+///
+/// Freeing does nothing, so no bookkeeping error of an unpacker, on whatever hostile input, can
+/// free twice or use what it freed; and the sum of all allocations has a limit.
+@safe final class MessageArena {
+    /// Holds the message of nearly every head; kept between messages.
+    static let chunkBytes = 64 * 1024
+    /// What malloc guarantees: enough for every C type.
+    private static let alignment = 16
+
+    /// The first one stays, the others live until `reset`.
+    private var chunks: [UnsafeMutableRawBufferPointer]
+    /// Where the next allocation goes in the last chunk. Invariant: a multiple of `alignment`,
+    /// at most the chunk's size.
+    private var offset = 0
+    /// The sum of all allocations since `reset`.
+    private(set) var used = 0
+    /// The most that `used` may become.
+    private var limit = 0
+    /// Whether an allocation was refused since `reset`.
+    private(set) var isExhausted = false
+
+    init() {
+        unsafe chunks = [Self.chunk(Self.chunkBytes)]
+    }
+
+    deinit {
+        while let chunk = unsafe chunks.popLast() { unsafe chunk.deallocate() }
+    }
+
+    private static func chunk(_ bytes: Int) -> UnsafeMutableRawBufferPointer {
+        .allocate(byteCount: bytes, alignment: alignment)
+    }
+
+    /// Takes all memory back. Every pointer into the arena is void after it.
+    func reset(limit: Int) {
+        while unsafe chunks.count > 1 { unsafe chunks.removeLast().deallocate() }
+        offset = 0
+        used = 0
+        self.limit = limit
+        isExhausted = false
+    }
+
+    /// Nil when the limit is met.
+    func allocate(_ bytes: Int) -> UnsafeMutableRawPointer? {
+        guard bytes >= 0, bytes <= limit - used else {
+            isExhausted = true
+            return nil
+        }
+        let padded = (max(bytes, 1) + Self.alignment - 1) & ~(Self.alignment - 1)
+        if unsafe padded > chunks[chunks.count - 1].count - offset {
+            unsafe chunks.append(Self.chunk(max(Self.chunkBytes, padded)))
+            offset = 0
+        }
+        defer { offset += padded }
+        used += padded
+        return unsafe chunks[chunks.count - 1].baseAddress! + offset
+    }
+
+    /// Room for `count` values, to be initialized by the caller. Only for messages that this
+    /// process composes, whose arena has no limit.
+    func allocate<T>(_ type: T.Type, count: Int = 1) -> UnsafeMutablePointer<T> {
+        let bytes = MemoryLayout<T>.stride * count
+        guard let memory = unsafe allocate(bytes) else {
+            preconditionFailure("messages are composed in an arena without a limit")
+        }
+        return unsafe memory.bindMemory(to: T.self, capacity: count)
+    }
+
+    /// Runs `body` with this arena as protobuf-c's allocator.
+    func withAllocator<R>(_ body: (UnsafeMutablePointer<ProtobufCAllocator>) -> R) -> R {
+        var allocator = unsafe ProtobufCAllocator(
+            alloc: { data, size in
+                guard let data = unsafe data, let size = Int(exactly: size) else { return nil }
+                let arena = unsafe Unmanaged<MessageArena>.fromOpaque(data)
+                return unsafe arena._withUnsafeGuaranteedRef { unsafe $0.allocate(size) }
+            },
+            free: { _, _ in },
+            allocator_data: Unmanaged.passUnretained(self).toOpaque())
+        return unsafe body(&allocator)
+    }
+}

@@ -1,0 +1,107 @@
+import CAssayProto
+
+/// Heads to and from protobuf. One a thread: its memory is reused from message to message.
+public final class MessageCodec {
+    /// Memory that a received message may take for each of its bytes. Heads full of short
+    /// strings need about 8; a flood of empty fields takes 20 and more, and is refused.
+    static let memoryPerByte = 16
+    /// What every message may take, however short: its fixed-size structs are larger than they
+    /// are on the wire.
+    static let memoryFloor = 16 * 1024
+
+    private let arena = MessageArena()
+
+    public init() {}
+
+    /// The head of a request frame. Where it throws, `leadingId` is all that is known of it.
+    public func decodeRequest(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
+        let message = unsafe unpack(head) { unsafe assay__v1__request_head__unpack($0, $1, $2) }
+        guard let message = unsafe message else { throw refusal }
+        return try unsafe RequestHead(message.pointee)
+    }
+
+    /// The head of an answer frame.
+    public func decodeResponse(_ head: Span<UInt8>) throws(MessageError) -> ResponseHead {
+        let message = unsafe unpack(head) { unsafe assay__v1__response_head__unpack($0, $1, $2) }
+        guard let message = unsafe message else { throw refusal }
+        return try unsafe ResponseHead(message.pointee)
+    }
+
+    /// Appends a request head, without its frame.
+    public func encode(_ head: RequestHead, into output: inout [UInt8]) {
+        arena.reset(limit: .max)
+        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: nil, into: &output)
+    }
+
+    /// Appends an answer head, without its frame.
+    public func encode(_ head: ResponseHead, into output: inout [UInt8]) {
+        arena.reset(limit: .max)
+        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: nil, into: &output)
+    }
+
+    /// Appends a request frame: prefix, head, body.
+    public func encodeFrame(_ head: RequestHead, body: [UInt8], into output: inout [UInt8]) {
+        arena.reset(limit: .max)
+        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
+    }
+
+    /// Appends an answer frame: prefix, head, body.
+    public func encodeFrame(
+        _ head: ResponseHead, body: [UInt8] = [], into output: inout [UInt8]
+    ) {
+        arena.reset(limit: .max)
+        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
+    }
+
+    /// The id of a head that may not be decodable, 0 where there is none: a protobuf runtime
+    /// writes fields in the order of their numbers, and the id is number 1.
+    public static func leadingId(of head: Span<UInt8>) -> UInt64 {
+        guard !head.isEmpty, head[0] == 0x08 else { return 0 }
+        var id: UInt64 = 0
+        // A varint has at most ten bytes, of which the last holds one bit.
+        for index in 1..<min(head.count, 11) {
+            let byte = head[index]
+            if index == 10 && byte > 1 { return 0 }
+            id |= UInt64(byte & 0x7f) << UInt64(7 * (index - 1))
+            if byte < 0x80 { return id }
+        }
+        return 0
+    }
+
+    // MARK: - protobuf-c
+
+    /// Why the last `unpack` answered nil.
+    private var refusal: MessageError { arena.isExhausted ? .tooLarge : .malformed }
+
+    private func unpack<M>(
+        _ head: Span<UInt8>,
+        _ parse: (UnsafeMutablePointer<ProtobufCAllocator>, Int, UnsafePointer<UInt8>?)
+            -> UnsafeMutablePointer<M>?
+    ) -> UnsafeMutablePointer<M>? {
+        arena.reset(limit: Self.memoryFloor + Self.memoryPerByte * head.count)
+        return unsafe arena.withAllocator { allocator in
+            unsafe head.withUnsafeBufferPointer { bytes in
+                unsafe parse(allocator, bytes.count, bytes.baseAddress)
+            }
+        }
+    }
+
+    /// `message` is a protobuf-c message: all begin with their `ProtobufCMessage`.
+    private func pack(
+        _ message: UnsafeMutableRawPointer, frame body: [UInt8]?, into output: inout [UInt8]
+    ) {
+        let message = unsafe message.assumingMemoryBound(to: ProtobufCMessage.self)
+        let count = unsafe protobuf_c_message_get_packed_size(message)
+        if let body {
+            FrameWriter.appendPrefix(headBytes: count, bodyBytes: body.count, to: &output)
+        }
+        let start = output.count
+        output.append(contentsOf: repeatElement(0, count: count))
+        unsafe output.withUnsafeMutableBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return }
+            let written = unsafe protobuf_c_message_pack(message, base + start)
+            precondition(written == count, "protobuf-c wrote another size than it announced")
+        }
+        if let body { output.append(contentsOf: body) }
+    }
+}

@@ -1,0 +1,127 @@
+import AssayModels
+import CAssayProto
+
+extension RequestHead: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__RequestHead>) {
+        unsafe assay__v1__request_head__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__RequestHead, in arena: MessageArena) {
+        unsafe arena.set(&m.has_id, &m.id, id)
+        if timeoutMilliseconds != 0 {
+            unsafe arena.set(&m.has_timeout_ms, &m.timeout_ms, timeoutMilliseconds)
+        }
+        if !traceparent.isEmpty {
+            unsafe arena.set(&m.has_traceparent, &m.traceparent, traceparent)
+        }
+        if !app.isEmpty { unsafe arena.set(&m.has_app, &m.app, app) }
+        switch call {
+        case .verify(let verify):
+            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_VERIFY
+            unsafe m.verify = arena.message(verify)
+        case .health:
+            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_HEALTH
+            unsafe m.health = arena.allocate(Assay__V1__HealthCall.self)
+            unsafe assay__v1__health_call__init(m.health)
+        case .info:
+            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_INFO
+            unsafe m.info = arena.allocate(Assay__V1__InfoCall.self)
+            unsafe assay__v1__info_call__init(m.info)
+        case .ping:
+            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_PING
+            unsafe m.ping = arena.allocate(Assay__V1__PingCall.self)
+            unsafe assay__v1__ping_call__init(m.ping)
+        case .unknown: break
+        }
+    }
+
+    init(_ m: Assay__V1__RequestHead) throws(MessageError) {
+        let call: Call
+        switch unsafe m.call_case {
+        case ASSAY__V1__REQUEST_HEAD__CALL_VERIFY:
+            call = .verify(try unsafe required(read(m.verify)))
+        case ASSAY__V1__REQUEST_HEAD__CALL_HEALTH: call = .health
+        case ASSAY__V1__REQUEST_HEAD__CALL_INFO: call = .info
+        case ASSAY__V1__REQUEST_HEAD__CALL_PING: call = .ping
+        default: call = .unknown
+        }
+        self.init(
+            id: unsafe read(m.has_id, m.id) ?? 0, call: call,
+            app: try unsafe read(m.has_app, m.app) ?? "",
+            timeoutMilliseconds: unsafe read(m.has_timeout_ms, m.timeout_ms) ?? 0,
+            traceparent: try unsafe read(m.has_traceparent, m.traceparent) ?? "")
+    }
+}
+
+extension VerifyCall: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__VerifyCall>) {
+        unsafe assay__v1__verify_call__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__VerifyCall, in arena: MessageArena) {
+        unsafe arena.set(&m.has_kind, &m.kind, kind)
+        if expectations != .none { unsafe m.expectations = arena.message(expectations) }
+        if !returnsTypedPayload {
+            unsafe arena.set(&m.has_omit_typed_payload, &m.omit_typed_payload, true)
+        }
+        if returnsPayloadJSON {
+            unsafe arena.set(&m.has_return_payload_json, &m.return_payload_json, true)
+        }
+    }
+
+    init(_ m: Assay__V1__VerifyCall) throws(MessageError) {
+        self.init(
+            kind: unsafe read(m.has_kind, m.kind),
+            expectations: try unsafe read(m.expectations) ?? .none,
+            returnsTypedPayload:
+                unsafe !(read(m.has_omit_typed_payload, m.omit_typed_payload)
+                ?? false),
+            returnsPayloadJSON: unsafe read(m.has_return_payload_json, m.return_payload_json)
+                ?? false)
+    }
+}
+
+extension Expectations: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Expectations>) {
+        unsafe assay__v1__expectations__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__Expectations, in arena: MessageArena) {
+        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
+        unsafe m.n_environments = environments.count
+        unsafe m.environments = arena.texts(environments.map(\.rawValue))
+        unsafe m.n_product_ids = productIds.count
+        unsafe m.product_ids = arena.texts(productIds)
+        unsafe arena.set(&m.has_app_account_token, &m.app_account_token, appAccountToken)
+        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
+        unsafe arena.set(&m.has_not_older_than, &m.not_older_than, notOlderThan)
+    }
+
+    init(_ m: Assay__V1__Expectations) throws(MessageError) {
+        self.init(
+            bundleId: try unsafe read(m.has_bundle_id, m.bundle_id),
+            environments: try unsafe texts(m.environments, count: m.n_environments)
+                .map { StoreEnvironment(rawValue: $0) },
+            productIds: try unsafe texts(m.product_ids, count: m.n_product_ids),
+            appAccountToken: try unsafe read(m.has_app_account_token, m.app_account_token),
+            transactionId: try unsafe read(m.has_transaction_id, m.transaction_id),
+            notOlderThan: unsafe read(m.has_not_older_than, m.not_older_than))
+    }
+}
+
+extension MessageArena {
+    func set(_ has: inout Int32, _ field: inout Assay__V1__EvidenceKind, _ kind: EvidenceKind?) {
+        guard let kind else { return }
+        has = 1
+        field = Assay__V1__EvidenceKind(kind)
+    }
+}
+
+extension Assay__V1__EvidenceKind {
+    init(_ kind: EvidenceKind) { self.init(UInt32(bitPattern: kind.rawValue)) }
+}
+
+/// Nil for a kind that this version does not know, too.
+func read(_ has: Int32, _ field: Assay__V1__EvidenceKind) -> EvidenceKind? {
+    has != 0 ? EvidenceKind(rawValue: Int32(bitPattern: field.rawValue)) : nil
+}

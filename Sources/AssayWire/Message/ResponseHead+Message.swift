@@ -1,0 +1,74 @@
+import AssayModels
+import CAssayProto
+
+extension ResponseHead: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ResponseHead>) {
+        unsafe assay__v1__response_head__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__ResponseHead, in arena: MessageArena) {
+        unsafe arena.set(&m.has_id, &m.id, id)
+        unsafe m.has_status = 1
+        unsafe m.status = Assay__V1__Status(UInt32(bitPattern: status.rawValue))
+        if !message.isEmpty { unsafe arena.set(&m.has_message, &m.message, message) }
+        if retryAfterMilliseconds != 0 {
+            unsafe arena.set(&m.has_retry_after_ms, &m.retry_after_ms, retryAfterMilliseconds)
+        }
+        switch result {
+        case .none: break
+        case .verification(let verification):
+            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION
+            unsafe m.verification = arena.message(verification)
+        case .health(let serving):
+            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH
+            unsafe m.health = arena.health(serving: serving)
+        case .info(let info):
+            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_INFO
+            unsafe m.info = arena.message(info)
+        case .pong:
+            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_PONG
+            unsafe m.pong = arena.allocate(Assay__V1__Pong.self)
+            unsafe assay__v1__pong__init(m.pong)
+        }
+    }
+
+    init(_ m: Assay__V1__ResponseHead) throws(MessageError) {
+        let number = unsafe m.has_status != 0 ? Int32(bitPattern: m.status.rawValue) : 0
+        self.init(
+            id: unsafe read(m.has_id, m.id) ?? 0,
+            // As gRPC has it: a code that is unknown here is UNKNOWN.
+            status: Status(rawValue: number) ?? .unknown,
+            message: try unsafe read(m.has_message, m.message) ?? "",
+            retryAfterMilliseconds: unsafe read(m.has_retry_after_ms, m.retry_after_ms) ?? 0)
+        switch unsafe m.result_case {
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION:
+            do {
+                result = .verification(try unsafe required(read(m.verification)))
+            } catch .unknownVerdict(let verdict) {
+                // A newer server's. Its id is kept so that the call it answers ends, refused.
+                status = .unknown
+                message = "\(MessageError.unknownVerdict(verdict))"
+            }
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH:
+            let status = unsafe m.health.pointee.status
+            result = .health(serving: status == ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING)
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_INFO:
+            result = .info(try unsafe required(read(m.info)))
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_PONG: result = .pong
+        default: result = .none
+        }
+    }
+}
+
+extension MessageArena {
+    func health(serving: Bool) -> UnsafeMutablePointer<Assay__V1__HealthResult> {
+        let health = unsafe allocate(Assay__V1__HealthResult.self)
+        unsafe assay__v1__health_result__init(health)
+        unsafe health.pointee.has_status = 1
+        unsafe health.pointee.status =
+            serving
+            ? ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING
+            : ASSAY__V1__SERVING_STATUS__SERVING_STATUS_NOT_SERVING
+        return unsafe health
+    }
+}

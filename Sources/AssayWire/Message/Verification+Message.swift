@@ -1,0 +1,116 @@
+import AssayModels
+import CAssayProto
+
+extension Verification: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Verification>) {
+        unsafe assay__v1__verification__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
+        unsafe m.has_verdict = 1
+        unsafe m.verdict = Assay__V1__Verdict(UInt32(bitPattern: verdict.rawValue))
+        unsafe arena.set(&m.has_detail, &m.detail, detail)
+        unsafe arena.set(&m.has_kind, &m.kind, kind)
+        unsafe arena.set(&m.has_environment, &m.environment, environment)
+        unsafe arena.set(&m.has_dedup_key, &m.dedup_key, dedupKey)
+        unsafe m.certificate = arena.message(certificate)
+        switch evidence {
+        case nil: break
+        case .transaction(let verified):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION
+            unsafe m.transaction = arena.message(verified.payload)
+        case .renewalInfo(let verified):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_RENEWAL_INFO
+            unsafe m.renewal_info = arena.message(verified.payload)
+        case .appTransaction(let verified):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_TRANSACTION
+            unsafe m.app_transaction = arena.message(verified.payload)
+        case .notification(let notification):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION
+            unsafe m.notification = arena.message(notification)
+        case .realtimeRequest(let verified):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST
+            unsafe m.realtime_request = arena.message(verified.payload)
+        case .appReceipt, .transactionReceipt: break
+        }
+    }
+
+    init(_ m: Assay__V1__Verification) throws(MessageError) {
+        let number = unsafe m.has_verdict != 0 ? Int32(bitPattern: m.verdict.rawValue) : 0
+        guard let verdict = Verdict(rawValue: number) else { throw .unknownVerdict(number) }
+        self.init(
+            verdict: verdict,
+            detail: try unsafe read(m.has_detail, m.detail) ?? "",
+            kind: unsafe read(m.has_kind, m.kind),
+            environment: try unsafe read(m.has_environment, m.environment),
+            dedupKey: try unsafe read(m.has_dedup_key, m.dedup_key),
+            certificate: try unsafe read(m.certificate),
+            evidence: try unsafe Self.evidence(m))
+    }
+
+    private static func evidence(
+        _ m: Assay__V1__Verification
+    ) throws(MessageError) -> VerifiedEvidence? {
+        switch unsafe m.payload_case {
+        case ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION:
+            .transaction(try required(unsafe verified(m.transaction)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_RENEWAL_INFO:
+            .renewalInfo(try required(unsafe verified(m.renewal_info)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_APP_TRANSACTION:
+            .appTransaction(try required(unsafe verified(m.app_transaction)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION:
+            .notification(try required(unsafe read(m.notification)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST:
+            .realtimeRequest(try required(unsafe verified(m.realtime_request)))
+        default: nil
+        }
+    }
+}
+
+/// A payload as it came from a server: its JSON is not part of the head.
+private func verified<M: MessageFields & Equatable & Sendable>(
+    _ message: UnsafeMutablePointer<M.Message>?
+) throws(MessageError) -> VerifiedPayload<M>? {
+    guard let payload: M = try unsafe read(message) else { return nil }
+    return VerifiedPayload(payload, json: [])
+}
+
+extension VerifiedNotification: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__VerifiedNotification>) {
+        unsafe assay__v1__verified_notification__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__VerifiedNotification, in arena: MessageArena) {
+        unsafe m.notification = arena.message(notification.payload)
+        unsafe m.transaction = arena.message(transaction?.payload)
+        unsafe m.renewal_info = arena.message(renewalInfo?.payload)
+        unsafe m.app_transaction = arena.message(appTransaction?.payload)
+    }
+
+    init(_ m: Assay__V1__VerifiedNotification) throws(MessageError) {
+        self.init(
+            notification: try required(unsafe verified(m.notification)),
+            transaction: try unsafe verified(m.transaction),
+            renewalInfo: try unsafe verified(m.renewal_info),
+            appTransaction: try unsafe verified(m.app_transaction))
+    }
+}
+
+extension SigningCertificate: @unsafe MessageFields {
+    static func clear(_ message: UnsafeMutablePointer<Assay__V1__SigningCertificate>) {
+        unsafe assay__v1__signing_certificate__init(message)
+    }
+
+    func fill(_ m: inout Assay__V1__SigningCertificate, in arena: MessageArena) {
+        unsafe arena.set(&m.has_serial, &m.serial, serial)
+        unsafe arena.set(&m.has_not_after, &m.not_after, notAfter)
+        unsafe arena.set(&m.has_expired, &m.expired, expired)
+    }
+
+    init(_ m: Assay__V1__SigningCertificate) throws(MessageError) {
+        self.init(
+            serial: try unsafe required(read(m.has_serial, m.serial)),
+            notAfter: try unsafe required(read(m.has_not_after, m.not_after)),
+            expired: try unsafe required(read(m.has_expired, m.expired)))
+    }
+}

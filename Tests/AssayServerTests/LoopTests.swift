@@ -1,0 +1,299 @@
+import AssayLoop
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// A loop for the length of a test.
+func withLoop(_ body: (EventLoop) throws -> Void) throws {
+    let loop = try EventLoop(name: "test")
+    try loop.start()
+    defer {
+        loop.stop()
+        loop.join()
+    }
+    try body(loop)
+}
+
+/// A path that no other test uses.
+func temporaryPath(_ name: String) -> String {
+    "/tmp/assay-test-\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)"
+}
+
+private func echo(_ stream: Stream) {
+    stream.setHandler { [unowned stream] event in
+        switch event {
+        case .received:
+            guard let bytes = stream.received.unread else { return }
+            let copy = [UInt8](capacity: bytes.count) { output in
+                let span = bytes.span
+                for index in span.indices { output.append(span[index]) }
+            }
+            stream.received.skip(bytes.count)
+            stream.write(copy)
+        case .ended: stream.finish()
+        case .failed: stream.close()
+        case .connected, .written, .closed: break
+        }
+    }
+    stream.resumeReading()
+}
+
+private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> Endpoint {
+    try loop.call { () throws(LoopError) in
+        try Listener(on: loop, at: endpoint, onConnection: echo).endpoint
+    }
+}
+
+@Suite struct EndpointTests {
+    @Test(arguments: [
+        ("tcp://127.0.0.1:7443", Endpoint.tcp(host: "127.0.0.1", port: 7443)),
+        ("tcp://[::1]:0", .tcp(host: "::1", port: 0)),
+        ("tcp://localhost:65535", .tcp(host: "localhost", port: 65535)),
+        ("unix:/run/a.sock", .unix(path: "/run/a.sock")),
+        ("unix:a", .unix(path: "a")),
+    ])
+    func reads(text: String, endpoint: Endpoint) throws {
+        #expect(try Endpoint(text) == endpoint)
+        #expect(endpoint.description == text)
+    }
+
+    @Test(arguments: [
+        ("", EndpointError.unknownScheme("")), ("127.0.0.1:1", .unknownScheme("127.0.0.1:1")),
+        ("http://a:1", .unknownScheme("http://a:1")), ("tcp://a", .noPort("tcp://a")),
+        ("tcp://a:", .noPort("tcp://a:")), ("tcp://a:65536", .noPort("tcp://a:65536")),
+        ("tcp://a:+1", .noPort("tcp://a:+1")), ("tcp://a:1/", .noPort("tcp://a:1/")),
+        ("tcp://:1", .noHost("tcp://:1")), ("tcp://[]:1", .noHost("tcp://[]:1")),
+        ("tcp://a/b:1", .noHost("tcp://a/b:1")), ("tcp://::1:1", .bareIPv6("tcp://::1:1")),
+        ("unix:", .noPath("unix:")), ("unix:a\0b", .noPath("unix:a\0b")),
+    ])
+    func refuses(text: String, error: EndpointError) {
+        #expect(throws: error) { try Endpoint(text) }
+    }
+
+    @Test func pathsHaveTheSystemsLength() throws {
+        let longest = "unix:" + String(repeating: "a", count: 107)
+        #expect(try Endpoint(longest).description == longest)
+        #expect(throws: EndpointError.pathTooLong(longest + "a")) { try Endpoint(longest + "a") }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+    @Test func runsJobsOfManyThreadsInOrder() throws {
+        try withLoop { loop in
+            let seen = Mutex([[Int]](repeating: [], count: 4))
+            let pool = try WorkerPool(count: 4, name: "post")
+            for thread in 0..<4 {
+                pool.submit {
+                    for number in 0..<5_000 {
+                        loop.post { seen.withLock { $0[thread].append(number) } }
+                    }
+                }
+            }
+            pool.stop()
+            try loop.call { () throws(LoopError) in }
+            seen.withLock { seen in
+                for thread in 0..<4 { #expect(seen[thread] == Array(0..<5_000)) }
+            }
+        }
+    }
+
+    @Test func oneWakeupServesManyJobs() throws {
+        try withLoop { loop in
+            let turns = Atomic(0)
+            let jobs = Atomic(0)
+            try loop.call { () throws(LoopError) in
+                _ = try TurnEnd(on: loop) { turns.add(1, ordering: .relaxed) }
+            }
+            for _ in 0..<100_000 { loop.post { jobs.add(1, ordering: .relaxed) } }
+            try loop.call { () throws(LoopError) in }
+            let jobCount = jobs.load(ordering: .relaxed)
+            #expect(jobCount == 100_000)
+            let turnCount = turns.load(ordering: .relaxed)
+            print("100000 posted jobs took \(turnCount) turns of the loop")
+            #expect(turnCount < 100_000)
+        }
+    }
+
+    @Test func aStoppedLoopTakesNoJob() throws {
+        let loop = try EventLoop(name: "test")
+        try loop.start()
+        let ran = Atomic(false)
+        #expect(loop.post { ran.store(true, ordering: .relaxed) })
+        loop.stop()
+        loop.join()
+        let hasRun = ran.load(ordering: .relaxed)
+        #expect(hasRun)
+        #expect(!loop.post {})
+        #expect(throws: LoopError.cancelled) { try loop.call { () throws(LoopError) in } }
+    }
+
+    @Test func aLoopThatNeverStartedGoes() throws { _ = try EventLoop(name: "test") }
+
+    @Test func timersFireOnceAndAgain() throws {
+        try withLoop { loop in
+            let fired = Atomic(0)
+            let done = Latch()
+            try loop.call { () throws(LoopError) in
+                let timer = try Timer(on: loop)
+                timer.start(afterMilliseconds: 1, everyMilliseconds: 1) { [unowned timer] in
+                    if fired.add(1, ordering: .relaxed).newValue == 3 {
+                        timer.close()
+                        done.open()
+                    }
+                }
+            }
+            done.wait()
+            let count = fired.load(ordering: .relaxed)
+            #expect(count == 3)
+        }
+    }
+
+    @Test func signalsArriveOnTheLoop() throws {
+        try withLoop { loop in
+            let done = Latch()
+            try loop.call { () throws(LoopError) in
+                _ = try SignalWatcher(.hangup, on: loop) {
+                    #expect(loop.isCurrent)
+                    done.open()
+                }
+            }
+            kill(getpid(), SIGHUP)
+            done.wait()
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct StreamTests {
+    @Test(arguments: ["tcp://127.0.0.1:0", "tcp://[::1]:0", "tcp://localhost:0", "unix"])
+    func echoes(address: String) throws {
+        try withLoop { loop in
+            let text = address == "unix" ? "unix:" + temporaryPath("echo") : address
+            let endpoint = try listenEchoing(loop, at: Endpoint(text))
+            let client = try BlockingClient(endpoint)
+            for size in [1, 2, 4_096, 65_536, 100_000, 1] {
+                let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ size) }
+                try client.send(bytes)
+                #expect(try client.receive(exactly: size) == bytes)
+            }
+            client.finishWriting()
+            #expect(try client.receiveToEnd() == [])
+        }
+    }
+
+    @Test func aUnixSocketHasItsModeAndGoesWithItsListener() throws {
+        let path = temporaryPath("mode")
+        try withLoop { loop in
+            _ = try listenEchoing(loop, at: .unix(path: path))
+            var status = stat()
+            #expect(unsafe stat(path, &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o660)
+        }
+        #expect(unsafe access(path, F_OK) != 0)
+    }
+
+    @Test func aStaleSocketIsReplacedAndNothingElse() throws {
+        try withLoop { loop in
+            let stale = temporaryPath("stale")
+            leaveSocket(at: stale)
+            #expect(try listenEchoing(loop, at: .unix(path: stale)) == .unix(path: stale))
+            #expect(throws: LoopError.addressInUse) {
+                try listenEchoing(loop, at: .unix(path: stale))
+            }
+            try BlockingClient(.unix(path: stale)).send([1])
+
+            let file = temporaryPath("file")
+            _ = unsafe creat(file, 0o600)
+            #expect(throws: LoopError.notASocket) { try listenEchoing(loop, at: .unix(path: file)) }
+            unsafe unlink(file)
+            #expect(throws: LoopError.permissionDenied) {
+                try listenEchoing(loop, at: .unix(path: "/tmp/assay-no-such-folder/a"))
+            }
+        }
+    }
+
+    @Test func anAddressInUseIsTold() throws {
+        try withLoop { loop in
+            let endpoint = try listenEchoing(loop, at: .tcp(host: "127.0.0.1", port: 0))
+            #expect(throws: LoopError.addressInUse) { try listenEchoing(loop, at: endpoint) }
+            #expect(throws: LoopError.addressNotAvailable) {
+                try listenEchoing(loop, at: .tcp(host: "192.0.2.1", port: 0))
+            }
+        }
+    }
+
+    @Test(arguments: ["tcp", "unix"])
+    func connects(transport: String) throws {
+        try withLoop { loop in
+            let asked =
+                transport == "tcp"
+                ? Endpoint.tcp(host: "localhost", port: 0) : .unix(path: temporaryPath("connect"))
+            let endpoint = try listenEchoing(loop, at: asked)
+            let done = Latch()
+            let answer = Mutex<Int>(0)
+            try loop.call { () throws(LoopError) in
+                var own: Stream?
+                own = try Stream.connect(to: endpoint, on: loop) { event in
+                    guard let stream = own else { return }
+                    switch event {
+                    case .connected: stream.write([UInt8](repeating: 7, count: 300_000))
+                    case .received:
+                        let count = stream.received.unreadCount
+                        stream.received.skip(count)
+                        let total = answer.withLock { answer in
+                            answer += count
+                            return answer
+                        }
+                        if total == 300_000 { stream.finish() }
+                    case .closed:
+                        own = nil
+                        done.open()
+                    case .ended, .written: break
+                    case .failed: stream.close()
+                    }
+                }
+            }
+            done.wait()
+            #expect(answer.withLock { $0 } == 300_000)
+        }
+    }
+
+    @Test func aRefusedConnectionFails() throws {
+        try withLoop { loop in
+            let path = temporaryPath("refused")
+            let errors = Mutex<[LoopError]>([])
+            let done = Latch()
+            try loop.call { () throws(LoopError) in
+                var own: Stream?
+                own = try Stream.connect(to: .unix(path: path), on: loop) { event in
+                    if case .failed(let error) = event {
+                        errors.withLock { $0.append(error) }
+                        own?.close()
+                    }
+                    if case .closed = event {
+                        own = nil
+                        done.open()
+                    }
+                }
+            }
+            done.wait()
+            #expect(errors.withLock { $0 } == [.notFound])
+        }
+    }
+
+    /// Leaves a bound socket file with nobody behind it.
+    private func leaveSocket(at path: String) {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+            unsafe $0.copyBytes(from: path.utf8)
+        }
+        unsafe withUnsafeBytes(of: &address) { bytes in
+            _ = unsafe bind(
+                descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!,
+                socklen_t(bytes.count))
+        }
+        close(descriptor)
+    }
+}

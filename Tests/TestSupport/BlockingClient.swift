@@ -1,0 +1,122 @@
+package import AssayLoop
+import Glibc
+
+/// A plain blocking socket: what a client without any library of ours would be.
+package final class BlockingClient {
+    private var descriptor: Int32
+
+    package struct Failure: Error { package let what: String }
+
+    package init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
+        let (family, address): (Int32, [UInt8]) =
+            switch endpoint {
+            case .unix(let path): (AF_UNIX, Self.unixAddress(path))
+            case .tcp(let host, let port):
+                host.contains(":")
+                    ? (AF_INET6, Self.ipv6Address(host, port))
+                    : (AF_INET, Self.ipv4Address(host == "localhost" ? "127.0.0.1" : host, port))
+            }
+        descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if var size = receiveBuffer {
+            _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
+        }
+        // A test that waits longer has failed.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        _ = unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        let code = unsafe address.withUnsafeBytes { bytes in
+            unsafe connect(
+                descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!,
+                socklen_t(bytes.count))
+        }
+        if code != 0 { throw Failure(what: "connect: errno \(errno)") }
+    }
+
+    deinit { close() }
+
+    package func close() {
+        if descriptor >= 0 { _ = Glibc.close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Ends the writing side.
+    package func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Closes so that the peer sees a reset.
+    package func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+
+    package func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { all in
+                unsafe Glibc.send(
+                    descriptor, all.baseAddress! + sent, bytes.count - sent,
+                    Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure(what: "send: errno \(errno)") }
+            sent += count
+        }
+    }
+
+    /// Up to `count` bytes, at least one; none at the stream's end.
+    package func receive(upTo count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = unsafe bytes.withUnsafeMutableBytes { all in
+            unsafe recv(descriptor, all.baseAddress!, all.count, 0)
+        }
+        guard got >= 0 else { throw Failure(what: "receive: errno \(errno)") }
+        return Array(bytes.prefix(got))
+    }
+
+    /// Exactly `count` bytes, or nil where the stream ends before the first.
+    package func receive(exactly count: Int) throws -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let more = try receive(upTo: count - bytes.count)
+            if more.isEmpty {
+                if bytes.isEmpty { return nil }
+                throw Failure(what: "the stream ended after \(bytes.count) of \(count) bytes")
+            }
+            bytes += more
+        }
+        return bytes
+    }
+
+    /// All bytes up to the stream's end.
+    package func receiveToEnd() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            let more = try receive(upTo: 64 * 1024)
+            if more.isEmpty { return bytes }
+            bytes += more
+        }
+    }
+
+    private static func unixAddress(_ path: String) -> [UInt8] {
+        bytes(of: UInt16(AF_UNIX)) + path.utf8 + [0]
+    }
+
+    private static func ipv4Address(_ host: String, _ port: UInt16) -> [UInt8] {
+        var address = in_addr()
+        _ = unsafe inet_pton(AF_INET, host, &address)
+        return bytes(of: UInt16(AF_INET)) + bytes(of: port.bigEndian)
+            + bytes(of: address.s_addr) + [UInt8](repeating: 0, count: 8)
+    }
+
+    private static func ipv6Address(_ host: String, _ port: UInt16) -> [UInt8] {
+        var address = in6_addr()
+        _ = unsafe inet_pton(AF_INET6, host, &address)
+        let numbers = unsafe withUnsafeBytes(of: &address) { unsafe Array($0) }
+        return bytes(of: UInt16(AF_INET6)) + bytes(of: port.bigEndian) + [0, 0, 0, 0] + numbers
+            + [0, 0, 0, 0]
+    }
+
+    private static func bytes<Number: FixedWidthInteger>(of number: Number) -> [UInt8] {
+        unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
+    }
+}

@@ -1,0 +1,21 @@
+import Glibc
+import Synchronization
+
+/// Lets a test wait for something that happens on another thread.
+package final class Latch: Sendable {
+    private let isOpen = Atomic(false)
+
+    package init() {}
+
+    package func open() { isOpen.store(true, ordering: .releasing) }
+
+    /// Waits at most `seconds`; false when it is still closed then.
+    @discardableResult
+    package func wait(seconds: Int = 30) -> Bool {
+        for _ in 0..<seconds * 1000 {
+            if isOpen.load(ordering: .acquiring) { return true }
+            usleep(1000)
+        }
+        return false
+    }
+}

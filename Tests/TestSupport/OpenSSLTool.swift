@@ -1,0 +1,45 @@
+import Foundation
+
+/// The `openssl` command: a second opinion on what is minted here.
+public struct OpenSSLTool {
+    private let executable: URL
+    /// A folder of this value's own.
+    private let folder: URL
+
+    /// Nil, with a note, where the command is missing.
+    public init?() throws {
+        let candidates = ["/usr/bin/openssl", "/usr/local/bin/openssl"]
+        guard let path = candidates.first(where: FileManager.default.isExecutableFile) else {
+            print("note: no openssl command here, its second opinion is left out")
+            return nil
+        }
+        executable = URL(fileURLWithPath: path)
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("assay-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    /// Removes the folder.
+    public func cleanUp() { try? FileManager.default.removeItem(at: folder) }
+
+    /// Writes a file and gives its path.
+    public func file(_ name: String, _ contents: [UInt8]) throws -> String {
+        let url = folder.appendingPathComponent(name)
+        try Data(contents).write(to: url)
+        return url.path
+    }
+
+    /// Runs the command; gives its exit code and what it printed.
+    public func run(_ arguments: String...) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    }
+}
