@@ -20,6 +20,16 @@ extension Span<UInt8> {
         }
     }
 
+    /// Where that byte occurs next.
+    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        unsafe extracting(start..<count).withUnsafeBytes { rest in
+            guard let base = rest.baseAddress,
+                let found = unsafe memchr(base, Int32(byte), rest.count)
+            else { return nil }
+            return unsafe start + (UnsafeRawPointer(found) - base)
+        }
+    }
+
     /// Feeds a hash that is keyed by this process's random seed.
     func hash(into hasher: inout Hasher) {
         unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }

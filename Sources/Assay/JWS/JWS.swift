@@ -12,19 +12,16 @@ struct JWSSegments: Equatable, Sendable {
             throw Refusal(
                 .malformed, "the JWS has \(token.count) bytes; the limit is \(Limits.jwsBytes)")
         }
-        var dots: [Int] = []
-        for index in token.indices where token[index] == UInt8(ascii: ".") {
-            guard dots.count < 2 else {
-                throw Refusal(.malformed, "the JWS has more than three segments")
-            }
-            dots.append(index)
+        let stop = UInt8(ascii: ".")
+        guard let first = token.firstIndex(of: stop, from: 0),
+            let second = token.firstIndex(of: stop, from: first + 1)
+        else { throw Refusal(.malformed, "the JWS has fewer than three segments") }
+        guard token.firstIndex(of: stop, from: second + 1) == nil else {
+            throw Refusal(.malformed, "the JWS has more than three segments")
         }
-        guard dots.count == 2 else {
-            throw Refusal(.malformed, "the JWS has fewer than three segments")
-        }
-        header = 0..<dots[0]
-        payload = dots[0] + 1..<dots[1]
-        signature = dots[1] + 1..<token.count
+        header = 0..<first
+        payload = first + 1..<second
+        signature = second + 1..<token.count
         guard !header.isEmpty, !payload.isEmpty else {
             throw Refusal(.malformed, "the JWS has an empty segment")
         }
