@@ -1923,7 +1923,7 @@ const ProtobufCMessageDescriptor assay__v1__verify_call__descriptor =
   (ProtobufCMessageInit) assay__v1__verify_call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors[6] =
+static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors[7] =
 {
   {
     "bundle_id",
@@ -1997,19 +1997,33 @@ static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "app_apple_id",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Expectations, has_app_apple_id),
+    offsetof(Assay__V1__Expectations, app_apple_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__expectations__field_indices_by_name[] = {
   3,   /* field[3] = app_account_token */
+  6,   /* field[6] = app_apple_id */
   0,   /* field[0] = bundle_id */
   1,   /* field[1] = environments */
   5,   /* field[5] = not_older_than */
   2,   /* field[2] = product_ids */
   4,   /* field[4] = transaction_id */
 };
-static const ProtobufCIntRange assay__v1__expectations__number_ranges[1 + 1] =
+static const ProtobufCIntRange assay__v1__expectations__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 8, 6 },
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
 {
@@ -2019,10 +2033,10 @@ const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
   "Assay__V1__Expectations",
   "assay.v1",
   sizeof(Assay__V1__Expectations),
-  6,
+  7,
   assay__v1__expectations__field_descriptors,
   assay__v1__expectations__field_indices_by_name,
-  1,  assay__v1__expectations__number_ranges,
+  2,  assay__v1__expectations__number_ranges,
   (ProtobufCMessageInit) assay__v1__expectations__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

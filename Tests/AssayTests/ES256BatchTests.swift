@@ -148,7 +148,7 @@ import Testing
     private func mixedChecks(_ count: Int, seed: UInt64) -> (checks: [ES256Check], valid: [Bool]) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: seed)
-        let signers = (0..<4).map { index in
+        let signers = (0..<8).map { index in
             let d = forge.random(&random)
             return (d, Batches.key(forge.publicKey(d), withTable: index > 0))
         }

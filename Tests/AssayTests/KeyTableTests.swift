@@ -81,6 +81,21 @@ import Testing
         #expect(tables.tables == 0)
     }
 
+    /// As with an OpenSSL that has its functions for tables removed.
+    @Test func goesOnWithoutWhereNoneCanBeBuilt() {
+        let tables = KeyTables(isEnabled: true, build: { _, _ in nil })
+        let signer = Signer(seed: 16)
+        let key = signer.key()
+        tables.note(key, held: Limits.keyTableUses)
+        #expect(tables.buildPending() == 0)
+        #expect(tables.tables == 0)
+        // It is not tried again.
+        tables.note(key, held: Limits.keyTableUses)
+        #expect(!tables.hasPending)
+        let good = Batches.check(key, signer.digest, signer.signature)!
+        #expect(Batches.holds([good], by: ES256BatchVerifier(tables: tables)) == [true])
+    }
+
     @Test func noTableForAnotherCurve() {
         let tables = KeyTables(isEnabled: true)
         // The generator of P-384 (SEC 2, section 2.5.1).

@@ -88,6 +88,7 @@ extension Expectations: @unsafe MessageFields {
 
     func fill(_ m: inout Assay__V1__Expectations, in arena: MessageArena) {
         unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
+        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
         unsafe m.n_environments = environments.count
         unsafe m.environments = arena.texts(environments.map(\.rawValue))
         unsafe m.n_product_ids = productIds.count
@@ -100,6 +101,7 @@ extension Expectations: @unsafe MessageFields {
     init(_ m: Assay__V1__Expectations) throws(MessageError) {
         self.init(
             bundleId: try unsafe read(m.has_bundle_id, m.bundle_id),
+            appAppleId: unsafe read(m.has_app_apple_id, m.app_apple_id),
             environments: try unsafe texts(m.environments, count: m.n_environments)
                 .map { StoreEnvironment(rawValue: $0) },
             productIds: try unsafe texts(m.product_ids, count: m.n_product_ids),

@@ -391,15 +391,19 @@ struct  Assay__V1__Expectations
   /*
    * Oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
    */
-  /*
-   * 7 is kept free for the device identifier that receipts are bound to.
-   */
   protobuf_c_boolean has_not_older_than;
   int64_t not_older_than;
+  /*
+   * 7 is kept free for the device identifier that receipts are bound to.
+   * App Store id of the app; compared where the evidence carries one, demanded of Production
+   * evidence whose kind does (WRONG_APP).
+   */
+  protobuf_c_boolean has_app_apple_id;
+  int64_t app_apple_id;
 };
 #define ASSAY__V1__EXPECTATIONS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__expectations__descriptor) \
-    , 0, {0,NULL}, 0,NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0,NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 /*
