@@ -75,23 +75,9 @@ struct VerificationReport {
 
 extension VerifiedEvidence {
     fileprivate var signedMembers: [VerificationReport.Member] {
-        let texts: [(String, [UInt8]?)] =
-            switch self {
-            case .transaction(let payload): [("payload", payload.json)]
-            case .renewalInfo(let payload): [("payload", payload.json)]
-            case .appTransaction(let payload): [("payload", payload.json)]
-            case .realtimeRequest(let payload): [("payload", payload.json)]
-            case .notification(let verified):
-                [
-                    ("payload", verified.notification.json),
-                    ("transaction", verified.transaction?.json),
-                    ("renewalInfo", verified.renewalInfo?.json),
-                    ("appTransaction", verified.appTransaction?.json),
-                ]
-            }
-        return texts.compactMap { name, text in
-            // The verifier read this very text before it believed it.
-            text.flatMap { try? JSONDocument.parse($0) }.map { .init(name: name, document: $0) }
+        payloadJSON.compactMap { name, text in
+            // Read before it was believed, or rendered from what was.
+            (try? JSONDocument.parse(text, limit: .max)).map { .init(name: name, document: $0) }
         }
     }
 }
