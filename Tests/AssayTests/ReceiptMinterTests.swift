@@ -97,7 +97,7 @@ enum MintedReceipts {
             if minted.productType != 3 { single += 1 }
             if minted.transactionId != minted.originalTransactionId { renewals += 1 }
         }
-        #expect(renewals > 100 && single > 3, "\(renewals) renewals, \(single) single")
+        #expect(renewals > 100 && single > 0, "\(renewals) renewals, \(single) single")
     }
 
     @Test func filesComeBack() throws {
