@@ -84,52 +84,73 @@ struct Base64Digits {
         guard text.count % 4 != 1 else { throw .length }
         let before = bytes.count
         let size = text.count / 4 * 3 + max(text.count % 4 - 1, 0)
-        bytes.append(contentsOf: repeatElement(0, count: size))
-        do throws(Base64Error) {
-            var output = bytes.mutableSpan
-            try decodeDigits(text, to: &output, at: before)
-        } catch {
-            bytes.removeLast(size)
-            throw error
+        // What is wrong is looked for at the end, so that the loop has no branch for it.
+        var (seen, unused): (UInt8, UInt8) = (0, 0)
+        bytes.append(addingCapacity: size) { output in
+            seen = decodeBlocks(text, to: &output)
+            unused = decodeRest(text, to: &output, &seen)
+        }
+        guard seen & Self.invalid == 0, unused == 0 else {
+            bytes.removeLast(bytes.count - before)
+            throw seen & Self.invalid == 0 ? .trailingBits : invalidCharacter(text)
         }
     }
 
-    private func decodeDigits(
-        _ text: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, at start: Int
-    ) throws(Base64Error) {
-        let blocks = text.count / 4
-        // What is wrong is looked for at the end, so that the loop has no branch for it.
+    /// Every four digits; gives the bits of all of them.
+    private func decodeBlocks(_ text: Span<UInt8>, to output: inout OutputSpan<UInt8>) -> UInt8 {
+        // Borrowed once: an InlineArray that is subscripted in a loop is copied each time.
+        let values = values.span
+        func value(_ word: UInt64, _ index: UInt64) -> UInt8 {
+            values[Int(UInt8(truncatingIfNeeded: word >> (56 &- 8 &* index)))]
+        }
         var seen: UInt8 = 0
-        var position = start
-        for block in 0..<blocks {
-            let input = text.extracting(block &* 4..<block &* 4 &+ 4)
-            let (a, b, c, d) = (value(input[0]), value(input[1]), value(input[2]), value(input[3]))
+        var position = 0
+        for _ in 0..<text.count / 8 {
+            let word = text.word(at: position)
+            let (a, b) = (value(word, 0), value(word, 1))
+            let (c, d) = (value(word, 2), value(word, 3))
+            let (e, f) = (value(word, 4), value(word, 5))
+            let (g, h) = (value(word, 6), value(word, 7))
+            seen |= a | b | c | d | e | f | g | h
+            output.append(a << 2 | b >> 4)
+            output.append(b << 4 | c >> 2)
+            output.append(c << 6 | d)
+            output.append(e << 2 | f >> 4)
+            output.append(f << 4 | g >> 2)
+            output.append(g << 6 | h)
+            position &+= 8
+        }
+        if text.count & 4 != 0 {
+            let (a, b) = (values[Int(text[position])], values[Int(text[position &+ 1])])
+            let (c, d) = (values[Int(text[position &+ 2])], values[Int(text[position &+ 3])])
             seen |= a | b | c | d
-            bytes[position] = a << 2 | b >> 4
-            bytes[position &+ 1] = b << 4 | c >> 2
-            bytes[position &+ 2] = c << 6 | d
-            position &+= 3
+            output.append(a << 2 | b >> 4)
+            output.append(b << 4 | c >> 2)
+            output.append(c << 6 | d)
         }
-        let rest = blocks * 4
-        var unused: UInt8 = 0
-        if text.count > rest {
-            let (a, b) = (value(text[rest]), value(text[rest + 1]))
-            seen |= a | b
-            bytes[position] = a << 2 | b >> 4
-            unused = b << 4
-            if text.count > rest + 2 {
-                let c = value(text[rest + 2])
-                seen |= c
-                bytes[position + 1] = b << 4 | c >> 2
-                unused = c << 6
-            }
-        }
-        if seen & Self.invalid != 0 { throw invalidCharacter(text) }
-        guard unused == 0 else { throw .trailingBits }
+        return seen
+    }
+
+    /// What is left of less than four digits; gives the bits that belong to no byte.
+    private func decodeRest(
+        _ text: Span<UInt8>, to output: inout OutputSpan<UInt8>, _ seen: inout UInt8
+    ) -> UInt8 {
+        let rest = text.count & ~3
+        guard text.count > rest else { return 0 }
+        let (a, b) = (value(text[rest]), value(text[rest + 1]))
+        seen |= a | b
+        output.append(a << 2 | b >> 4)
+        guard text.count > rest + 2 else { return b << 4 }
+        let c = value(text[rest + 2])
+        seen |= c
+        output.append(b << 4 | c >> 2)
+        return c << 6
     }
 
     @inline(__always)
     private func value(_ character: UInt8) -> UInt8 { values[Int(character)] }
+
+    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
 
     private func invalidCharacter(_ text: Span<UInt8>) -> Base64Error {
         for index in text.indices where value(text[index]) & Self.invalid != 0 {

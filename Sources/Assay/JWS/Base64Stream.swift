@@ -9,7 +9,7 @@ package struct Base64Stream: Sendable {
 
     package init() {}
 
-    /// Appends what the chunk's whole blocks stand for.
+    /// Appends what the chunk's whole blocks stand for; on error, what stands before it.
     package mutating func decode(
         _ chunk: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {
@@ -19,7 +19,6 @@ package struct Base64Stream: Sendable {
             try decodeBlock(chunk.extracting(index..<end), into: &bytes)
             index = end
         }
-        position += chunk.count
     }
 
     /// Decodes what remains, now that the text has ended.
@@ -35,6 +34,7 @@ package struct Base64Stream: Sendable {
     private mutating func decodeBlock(
         _ block: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {
+        defer { position += block.count }
         if pending.isEmpty, padding == 0, block.count % 4 == 0,
             (try? Base64Digits.standard.decode(block, into: &bytes)) != nil
         {
@@ -43,19 +43,30 @@ package struct Base64Stream: Sendable {
         // White space, padding, or a chunk's border inside of a block.
         var digits = pending
         digits.reserveCapacity(block.count + 4)
+        let error = collect(block, into: &digits)
+        let whole = digits.count / 4 * 4
+        try Base64Digits.standard.decode(digits.span.extracting(0..<whole), into: &bytes)
+        if let error { throw error }
+        pending = Array(digits[whole...])
+    }
+
+    /// Appends the digits up to what is none.
+    private mutating func collect(
+        _ block: Span<UInt8>, into digits: inout [UInt8]
+    ) -> Base64Error? {
         for index in block.indices {
             switch block[index] {
             case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "): continue
             case Base64Digits.padding:
                 padding += 1
-                guard padding <= 2 else { throw .length }
-            default:
-                guard padding == 0 else { throw .invalidCharacter(offset: position + index) }
-                digits.append(block[index])
+                guard padding <= 2 else { return .length }
+            case let character:
+                guard padding == 0, Base64Digits.standard.isDigit(character) else {
+                    return .invalidCharacter(offset: position + index)
+                }
+                digits.append(character)
             }
         }
-        let whole = digits.count / 4 * 4
-        try Base64Digits.standard.decode(digits.span.extracting(0..<whole), into: &bytes)
-        pending = Array(digits[whole...])
+        return nil
     }
 }
