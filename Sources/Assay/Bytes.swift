@@ -5,10 +5,19 @@ extension Span<UInt8> {
 
     /// Whether it is well-formed UTF-8; quick for ASCII, which identifiers are.
     package var isUTF8: Bool {
-        // Without a branch for each octet, the loop works on many at once.
-        var bits: UInt8 = 0
-        for index in indices { bits |= self[index] }
-        return bits < 0x80 || String(validating: array, as: UTF8.self) != nil
+        // Without a branch for each octet, and eight at once.
+        var bits: UInt64 = 0
+        var index = 0
+        while index &+ 8 <= count {
+            bits |= word(at: index)
+            index &+= 8
+        }
+        while index < count {
+            bits |= UInt64(self[index])
+            index &+= 1
+        }
+        return bits & 0x8080_8080_8080_8080 == 0
+            || String(validating: array, as: UTF8.self) != nil
     }
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }

@@ -49,6 +49,9 @@ package enum Limits {
     package static let receiptAttributeBytes = 64 * 1024
     /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
     package static let receiptUnknownAttributes = 256
+    /// A receipt's content is hashed and read in pieces of this size, which stay in the processor's
+    /// cache between the two.
+    package static let contentPieceBytes = 64 * 1024
     /// Base64 of a receipt is decoded in pieces of this size, which stay in the processor's cache.
     package static let base64ChunkBytes = 32 * 1024
     /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.

@@ -123,7 +123,7 @@ import Testing
 
     /// Outside of what is signed are: the version numbers of SignedData and SignerInfo, the
     /// certificates that the chain does not need (the root, which comes from the trust store, and
-    /// an intermediate of Apple's, for the trust store has those too), unused parts of the algorithm
+    /// an intermediate of Apple's, for the trust store has those too), unused parts of algorithm
     /// identifiers (NULL, or nothing), and, in BER, the lengths' own spelling.
     @Test func changedReceiptsAreRefusedOrTheSame() throws {
         var random = SplitMix64(state: 2000)

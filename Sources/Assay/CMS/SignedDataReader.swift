@@ -182,7 +182,7 @@ extension SignedDataReader {
     private mutating func octets(
         _ bytes: Span<UInt8>, remaining: Int, isSegment: Bool
     ) throws(Refusal) -> ResumableStep {
-        let count = min(remaining, bytes.count)
+        let count = min(remaining, bytes.count, Limits.contentPieceBytes)
         if count > 0 {
             let octets = bytes.extracting(0..<count)
             digests.update(octets)

@@ -113,6 +113,7 @@ struct ReceiptDates: Sendable {
         guard text & 0xF0F0_FFF0_F0FF_F0F0 == 0x3030_3A30_303A_3030,
             (digits &+ 0x0606_0006_0600_0606) & 0xF0F0_00F0_F000_F0F0 == 0
         else { return nil }
+        @inline(__always)
         func number(_ shift: UInt64) -> Int64 {
             Int64((digits >> (shift &+ 8)) & 0xF) &* 10 &+ Int64((digits >> shift) & 0xF)
         }

@@ -9,6 +9,12 @@ final class ValidatedLinks: Sendable {
     private struct Link: Hashable {
         let certificate: [UInt8]
         let issuer: [UInt8]
+
+        /// All at once; an array would be hashed byte by byte.
+        func hash(into hasher: inout Hasher) {
+            certificate.span.hash(into: &hasher)
+            issuer.span.hash(into: &hasher)
+        }
     }
 
     private let links = Mutex<Set<Link>>([])
