@@ -11,7 +11,9 @@ struct InAppCollector {
     private(set) var expectedProduct: String?
     private(set) var expectedTransaction: String?
     /// Positions of the latest records so far, by original transaction id.
-    private var latest: [[UInt8]: Int] = [:]
+    private var latest: [SubscriptionId: Int] = [:]
+    private var lastId = SubscriptionId(octets: [])
+    private var lastPosition: Int?
     private var unknownAttributes = 0
     private var dates = ReceiptDates()
 
@@ -62,10 +64,11 @@ struct InAppCollector {
     }
 
     private mutating func keepLatest(_ fields: inout InAppFields, _ bytes: Span<UInt8>) {
-        let id = (fields.originalTransactionId ?? fields.transactionId).map { bytes.array($0) }
-        let key = id ?? []
-        guard let index = latest[key] else {
-            latest[key] = purchases.count
+        let id = bytes.extracting(fields.originalTransactionId ?? fields.transactionId ?? 0..<0)
+        guard let index = position(ofLatest: id) else {
+            lastId = SubscriptionId(octets: id.array)
+            lastPosition = purchases.count
+            latest[lastId] = purchases.count
             append(&fields, bytes)
             return
         }
@@ -76,6 +79,15 @@ struct InAppCollector {
         fields.keepText(bytes, in: &purchases, replacing: kept)
         purchases.replace(
             at: index, with: fields.record, unknown: unknown(fields, bytes))
+    }
+
+    /// Renewals mostly follow one another, so the last subscription is asked for first.
+    private mutating func position(ofLatest id: Span<UInt8>) -> Int? {
+        if let lastPosition, id.equals(lastId.octets) { return lastPosition }
+        let key = SubscriptionId(octets: id.array)
+        guard let position = latest[key] else { return nil }
+        (lastId, lastPosition) = (key, position)
+        return position
     }
 
     private mutating func unknown(
@@ -89,6 +101,14 @@ struct InAppCollector {
                 type: $0.type, version: $0.version, value: bytes.array($0.value.content))
         }
     }
+}
+
+/// An original transaction id.
+private struct SubscriptionId: Hashable {
+    let octets: [UInt8]
+
+    /// All at once; an array would be hashed byte by byte.
+    func hash(into hasher: inout Hasher) { octets.span.hash(into: &hasher) }
 }
 
 /// One record, its text still where it was read.
