@@ -17,8 +17,9 @@ public struct FrameLimits: Hashable, Sendable {
 
     /// For a server.
     public static let request = FrameLimits()
-    /// For a client: the head of an answer holds the typed payload. The largest is that of a
-    /// notification of the greatest length whose text takes up to six times its JSON's size.
+    /// For a client: the head of an answer holds typed payloads. Those of the longest
+    /// notification, with the JWS texts it carries, are less than twice its 256 KiB; the rest is
+    /// room for servers with higher limits.
     public static let response = FrameLimits(headBytes: 2 * 1024 * 1024)
 }
 

@@ -129,6 +129,27 @@ struct HostileMessageTests {
         #expect(response(roots) == .failure(.tooLarge))
     }
 
+    /// Memory that runs out at each point of an unpacking: refused, and nothing else happens.
+    @Test func memoryThatRunsOut() {
+        for bytes in Self.responses {
+            guard case .success(let head) = response(bytes) else {
+                Issue.record("a sample that does not decode")
+                continue
+            }
+            var refused = 0
+            for limit in stride(from: 0, to: 16 * 1024, by: 16) {
+                let codec = MessageCodec(memoryFloor: limit, memoryPerByte: 0)
+                do throws(MessageError) {
+                    #expect(try codec.decodeResponse(bytes.span) == head)
+                } catch {
+                    #expect(error == .tooLarge)
+                    refused += 1
+                }
+            }
+            #expect(refused > 10)
+        }
+    }
+
     /// What honest clients send stays within the same bounds.
     @Test func longListsAreFine() {
         let products = (0..<3000).map { "com.example.app.item\($0)" }

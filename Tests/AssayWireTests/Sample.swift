@@ -66,7 +66,8 @@ extension SigningCertificate: Sampled {
 extension Expectations: Sampled {
     init(_ sample: inout Sample) {
         self.init(
-            bundleId: sample.text(), environments: sample.texts().map(StoreEnvironment.init),
+            bundleId: sample.text(), appAppleId: sample.number(),
+            environments: sample.texts().map(StoreEnvironment.init),
             productIds: sample.texts(), appAccountToken: sample.text(),
             transactionId: sample.text(), notOlderThan: sample.time())
     }
