@@ -84,6 +84,10 @@ let package = Package(
             name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "AssayClientTests",
+            dependencies: ["AssayClient", "AssayModels", "AssayWire", "AssayLoop", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "AssayServerTests",
             dependencies: ["AssayServer", "AssayClient", "AssayMint", "AssayLoop", "TestSupport"],
             swiftSettings: settings),

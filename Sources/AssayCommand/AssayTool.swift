@@ -26,7 +26,7 @@ struct AssayTool: AsyncParsableCommand {
             'assay help COMMAND' shows the options and examples of one command.
             """,
         subcommands: [
-            VerifyCommand.self, ServeCommand.self, MintCommand.self,
+            VerifyCommand.self, ServeCommand.self, MintCommand.self, HealthCommand.self,
             VersionCommand.self,
         ])
 

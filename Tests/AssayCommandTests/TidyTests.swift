@@ -110,4 +110,14 @@ struct TidyTests {
 
     @Test("lines end where their text ends")
     func trailing() { #expect(Self.offences { $0.hasSuffix(" ") || $0.hasSuffix("\t") } == []) }
+
+    @Test("the exchange in the README is the one that runs")
+    func exchange() throws {
+        let readme = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
+        let program = try #require(
+            Vectors.bytes(Vectors.packageRoot + "/Tests/Interop/exchange.py"))
+        #expect(
+            String(decoding: readme, as: UTF8.self)
+                .contains("```python\n" + String(decoding: program, as: UTF8.self) + "```"))
+    }
 }

@@ -36,6 +36,8 @@ extension JWSTransactionDecodedPayload: Sampled {
         advancedCommerceInfo = sample.object()
         billingPlanType = sample.named()
         commitmentInfo = sample.object()
+        deviceVerification = sample.text()
+        deviceVerificationNonce = sample.text()
     }
 }
 
@@ -75,6 +77,8 @@ extension JWSRenewalInfoDecodedPayload: Sampled {
         offerPeriod = sample.text()
         advancedCommerceInfo = sample.object()
         commitmentInfo = sample.object()
+        deviceVerification = sample.text()
+        deviceVerificationNonce = sample.text()
         renewalBillingPlanType = sample.named()
     }
 }

@@ -34,7 +34,7 @@ def main(address, path, bundle_id):
     request = assay.RequestHead(id=1)
     request.verify.kind = assay.EVIDENCE_KIND_TRANSACTION
     request.verify.expectations.bundle_id = bundle_id
-    send(connection, request, open(path, "rb").read())
+    send(connection, request, open(path, "rb").read().strip())
     head, _ = receive(connection.makefile("rb"))
     result = head.verification
     if head.status != assay.STATUS_OK or result.verdict != assay.VERDICT_VALID:
