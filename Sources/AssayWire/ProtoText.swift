@@ -63,6 +63,27 @@ message VerifyCall {
   // Return the signed JSON in the answer's body, as one object: {"payload": …}, and for a
   // notification beside it "transaction", "renewalInfo", "appTransaction" where it carries them.
   optional bool return_payload_json = 4;
+  // Of an app receipt: which in-app records to return. All of them are checked.
+  optional InAppSelection in_app = 5;
+  // With IN_APP_SELECTION_PRODUCT: the product identifier.
+  optional string in_app_product_id = 6;
+  // Of a receipt: return the JSON of Apple's verifyReceipt endpoint in the answer's body, instead
+  // of what return_payload_json returns; for a refusal its status alone.
+  optional bool return_verify_receipt_json = 7;
+}
+
+// Which in-app records of an app receipt are returned.
+enum InAppSelection {
+  // As IN_APP_SELECTION_ALL.
+  IN_APP_SELECTION_UNSPECIFIED = 0;
+  // Every record.
+  IN_APP_SELECTION_ALL = 1;
+  // For each original transaction id the record that expires, or was bought, last.
+  IN_APP_SELECTION_LATEST = 2;
+  // The records of one product.
+  IN_APP_SELECTION_PRODUCT = 3;
+  // No record.
+  IN_APP_SELECTION_NONE = 4;
 }
 
 // What the caller expects. Each field narrows the server's policy, none can widen it; an
@@ -81,10 +102,15 @@ message Expectations {
   optional string transaction_id = 5;
   // Oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
   optional int64 not_older_than = 6;
-  // 7 is kept free for the device identifier that receipts are bound to.
+  // The device that an app receipt was made for: the 16 bytes of identifierForVendor, or the 6 of
+  // a Mac's network address (MISMATCH).
+  optional bytes device_identifier = 7;
   // App Store id of the app; compared where the evidence carries one, demanded of Production
   // evidence whose kind does (WRONG_APP).
   optional int64 app_apple_id = 8;
+  // AppStore.deviceVerificationID of the device that a transaction, renewal info or app
+  // transaction was made for; compared without regard to case (MISMATCH).
+  optional string device_verification_id = 9;
 }
 
 // Ask whether the server takes requests.
@@ -147,6 +173,10 @@ message Verification {
     VerifiedNotification notification = 10;
     // Of REALTIME_REQUEST.
     DecodedRealtimeRequestBody realtime_request = 11;
+    // Of APP_RECEIPT.
+    AppReceipt app_receipt = 12;
+    // Of TRANSACTION_RECEIPT.
+    TransactionReceipt transaction_receipt = 13;
   }
 }
 
@@ -405,8 +435,8 @@ message JWSTransactionDecodedPayload {
   optional string billing_plan_type = 32;
   // Present for a monthly plan with a longer commitment.
   optional TransactionCommitmentInfo commitment_info = 33;
-  // Base64 of 48 bytes: SHA-384 that binds the payload to one device; only in what comes from
-  // the device.
+  // Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
+  // device alone, not from Apple's servers.
   optional string device_verification = 34;
   // UUID that goes into device_verification.
   optional string device_verification_nonce = 35;
@@ -477,8 +507,8 @@ message JWSRenewalInfoDecodedPayload {
   optional RenewalCommitmentInfo commitment_info = 23;
   // How the subscription is billed after renewal. BILLED_UPFRONT, MONTHLY.
   optional string renewal_billing_plan_type = 24;
-  // Base64 of 48 bytes: SHA-384 that binds the payload to one device; only in what comes from
-  // the device.
+  // Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
+  // device alone, not from Apple's servers.
   optional string device_verification = 25;
   // UUID that goes into device_verification.
   optional string device_verification_nonce = 26;
@@ -766,6 +796,125 @@ message AdvancedCommerceRenewalItemList {
 message AdvancedCommerceTransactionItemList {
   // The elements, in their order.
   repeated AdvancedCommerceTransactionItem values = 1;
+}
+
+// The payload of a StoreKit 1 app receipt. What Apple writes as an empty text, or as zero where
+// zero means none, is absent.
+message AppReceipt {
+  // Attribute 0 as it is written, such as ProductionSandbox.
+  optional string receipt_type = 1;
+  // Attribute 1: App Store id of the app; 0 in the sandbox.
+  optional int64 adam_id = 2;
+  // Attribute 2.
+  optional string bundle_id = 3;
+  // Attribute 3.
+  optional string application_version = 4;
+  // Attribute 19.
+  optional string original_application_version = 5;
+  // Attribute 12: when the receipt was signed. Milliseconds since 1970.
+  optional int64 receipt_creation_date = 6;
+  // Attribute 21. Milliseconds since 1970.
+  optional int64 expiration_date = 7;
+  // Attribute 18. Milliseconds since 1970.
+  optional int64 original_purchase_date = 8;
+  // Attribute 32. Milliseconds since 1970.
+  optional int64 preorder_date = 9;
+  // Attribute 15; 0 in the sandbox.
+  optional int64 download_id = 10;
+  // Attribute 16; 0 in the sandbox.
+  optional int64 version_external_identifier = 11;
+  // Attribute 10, such as 4+.
+  optional string age_rating = 12;
+  // Attribute 4: goes into sha1_hash.
+  optional bytes opaque_value = 13;
+  // Attribute 5: SHA-1 that binds the receipt to one device.
+  optional bytes sha1_hash = 14;
+  // The octets of attribute 2, tag and length included, as they go into sha1_hash.
+  optional bytes bundle_id_octets = 15;
+  // Attribute 17: the in-app records that were asked for, in the receipt's order.
+  repeated InAppPurchaseReceipt in_app = 16;
+  // Attributes without a name here.
+  repeated ReceiptAttribute unknown_attributes = 17;
+}
+
+// One attribute of a receipt as it stands there.
+message ReceiptAttribute {
+  // Its type.
+  optional int64 type = 1;
+  // Its version.
+  optional int64 version = 2;
+  // Content of its OCTET STRING.
+  optional bytes value = 3;
+}
+
+// One in-app record of an app receipt.
+message InAppPurchaseReceipt {
+  // Attribute 1701.
+  optional int64 quantity = 1;
+  // Attribute 1702.
+  optional string product_id = 2;
+  // Attribute 1703.
+  optional string transaction_id = 3;
+  // Attribute 1705: the same for all renewals of one subscription.
+  optional string original_transaction_id = 4;
+  // Attribute 1704. Milliseconds since 1970.
+  optional int64 purchase_date = 5;
+  // Attribute 1706. Milliseconds since 1970.
+  optional int64 original_purchase_date = 6;
+  // Attribute 1708. Milliseconds since 1970.
+  optional int64 expires_date = 7;
+  // Attribute 1712: refunded or revoked then. Milliseconds since 1970.
+  optional int64 cancellation_date = 8;
+  // Attribute 1711.
+  optional int64 web_order_line_item_id = 9;
+  // Attribute 1707. 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
+  optional int64 product_type = 10;
+  // Attribute 1713.
+  optional bool is_trial_period = 11;
+  // Attribute 1719.
+  optional bool is_in_intro_offer_period = 12;
+  // Attribute 1721.
+  optional string promotional_offer_id = 13;
+  // Attribute 1720.
+  optional int64 cancellation_reason = 14;
+  // Attribute 1710: App Store id of the product; 0 in the sandbox.
+  optional int64 item_id = 15;
+  // Attributes without a name here.
+  repeated ReceiptAttribute unknown_attributes = 16;
+}
+
+// The signed purchase-info of an iOS 3 to 6 transaction receipt.
+message TransactionReceipt {
+  // Its members, in its order.
+  repeated PurchaseInfoMember members = 1;
+  // purchase-date. Milliseconds since 1970.
+  optional int64 purchase_date = 2;
+  // original-purchase-date. Milliseconds since 1970.
+  optional int64 original_purchase_date = 3;
+  // expires-date. Milliseconds since 1970.
+  optional int64 expires_date = 4;
+  // cancellation-date. Milliseconds since 1970.
+  optional int64 cancellation_date = 5;
+  // Version of the signature: 2 or 3.
+  optional int32 signature_version = 6;
+  // Signed with the old key of 1,024 bits.
+  optional bool legacy_key = 7;
+  // Environment that its signed transaction id tells.
+  optional string environment = 8;
+  // The environment that stands outside of the signature; it proves nothing.
+  optional string unsigned_environment = 9;
+  // The pod that stands outside of the signature; it proves nothing.
+  optional string unsigned_pod = 10;
+  // The signing-status that stands outside of the signature; it proves nothing.
+  optional string unsigned_signing_status = 11;
+}
+
+// One member of purchase-info.
+message PurchaseInfoMember {
+  // Such as original-transaction-id.
+  optional string name = 1;
+  // Its text.
+  optional string value = 2;
 }
 
 """#

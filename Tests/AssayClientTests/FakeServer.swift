@@ -10,49 +10,36 @@ final class FakeServer: Sendable {
     typealias Answering = @Sendable (Peer, RequestHead, [UInt8]) -> Void
 
     let endpoint: Endpoint
-    let connectionCount = Atomic(0)
     private let loop: EventLoop
-    private let answering: Answering
-    private let peers = Mutex<[LoopBound<Peer>]>([])
+    private let peers = Peers()
+
+    private final class Peers: Sendable {
+        let list = Mutex<[LoopBound<Peer>]>([])
+    }
 
     /// `answering` gets each request, on the loop's thread.
-    init(at endpoint: Endpoint = .tcp(host: "127.0.0.1", port: 0), _ answering: @escaping Answering)
-        throws
-    {
+    init(
+        at endpoint: Endpoint = .tcp(host: "127.0.0.1", port: 0), _ answering: @escaping Answering
+    ) throws {
         let loop = try EventLoop(name: "fake")
         try loop.start()
         self.loop = loop
-        self.answering = answering
-        let accept = Mutex<(@Sendable (LoopBound<Stream>) -> Void)?>(nil)
-        let box = Box(accept)
-        self.endpoint = try loop.call { () throws(LoopError) in
+        self.endpoint = try loop.call { [peers] () throws(LoopError) in
             try Listener(on: loop, at: endpoint) { stream in
-                let accept = box.content.withLock { $0 }
-                accept?(LoopBound(stream, to: loop))
+                peers.list.withLock { list in
+                    let peer = Peer(stream, number: list.count + 1, answering)
+                    list.append(LoopBound(peer, to: loop))
+                }
             }.endpoint
         }
-        box.content.withLock { content in
-            content = { [unowned self] stream in accept(stream.value) }
-        }
     }
 
-    private final class Box: Sendable {
-        let content: Mutex<(@Sendable (LoopBound<Stream>) -> Void)?>
-        init(_ content: consuming Mutex<(@Sendable (LoopBound<Stream>) -> Void)?>) {
-            self.content = content
-        }
-    }
-
-    private func accept(_ stream: Stream) {
-        let number = connectionCount.wrappingAdd(1, ordering: .relaxed).newValue
-        let peer = Peer(stream, number: number, answering)
-        peers.withLock { $0.append(LoopBound(peer, to: loop)) }
-    }
+    var connectionCount: Int { peers.list.withLock { $0.count } }
 
     /// Runs on the loop's thread, for each connection.
     func forEachPeer(_ body: @escaping @Sendable (Peer) -> Void) {
         loop.post { [self] in
-            for peer in peers.withLock({ $0 }) { body(peer.value) }
+            for peer in peers.list.withLock({ $0 }) { body(peer.value) }
         }
     }
 

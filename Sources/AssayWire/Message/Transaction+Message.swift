@@ -48,7 +48,8 @@ extension JWSTransactionDecodedPayload: @unsafe MessageFields {
         unsafe m.commitment_info = arena.message(commitmentInfo)
         unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
         unsafe arena.set(
-            &m.has_device_verification_nonce, &m.device_verification_nonce, deviceVerificationNonce)
+            &m.has_device_verification_nonce, &m.device_verification_nonce,
+            deviceVerificationNonce)
     }
 
     init(_ m: Assay__V1__JWSTransactionDecodedPayload) throws(MessageError) {
