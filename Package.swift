@@ -70,7 +70,8 @@ let package = Package(
 
         // Measures; never part of the product.
         .executableTarget(
-            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"], path: "bench",
+            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"],
+            path: "bench",
             swiftSettings: settings),
 
         .target(

@@ -26,8 +26,8 @@ struct VerificationReport {
         // A server bounds what it sends, and a receipt may take megabytes.
         let document = try JSONDocument.parse(body, limit: .max)
         for (name, value) in try document.members().pairs {
-            members.append(
-                Member(name: name, document: try JSONDocument.parse(value.raw, limit: .max)))
+            let document = try JSONDocument.parse(value.raw, limit: .max)
+            members.append(Member(name: name, document: document))
         }
     }
 
