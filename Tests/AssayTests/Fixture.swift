@@ -47,9 +47,11 @@ enum Fixture {
             case .appTransaction: Samples.appTransaction
             case .realtimeRequest: Samples.realtimeRequest
             case .notification:
-                { Samples.notification(
-                    index: $0, bundleId: $1, appAppleId: $2, environment: $3, signedDate: $4,
-                    signedTransactionInfo: nil, signedRenewalInfo: nil) }
+                {
+                    Samples.notification(
+                        index: $0, bundleId: $1, appAppleId: $2, environment: $3, signedDate: $4,
+                        signedTransactionInfo: nil, signedRenewalInfo: nil)
+                }
             case .appReceipt, .transactionReceipt: fatalError("no JWS")
             }
         return change(make(index, bundle, app, environment, signed), changes)
@@ -125,7 +127,8 @@ enum Fixture {
         at location: SourceLocation = #_sourceLocation
     ) {
         #expect(
-            verdicts.contains(answer.verdict), "\(comment): \(answer.verdict.name), \(answer.detail)",
+            verdicts.contains(answer.verdict),
+            "\(comment): \(answer.verdict.name), \(answer.detail)",
             sourceLocation: location)
         #expect((answer.evidence != nil) == (answer.verdict == .valid), sourceLocation: location)
         #expect(!answer.detail.isEmpty && answer.detail.utf8.count < 700, sourceLocation: location)

@@ -42,7 +42,8 @@ import Testing
         for alg in ["HS256", "HS384", "HS512", "RS256", "PS256", "EdDSA", "ES256K"] {
             for size in [32, 48, 64, 256] {
                 let token = Fixture.token(
-                    header: { $0.alg = alg }, signature: { $0 = [UInt8](repeating: 7, count: size) })
+                    header: { $0.alg = alg }, signature: { $0 = [UInt8](repeating: 7, count: size) }
+                )
                 expect(token, .unsupportedAlgorithm, comment: alg)
             }
         }
@@ -61,7 +62,8 @@ import Testing
             ]
             let signer = kind == .rsa(bits: 2048) ? Fixture.ca.leafKey : key
             let chain = SigningChain(certificates: certificates, key: signer)
-            expect(Fixture.token(Fixture.payload(), chain), .unsupportedAlgorithm, comment: "\(kind)")
+            expect(
+                Fixture.token(Fixture.payload(), chain), .unsupportedAlgorithm, comment: "\(kind)")
             let other = Fixture.token(Fixture.payload(), chain, header: { $0.alg = "ES384" })
             expect(other, .unsupportedAlgorithm, comment: "\(kind)")
         }
@@ -102,7 +104,8 @@ import Testing
             expect(token, .malformed, comment: "\(name) \(json)")
         }
         for name in ["Crit", "critical", "B64"] {
-            expect(Fixture.token(header: { $0.extraMembers = [(name, "1")] }), .valid, comment: name)
+            expect(
+                Fixture.token(header: { $0.extraMembers = [(name, "1")] }), .valid, comment: name)
         }
     }
 
@@ -184,7 +187,8 @@ import Testing
     func base64url() {
         let parts = Fixture.segments(Fixture.token())
         let inserted: [[UInt8]] = [
-            "+", "/", "=", "==", " ", "\t", "\r\n", "\n", "\0", "А", "ａ", "%3D", "\u{200B}", "\u{FEFF}",
+            "+", "/", "=", "==", " ", "\t", "\r\n", "\n", "\0", "А", "ａ", "%3D", "\u{200B}",
+            "\u{FEFF}",
         ].map { Array($0.utf8) }
         for index in 0..<3 {
             for extra in inserted {
@@ -286,14 +290,18 @@ import Testing
         }
         let many = (0..<4000).map { "\"k\($0)\":0" }.joined(separator: ",")
         expect(Fixture.token(Fixture.payload(changing: ["extra": "{\(many)}"])), .valid)
-        expect(Fixture.token(Fixture.payload(changing: ["extra": "{\(many),\"k7\":0}"])), .malformed)
+        expect(
+            Fixture.token(Fixture.payload(changing: ["extra": "{\(many),\"k7\":0}"])), .malformed)
 
         let payload = Fixture.payload()
         let bytes: [([UInt8], Verdict)] = [
             ([0xEF, 0xBB, 0xBF] + payload, .malformed), (payload + [0], .malformed),
             (payload + payload, .malformed), (payload + Array(" \n".utf8), .valid),
             (Array("\t".utf8) + payload, .valid), (payload.dropLast(), .malformed),
-            (payload.dropLast() + Array(",\"x\":\"".utf8) + [0xC0, 0x80] + Array("\"}".utf8), .malformed),
+            (
+                payload.dropLast() + Array(",\"x\":\"".utf8) + [0xC0, 0x80] + Array("\"}".utf8),
+                .malformed
+            ),
             (payload.dropLast() + Array(",\"x\":\"".utf8) + [0xFF] + Array("\"}".utf8), .malformed),
             (payload.flatMap { [$0, 0] }, .malformed), ([], .malformed),
         ]
@@ -305,16 +313,20 @@ import Testing
     @Test("line 12: members of a wrong type refuse the payload")
     func wrongTypes() {
         let refused: [(String, String, Verdict)] = [
-            ("signedDate", "\"1767225600000\"", .invalidDate), ("purchaseDate", "\"2026\"", .malformed),
+            ("signedDate", "\"1767225600000\"", .invalidDate),
+            ("purchaseDate", "\"2026\"", .malformed),
             ("quantity", "1.5", .malformed), ("price", "1e999", .malformed),
             ("transactionId", "1", .malformed), ("bundleId", "[\"com.example.app\"]", .malformed),
             ("environment", "{}", .malformed), ("purchaseDate", "1e999", .malformed),
         ]
         for (name, json, verdict) in refused {
-            expect(Fixture.token(Fixture.payload(changing: [name: json])), verdict, comment: "\(name) \(json)")
+            expect(
+                Fixture.token(Fixture.payload(changing: [name: json])), verdict,
+                comment: "\(name) \(json)")
         }
         // Xcode writes fractions.
-        expect(Fixture.token(Fixture.payload(changing: ["purchaseDate": "1767225600000.25"])), .valid)
+        expect(
+            Fixture.token(Fixture.payload(changing: ["purchaseDate": "1767225600000.25"])), .valid)
     }
 
     @Test(
@@ -340,7 +352,8 @@ import Testing
         expect(Fixture.token(signature: { $0 = der }), .invalidSignature)
         let changes: [(inout [UInt8]) -> Void] = [
             { $0.reverse() }, { $0 = Array($0[32...] + $0[..<32]) }, { $0.insert(0, at: 0) },
-            { $0 = [0] + $0[..<32] + [0] + $0[32...] }, { $0 = Array($0[..<32].reversed()) + $0[32...] },
+            { $0 = [0] + $0[..<32] + [0] + $0[32...] },
+            { $0 = Array($0[..<32].reversed()) + $0[32...] },
         ]
         for change in changes { expect(Fixture.token(signature: change), .invalidSignature) }
     }

@@ -182,9 +182,7 @@ private struct Tables {
         case .refused where isFirst:
             if refused.count >= Limits.refusedChains { dropExpired(now) }
             refused[digest] = Refused(
-                slot: slot,
-                expires: Timestamp(
-                    milliseconds: now.milliseconds + Limits.refusedChainMilliseconds))
+                slot: slot, expires: now.advanced(by: Limits.refusedChainMilliseconds))
         case .refused: break
         }
     }
