@@ -37,7 +37,7 @@ final class KnownChains: Sendable {
         let slot: ChainSlot
         switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
         case .known(let known):
-            try known.checkValidity(at: try effectiveDate.seconds())
+            try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
         case .stranger(let found): slot = found
         }
@@ -171,7 +171,7 @@ private struct Tables {
     }
 
     enum Entry {
-        case known(ValidatedChain)
+        case known(ResolvedChain)
         case stranger(ChainSlot)
     }
 
