@@ -56,11 +56,13 @@ let package = Package(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayLoop"],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
-        .target(name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
+        .target(
+            name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
         .executableTarget(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
+                "AssayLoop",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
@@ -68,17 +70,23 @@ let package = Package(
 
         // Measures; never part of the product.
         .executableTarget(
-            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"], path: "bench",
+            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"],
+            path: "bench",
             swiftSettings: settings),
 
         .target(
-            name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"],
+            path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
             name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayWireTests", dependencies: ["AssayWire", "TestSupport"],
+            name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayClientTests",
+            dependencies: ["AssayClient", "AssayModels", "AssayWire", "AssayLoop", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",

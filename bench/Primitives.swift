@@ -3,7 +3,7 @@ import Foundation
 
 /// P-256 in batches against EVP, and the digests.
 enum Primitives {
-    static func run() {
+    static func run(only part: String?) {
         let hot = Signer()
         let cold = Signer()
         let tables = KeyTables(isEnabled: true)
@@ -14,6 +14,8 @@ enum Primitives {
             measurements.append(batch("batch of \(size), table", hot, size, tables))
         }
         measurements.append(contentsOf: digests())
+        if let part { measurements.removeAll { !$0.name.contains(part) } }
+        guard !measurements.isEmpty else { return print("no name has that in it") }
         Measurement.rounds(15, of: .milliseconds(20), &measurements)
         report(measurements)
     }
@@ -80,12 +82,12 @@ enum Primitives {
     }
 
     private static func report(_ measurements: [Measurement]) {
-        let evp = measurements[0].median
+        let first = measurements[0].median
         print(
             "what".padded(to: 28) + "µs".aligned(to: 10) + "±".aligned(to: 8)
-                + "EVP ÷ it".aligned(to: 12))
+                + "first ÷ it".aligned(to: 12))
         for measurement in measurements {
-            let ratio = measurement.name.hasPrefix("SHA") ? "" : (evp / measurement.median).short
+            let ratio = measurement.name.hasPrefix("SHA") ? "" : (first / measurement.median).short
             print(
                 measurement.name.padded(to: 28) + measurement.median.short.aligned(to: 10)
                     + measurement.spread.short.aligned(to: 8) + ratio.aligned(to: 12))

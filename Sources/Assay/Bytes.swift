@@ -1,12 +1,6 @@
 /// The few things that the rooms need of bytes and the standard library's Span does not have.
 
 extension Span<UInt8> {
-    package func array(_ range: Range<Int>) -> [UInt8] {
-        [UInt8](capacity: range.count) { output in
-            for index in range { output.append(self[index]) }
-        }
-    }
-
     package var array: [UInt8] { array(0..<count) }
 
     /// Whether it is well-formed UTF-8; quick for ASCII, which identifiers are.
@@ -18,12 +12,6 @@ extension Span<UInt8> {
     }
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
-
-    package func equals(_ other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        for index in indices where self[index] != other[index] { return false }
-        return true
-    }
 }
 
 /// `0x`-prefixed hexadecimal of one octet, for people.

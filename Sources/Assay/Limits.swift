@@ -65,8 +65,8 @@ package enum Limits {
     /// Members of one text property list; purchase-info has had 24 at most.
     package static let textPropertyListMembers = 128
 
-    /// Signatures that share one inversion. It costs 8 to 18 µs, so that a share is below a fortieth
-    /// of a verification; their numbers take 10 KB a thread.
+    /// Signatures that share one inversion. It costs 8 to 18 µs, so that a share is below a
+    /// fortieth of a verification; their numbers take 10 KB a thread.
     static let signaturesPerInversion = 64
     /// Signatures of a batch for which room is kept between batches; about 120 bytes each.
     static let signaturesKept = 4096

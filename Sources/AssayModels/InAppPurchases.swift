@@ -42,6 +42,31 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         slice.map { text[$0.range] }
     }
 
+    /// Appends a record.
+    public mutating func append(_ purchase: InAppPurchaseReceipt) {
+        var record = Compact()
+        record.quantity = purchase.quantity
+        record.productId = keep(purchase.productId)
+        record.transactionId = keep(purchase.transactionId)
+        record.originalTransactionId = keep(purchase.originalTransactionId)
+        record.promotionalOfferId = keep(purchase.promotionalOfferId)
+        record.purchaseDate = purchase.purchaseDate
+        record.originalPurchaseDate = purchase.originalPurchaseDate
+        record.expiresDate = purchase.expiresDate
+        record.cancellationDate = purchase.cancellationDate
+        record.webOrderLineItemId = purchase.webOrderLineItemId
+        record.productType = purchase.productType
+        record.itemId = purchase.itemId
+        record.isTrialPeriod = purchase.isTrialPeriod
+        record.isInIntroOfferPeriod = purchase.isInIntroOfferPeriod
+        record.cancellationReason = purchase.cancellationReason
+        append(record, unknown: purchase.unknownAttributes)
+    }
+
+    private mutating func keep(_ string: String?) -> TextSlice? {
+        string.map { keep(Array($0.utf8).span) }
+    }
+
     package mutating func append(_ record: Compact, unknown attributes: [ReceiptAttribute]) {
         if !attributes.isEmpty { unknown[records.count] = attributes }
         records.append(record)

@@ -1,5 +1,5 @@
-/// Another protocol, known by its first bytes. Each would be a frame of over 300 MB, so none can
-/// be mistaken for one while the limit of a frame is less.
+/// Another protocol, known by its first bytes. Read as a length, each is far above
+/// `FrameLimits.largestFrame`, so no frame is mistaken for one.
 public enum ForeignProtocol: Hashable, Sendable, CustomStringConvertible {
     /// A request line.
     case http1

@@ -21,6 +21,8 @@ public struct FrameDecoder: Sendable {
     public var reportsHeads: Bool
 
     public init(limits: FrameLimits = .request, reportsHeads: Bool = false) {
+        precondition(
+            limits.frameBytes <= FrameLimits.largestFrame, "a frame limit above the largest frame")
         self.limits = limits
         self.reportsHeads = reportsHeads
     }

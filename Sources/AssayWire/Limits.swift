@@ -7,6 +7,9 @@ public struct FrameLimits: Hashable, Sendable {
     /// some thousand.
     public var headBytes: Int
 
+    /// What no configuration may exceed: so long a frame would begin like another protocol.
+    public static let largestFrame = 256 * 1024 * 1024
+
     public init(frameBytes: Int = 32 * 1024 * 1024, headBytes: Int = 64 * 1024) {
         self.frameBytes = frameBytes
         self.headBytes = headBytes
@@ -14,8 +17,9 @@ public struct FrameLimits: Hashable, Sendable {
 
     /// For a server.
     public static let request = FrameLimits()
-    /// For a client: the head of an answer holds the typed payload. The largest is that of a
-    /// notification of the greatest length whose text takes up to six times its JSON's size.
+    /// For a client: the head of an answer holds typed payloads. Those of the longest
+    /// notification, with the JWS texts it carries, are less than twice its 256 KiB; the rest is
+    /// room for servers with higher limits.
     public static let response = FrameLimits(headBytes: 2 * 1024 * 1024)
 }
 

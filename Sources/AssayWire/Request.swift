@@ -45,11 +45,18 @@ public struct VerifyCall: Equatable, Sendable {
     /// Return the signed JSON in the body: `{"payload": …}`, and for a notification beside it
     /// `"transaction"`, `"renewalInfo"`, `"appTransaction"` where it carries them.
     public var returnsPayloadJSON: Bool
+    /// The in-app records of an app receipt to return.
+    public var inApp: InAppSelection
+    /// Of a receipt: return verifyReceipt's JSON in the body instead of the payload's.
+    public var returnsVerifyReceiptJSON: Bool
 
     public init(
         kind: EvidenceKind?, expectations: Expectations = .none, returnsTypedPayload: Bool = true,
-        returnsPayloadJSON: Bool = false
+        returnsPayloadJSON: Bool = false, inApp: InAppSelection = .all,
+        returnsVerifyReceiptJSON: Bool = false
     ) {
+        self.inApp = inApp
+        self.returnsVerifyReceiptJSON = returnsVerifyReceiptJSON
         self.kind = kind
         self.expectations = expectations
         self.returnsTypedPayload = returnsTypedPayload

@@ -1717,6 +1717,231 @@ void   assay__v1__advanced_commerce_transaction_item_list__free_unpacked
   assert(message->base.descriptor == &assay__v1__advanced_commerce_transaction_item_list__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__app_receipt__init
+                     (Assay__V1__AppReceipt         *message)
+{
+  static const Assay__V1__AppReceipt init_value = ASSAY__V1__APP_RECEIPT__INIT;
+  *message = init_value;
+}
+size_t assay__v1__app_receipt__get_packed_size
+                     (const Assay__V1__AppReceipt *message)
+{
+  assert(message->base.descriptor == &assay__v1__app_receipt__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__app_receipt__pack
+                     (const Assay__V1__AppReceipt *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__app_receipt__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__app_receipt__pack_to_buffer
+                     (const Assay__V1__AppReceipt *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__app_receipt__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__AppReceipt *
+       assay__v1__app_receipt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__AppReceipt *)
+     protobuf_c_message_unpack (&assay__v1__app_receipt__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__app_receipt__free_unpacked
+                     (Assay__V1__AppReceipt *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__app_receipt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__receipt_attribute__init
+                     (Assay__V1__ReceiptAttribute         *message)
+{
+  static const Assay__V1__ReceiptAttribute init_value = ASSAY__V1__RECEIPT_ATTRIBUTE__INIT;
+  *message = init_value;
+}
+size_t assay__v1__receipt_attribute__get_packed_size
+                     (const Assay__V1__ReceiptAttribute *message)
+{
+  assert(message->base.descriptor == &assay__v1__receipt_attribute__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__receipt_attribute__pack
+                     (const Assay__V1__ReceiptAttribute *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__receipt_attribute__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__receipt_attribute__pack_to_buffer
+                     (const Assay__V1__ReceiptAttribute *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__receipt_attribute__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ReceiptAttribute *
+       assay__v1__receipt_attribute__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ReceiptAttribute *)
+     protobuf_c_message_unpack (&assay__v1__receipt_attribute__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__receipt_attribute__free_unpacked
+                     (Assay__V1__ReceiptAttribute *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__receipt_attribute__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__in_app_purchase_receipt__init
+                     (Assay__V1__InAppPurchaseReceipt         *message)
+{
+  static const Assay__V1__InAppPurchaseReceipt init_value = ASSAY__V1__IN_APP_PURCHASE_RECEIPT__INIT;
+  *message = init_value;
+}
+size_t assay__v1__in_app_purchase_receipt__get_packed_size
+                     (const Assay__V1__InAppPurchaseReceipt *message)
+{
+  assert(message->base.descriptor == &assay__v1__in_app_purchase_receipt__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__in_app_purchase_receipt__pack
+                     (const Assay__V1__InAppPurchaseReceipt *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__in_app_purchase_receipt__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__in_app_purchase_receipt__pack_to_buffer
+                     (const Assay__V1__InAppPurchaseReceipt *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__in_app_purchase_receipt__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__InAppPurchaseReceipt *
+       assay__v1__in_app_purchase_receipt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__InAppPurchaseReceipt *)
+     protobuf_c_message_unpack (&assay__v1__in_app_purchase_receipt__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__in_app_purchase_receipt__free_unpacked
+                     (Assay__V1__InAppPurchaseReceipt *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__in_app_purchase_receipt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__transaction_receipt__init
+                     (Assay__V1__TransactionReceipt         *message)
+{
+  static const Assay__V1__TransactionReceipt init_value = ASSAY__V1__TRANSACTION_RECEIPT__INIT;
+  *message = init_value;
+}
+size_t assay__v1__transaction_receipt__get_packed_size
+                     (const Assay__V1__TransactionReceipt *message)
+{
+  assert(message->base.descriptor == &assay__v1__transaction_receipt__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__transaction_receipt__pack
+                     (const Assay__V1__TransactionReceipt *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__transaction_receipt__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__transaction_receipt__pack_to_buffer
+                     (const Assay__V1__TransactionReceipt *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__transaction_receipt__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__TransactionReceipt *
+       assay__v1__transaction_receipt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__TransactionReceipt *)
+     protobuf_c_message_unpack (&assay__v1__transaction_receipt__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__transaction_receipt__free_unpacked
+                     (Assay__V1__TransactionReceipt *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__transaction_receipt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__purchase_info_member__init
+                     (Assay__V1__PurchaseInfoMember         *message)
+{
+  static const Assay__V1__PurchaseInfoMember init_value = ASSAY__V1__PURCHASE_INFO_MEMBER__INIT;
+  *message = init_value;
+}
+size_t assay__v1__purchase_info_member__get_packed_size
+                     (const Assay__V1__PurchaseInfoMember *message)
+{
+  assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__purchase_info_member__pack
+                     (const Assay__V1__PurchaseInfoMember *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__purchase_info_member__pack_to_buffer
+                     (const Assay__V1__PurchaseInfoMember *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__PurchaseInfoMember *
+       assay__v1__purchase_info_member__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__PurchaseInfoMember *)
+     protobuf_c_message_unpack (&assay__v1__purchase_info_member__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__purchase_info_member__free_unpacked
+                     (Assay__V1__PurchaseInfoMember *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[8] =
 {
   {
@@ -1846,7 +2071,7 @@ const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
   (ProtobufCMessageInit) assay__v1__request_head__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verify_call__field_descriptors[4] =
+static const ProtobufCFieldDescriptor assay__v1__verify_call__field_descriptors[7] =
 {
   {
     "kind",
@@ -1896,17 +2121,56 @@ static const ProtobufCFieldDescriptor assay__v1__verify_call__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "in_app",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Assay__V1__VerifyCall, has_in_app),
+    offsetof(Assay__V1__VerifyCall, in_app),
+    &assay__v1__in_app_selection__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "in_app_product_id",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__VerifyCall, has_in_app_product_id),
+    offsetof(Assay__V1__VerifyCall, in_app_product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "return_verify_receipt_json",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__VerifyCall, has_return_verify_receipt_json),
+    offsetof(Assay__V1__VerifyCall, return_verify_receipt_json),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verify_call__field_indices_by_name[] = {
   1,   /* field[1] = expectations */
+  4,   /* field[4] = in_app */
+  5,   /* field[5] = in_app_product_id */
   0,   /* field[0] = kind */
   2,   /* field[2] = omit_typed_payload */
   3,   /* field[3] = return_payload_json */
+  6,   /* field[6] = return_verify_receipt_json */
 };
 static const ProtobufCIntRange assay__v1__verify_call__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__verify_call__descriptor =
 {
@@ -1916,14 +2180,14 @@ const ProtobufCMessageDescriptor assay__v1__verify_call__descriptor =
   "Assay__V1__VerifyCall",
   "assay.v1",
   sizeof(Assay__V1__VerifyCall),
-  4,
+  7,
   assay__v1__verify_call__field_descriptors,
   assay__v1__verify_call__field_indices_by_name,
   1,  assay__v1__verify_call__number_ranges,
   (ProtobufCMessageInit) assay__v1__verify_call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors[6] =
+static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors[9] =
 {
   {
     "bundle_id",
@@ -1997,10 +2261,49 @@ static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "device_identifier",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Expectations, has_device_identifier),
+    offsetof(Assay__V1__Expectations, device_identifier),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_apple_id",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Expectations, has_app_apple_id),
+    offsetof(Assay__V1__Expectations, app_apple_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "device_verification_id",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Expectations, has_device_verification_id),
+    offsetof(Assay__V1__Expectations, device_verification_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__expectations__field_indices_by_name[] = {
   3,   /* field[3] = app_account_token */
+  7,   /* field[7] = app_apple_id */
   0,   /* field[0] = bundle_id */
+  6,   /* field[6] = device_identifier */
+  8,   /* field[8] = device_verification_id */
   1,   /* field[1] = environments */
   5,   /* field[5] = not_older_than */
   2,   /* field[2] = product_ids */
@@ -2009,7 +2312,7 @@ static const unsigned assay__v1__expectations__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__expectations__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
 {
@@ -2019,7 +2322,7 @@ const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
   "Assay__V1__Expectations",
   "assay.v1",
   sizeof(Assay__V1__Expectations),
-  6,
+  9,
   assay__v1__expectations__field_descriptors,
   assay__v1__expectations__field_indices_by_name,
   1,  assay__v1__expectations__number_ranges,
@@ -2209,7 +2512,7 @@ const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
   (ProtobufCMessageInit) assay__v1__response_head__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[11] =
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[13] =
 {
   {
     "verdict",
@@ -2343,8 +2646,33 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "app_receipt",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, app_receipt),
+    &assay__v1__app_receipt__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transaction_receipt",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, transaction_receipt),
+    &assay__v1__transaction_receipt__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
+  11,   /* field[11] = app_receipt */
   8,   /* field[8] = app_transaction */
   5,   /* field[5] = certificate */
   4,   /* field[4] = dedup_key */
@@ -2355,12 +2683,13 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   10,   /* field[10] = realtime_request */
   7,   /* field[7] = renewal_info */
   6,   /* field[6] = transaction */
+  12,   /* field[12] = transaction_receipt */
   0,   /* field[0] = verdict */
 };
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -2370,7 +2699,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  11,
+  13,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,
@@ -2869,7 +3198,7 @@ const ProtobufCMessageDescriptor assay__v1__string_list__descriptor =
   (ProtobufCMessageInit) assay__v1__string_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[33] =
+static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[35] =
 {
   {
     "original_transaction_id",
@@ -3267,6 +3596,30 @@ static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "device_verification",
+    34,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_device_verification),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, device_verification),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "device_verification_nonce",
+    35,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_device_verification_nonce),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, device_verification_nonce),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_by_name[] = {
   30,   /* field[30] = advanced_commerce_info */
@@ -3276,6 +3629,8 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
   3,   /* field[3] = bundle_id */
   32,   /* field[32] = commitment_info */
   23,   /* field[23] = currency */
+  33,   /* field[33] = device_verification */
+  34,   /* field[34] = device_verification_nonce */
   19,   /* field[19] = environment */
   8,   /* field[8] = expires_date */
   12,   /* field[12] = in_app_ownership_type */
@@ -3306,7 +3661,7 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
 static const ProtobufCIntRange assay__v1__jwstransaction_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 33 }
+  { 0, 35 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__descriptor =
 {
@@ -3316,7 +3671,7 @@ const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__desc
   "Assay__V1__JWSTransactionDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSTransactionDecodedPayload),
-  33,
+  35,
   assay__v1__jwstransaction_decoded_payload__field_descriptors,
   assay__v1__jwstransaction_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwstransaction_decoded_payload__number_ranges,
@@ -3400,7 +3755,7 @@ const ProtobufCMessageDescriptor assay__v1__transaction_commitment_info__descrip
   (ProtobufCMessageInit) assay__v1__transaction_commitment_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[24] =
+static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[26] =
 {
   {
     "expiration_intent",
@@ -3690,6 +4045,30 @@ static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "device_verification",
+    25,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_device_verification),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, device_verification),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "device_verification_nonce",
+    26,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_device_verification_nonce),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, device_verification_nonce),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name[] = {
   21,   /* field[21] = advanced_commerce_info */
@@ -3699,6 +4078,8 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
   4,   /* field[4] = auto_renew_status */
   22,   /* field[22] = commitment_info */
   14,   /* field[14] = currency */
+  24,   /* field[24] = device_verification */
+  25,   /* field[25] = device_verification_nonce */
   17,   /* field[17] = eligible_win_back_offer_ids */
   11,   /* field[11] = environment */
   0,   /* field[0] = expiration_intent */
@@ -3720,7 +4101,7 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
 static const ProtobufCIntRange assay__v1__jwsrenewal_info_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 24 }
+  { 0, 26 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__descriptor =
 {
@@ -3730,7 +4111,7 @@ const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__des
   "Assay__V1__JWSRenewalInfoDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSRenewalInfoDecodedPayload),
-  24,
+  26,
   assay__v1__jwsrenewal_info_decoded_payload__field_descriptors,
   assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwsrenewal_info_decoded_payload__number_ranges,
@@ -5524,6 +5905,802 @@ const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_item_l
   1,  assay__v1__advanced_commerce_transaction_item_list__number_ranges,
   (ProtobufCMessageInit) assay__v1__advanced_commerce_transaction_item_list__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__app_receipt__field_descriptors[17] =
+{
+  {
+    "receipt_type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_receipt_type),
+    offsetof(Assay__V1__AppReceipt, receipt_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "adam_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_adam_id),
+    offsetof(Assay__V1__AppReceipt, adam_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_bundle_id),
+    offsetof(Assay__V1__AppReceipt, bundle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "application_version",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_application_version),
+    offsetof(Assay__V1__AppReceipt, application_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_application_version",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_original_application_version),
+    offsetof(Assay__V1__AppReceipt, original_application_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "receipt_creation_date",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_receipt_creation_date),
+    offsetof(Assay__V1__AppReceipt, receipt_creation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expiration_date",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_expiration_date),
+    offsetof(Assay__V1__AppReceipt, expiration_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_purchase_date",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_original_purchase_date),
+    offsetof(Assay__V1__AppReceipt, original_purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "preorder_date",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_preorder_date),
+    offsetof(Assay__V1__AppReceipt, preorder_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "download_id",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_download_id),
+    offsetof(Assay__V1__AppReceipt, download_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version_external_identifier",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppReceipt, has_version_external_identifier),
+    offsetof(Assay__V1__AppReceipt, version_external_identifier),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "age_rating",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_age_rating),
+    offsetof(Assay__V1__AppReceipt, age_rating),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "opaque_value",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_opaque_value),
+    offsetof(Assay__V1__AppReceipt, opaque_value),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sha1_hash",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_sha1_hash),
+    offsetof(Assay__V1__AppReceipt, sha1_hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id_octets",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppReceipt, has_bundle_id_octets),
+    offsetof(Assay__V1__AppReceipt, bundle_id_octets),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "in_app",
+    16,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppReceipt, n_in_app),
+    offsetof(Assay__V1__AppReceipt, in_app),
+    &assay__v1__in_app_purchase_receipt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unknown_attributes",
+    17,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppReceipt, n_unknown_attributes),
+    offsetof(Assay__V1__AppReceipt, unknown_attributes),
+    &assay__v1__receipt_attribute__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__app_receipt__field_indices_by_name[] = {
+  1,   /* field[1] = adam_id */
+  11,   /* field[11] = age_rating */
+  3,   /* field[3] = application_version */
+  2,   /* field[2] = bundle_id */
+  14,   /* field[14] = bundle_id_octets */
+  9,   /* field[9] = download_id */
+  6,   /* field[6] = expiration_date */
+  15,   /* field[15] = in_app */
+  12,   /* field[12] = opaque_value */
+  4,   /* field[4] = original_application_version */
+  7,   /* field[7] = original_purchase_date */
+  8,   /* field[8] = preorder_date */
+  5,   /* field[5] = receipt_creation_date */
+  0,   /* field[0] = receipt_type */
+  13,   /* field[13] = sha1_hash */
+  16,   /* field[16] = unknown_attributes */
+  10,   /* field[10] = version_external_identifier */
+};
+static const ProtobufCIntRange assay__v1__app_receipt__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 17 }
+};
+const ProtobufCMessageDescriptor assay__v1__app_receipt__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.AppReceipt",
+  "AppReceipt",
+  "Assay__V1__AppReceipt",
+  "assay.v1",
+  sizeof(Assay__V1__AppReceipt),
+  17,
+  assay__v1__app_receipt__field_descriptors,
+  assay__v1__app_receipt__field_indices_by_name,
+  1,  assay__v1__app_receipt__number_ranges,
+  (ProtobufCMessageInit) assay__v1__app_receipt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__receipt_attribute__field_descriptors[3] =
+{
+  {
+    "type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ReceiptAttribute, has_type),
+    offsetof(Assay__V1__ReceiptAttribute, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ReceiptAttribute, has_version),
+    offsetof(Assay__V1__ReceiptAttribute, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ReceiptAttribute, has_value),
+    offsetof(Assay__V1__ReceiptAttribute, value),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__receipt_attribute__field_indices_by_name[] = {
+  0,   /* field[0] = type */
+  2,   /* field[2] = value */
+  1,   /* field[1] = version */
+};
+static const ProtobufCIntRange assay__v1__receipt_attribute__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__receipt_attribute__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ReceiptAttribute",
+  "ReceiptAttribute",
+  "Assay__V1__ReceiptAttribute",
+  "assay.v1",
+  sizeof(Assay__V1__ReceiptAttribute),
+  3,
+  assay__v1__receipt_attribute__field_descriptors,
+  assay__v1__receipt_attribute__field_indices_by_name,
+  1,  assay__v1__receipt_attribute__number_ranges,
+  (ProtobufCMessageInit) assay__v1__receipt_attribute__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__in_app_purchase_receipt__field_descriptors[16] =
+{
+  {
+    "quantity",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_quantity),
+    offsetof(Assay__V1__InAppPurchaseReceipt, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_product_id),
+    offsetof(Assay__V1__InAppPurchaseReceipt, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transaction_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_transaction_id),
+    offsetof(Assay__V1__InAppPurchaseReceipt, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_transaction_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_original_transaction_id),
+    offsetof(Assay__V1__InAppPurchaseReceipt, original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_date",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_purchase_date),
+    offsetof(Assay__V1__InAppPurchaseReceipt, purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_purchase_date",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_original_purchase_date),
+    offsetof(Assay__V1__InAppPurchaseReceipt, original_purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_date",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_expires_date),
+    offsetof(Assay__V1__InAppPurchaseReceipt, expires_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cancellation_date",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_cancellation_date),
+    offsetof(Assay__V1__InAppPurchaseReceipt, cancellation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "web_order_line_item_id",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_web_order_line_item_id),
+    offsetof(Assay__V1__InAppPurchaseReceipt, web_order_line_item_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_type",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_product_type),
+    offsetof(Assay__V1__InAppPurchaseReceipt, product_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_trial_period",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_is_trial_period),
+    offsetof(Assay__V1__InAppPurchaseReceipt, is_trial_period),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_in_intro_offer_period",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_is_in_intro_offer_period),
+    offsetof(Assay__V1__InAppPurchaseReceipt, is_in_intro_offer_period),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "promotional_offer_id",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_promotional_offer_id),
+    offsetof(Assay__V1__InAppPurchaseReceipt, promotional_offer_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cancellation_reason",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_cancellation_reason),
+    offsetof(Assay__V1__InAppPurchaseReceipt, cancellation_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "item_id",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_item_id),
+    offsetof(Assay__V1__InAppPurchaseReceipt, item_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unknown_attributes",
+    16,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__InAppPurchaseReceipt, n_unknown_attributes),
+    offsetof(Assay__V1__InAppPurchaseReceipt, unknown_attributes),
+    &assay__v1__receipt_attribute__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__in_app_purchase_receipt__field_indices_by_name[] = {
+  7,   /* field[7] = cancellation_date */
+  13,   /* field[13] = cancellation_reason */
+  6,   /* field[6] = expires_date */
+  11,   /* field[11] = is_in_intro_offer_period */
+  10,   /* field[10] = is_trial_period */
+  14,   /* field[14] = item_id */
+  5,   /* field[5] = original_purchase_date */
+  3,   /* field[3] = original_transaction_id */
+  1,   /* field[1] = product_id */
+  9,   /* field[9] = product_type */
+  12,   /* field[12] = promotional_offer_id */
+  4,   /* field[4] = purchase_date */
+  0,   /* field[0] = quantity */
+  2,   /* field[2] = transaction_id */
+  15,   /* field[15] = unknown_attributes */
+  8,   /* field[8] = web_order_line_item_id */
+};
+static const ProtobufCIntRange assay__v1__in_app_purchase_receipt__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 16 }
+};
+const ProtobufCMessageDescriptor assay__v1__in_app_purchase_receipt__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.InAppPurchaseReceipt",
+  "InAppPurchaseReceipt",
+  "Assay__V1__InAppPurchaseReceipt",
+  "assay.v1",
+  sizeof(Assay__V1__InAppPurchaseReceipt),
+  16,
+  assay__v1__in_app_purchase_receipt__field_descriptors,
+  assay__v1__in_app_purchase_receipt__field_indices_by_name,
+  1,  assay__v1__in_app_purchase_receipt__number_ranges,
+  (ProtobufCMessageInit) assay__v1__in_app_purchase_receipt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__transaction_receipt__field_descriptors[11] =
+{
+  {
+    "members",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__TransactionReceipt, n_members),
+    offsetof(Assay__V1__TransactionReceipt, members),
+    &assay__v1__purchase_info_member__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_date",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__TransactionReceipt, has_purchase_date),
+    offsetof(Assay__V1__TransactionReceipt, purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_purchase_date",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__TransactionReceipt, has_original_purchase_date),
+    offsetof(Assay__V1__TransactionReceipt, original_purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_date",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__TransactionReceipt, has_expires_date),
+    offsetof(Assay__V1__TransactionReceipt, expires_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cancellation_date",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__TransactionReceipt, has_cancellation_date),
+    offsetof(Assay__V1__TransactionReceipt, cancellation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signature_version",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__TransactionReceipt, has_signature_version),
+    offsetof(Assay__V1__TransactionReceipt, signature_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "legacy_key",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__TransactionReceipt, has_legacy_key),
+    offsetof(Assay__V1__TransactionReceipt, legacy_key),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__TransactionReceipt, has_environment),
+    offsetof(Assay__V1__TransactionReceipt, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unsigned_environment",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__TransactionReceipt, has_unsigned_environment),
+    offsetof(Assay__V1__TransactionReceipt, unsigned_environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unsigned_pod",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__TransactionReceipt, has_unsigned_pod),
+    offsetof(Assay__V1__TransactionReceipt, unsigned_pod),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unsigned_signing_status",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__TransactionReceipt, has_unsigned_signing_status),
+    offsetof(Assay__V1__TransactionReceipt, unsigned_signing_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__transaction_receipt__field_indices_by_name[] = {
+  4,   /* field[4] = cancellation_date */
+  7,   /* field[7] = environment */
+  3,   /* field[3] = expires_date */
+  6,   /* field[6] = legacy_key */
+  0,   /* field[0] = members */
+  2,   /* field[2] = original_purchase_date */
+  1,   /* field[1] = purchase_date */
+  5,   /* field[5] = signature_version */
+  8,   /* field[8] = unsigned_environment */
+  9,   /* field[9] = unsigned_pod */
+  10,   /* field[10] = unsigned_signing_status */
+};
+static const ProtobufCIntRange assay__v1__transaction_receipt__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 11 }
+};
+const ProtobufCMessageDescriptor assay__v1__transaction_receipt__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.TransactionReceipt",
+  "TransactionReceipt",
+  "Assay__V1__TransactionReceipt",
+  "assay.v1",
+  sizeof(Assay__V1__TransactionReceipt),
+  11,
+  assay__v1__transaction_receipt__field_descriptors,
+  assay__v1__transaction_receipt__field_indices_by_name,
+  1,  assay__v1__transaction_receipt__number_ranges,
+  (ProtobufCMessageInit) assay__v1__transaction_receipt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__purchase_info_member__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__PurchaseInfoMember, has_name),
+    offsetof(Assay__V1__PurchaseInfoMember, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__PurchaseInfoMember, has_value),
+    offsetof(Assay__V1__PurchaseInfoMember, value),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__purchase_info_member__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange assay__v1__purchase_info_member__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor assay__v1__purchase_info_member__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.PurchaseInfoMember",
+  "PurchaseInfoMember",
+  "Assay__V1__PurchaseInfoMember",
+  "assay.v1",
+  sizeof(Assay__V1__PurchaseInfoMember),
+  2,
+  assay__v1__purchase_info_member__field_descriptors,
+  assay__v1__purchase_info_member__field_indices_by_name,
+  1,  assay__v1__purchase_info_member__number_ranges,
+  (ProtobufCMessageInit) assay__v1__purchase_info_member__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue assay__v1__in_app_selection__enum_values_by_number[5] =
+{
+  { "IN_APP_SELECTION_UNSPECIFIED", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED", 0 },
+  { "IN_APP_SELECTION_ALL", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_ALL", 1 },
+  { "IN_APP_SELECTION_LATEST", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_LATEST", 2 },
+  { "IN_APP_SELECTION_PRODUCT", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_PRODUCT", 3 },
+  { "IN_APP_SELECTION_NONE", "ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_NONE", 4 },
+};
+static const ProtobufCIntRange assay__v1__in_app_selection__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex assay__v1__in_app_selection__enum_values_by_name[5] =
+{
+  { "IN_APP_SELECTION_ALL", 1 },
+  { "IN_APP_SELECTION_LATEST", 2 },
+  { "IN_APP_SELECTION_NONE", 4 },
+  { "IN_APP_SELECTION_PRODUCT", 3 },
+  { "IN_APP_SELECTION_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor assay__v1__in_app_selection__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "assay.v1.InAppSelection",
+  "InAppSelection",
+  "Assay__V1__InAppSelection",
+  "assay.v1",
+  5,
+  assay__v1__in_app_selection__enum_values_by_number,
+  5,
+  assay__v1__in_app_selection__enum_values_by_name,
+  1,
+  assay__v1__in_app_selection__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCEnumValue assay__v1__serving_status__enum_values_by_number[3] =
 {

@@ -32,4 +32,30 @@ import Testing
         #expect(verify([.sandbox], bundle: "com.loki-project").verdict == .wrongBundle)
         Vectors.report("genuine notification", 1)
     }
+
+    /// Often enough for its key to get a table, whoever builds it.
+    @Test(arguments: [KeyTableBuilding.never, .inSettle, .onRequest])
+    func theGenuineNotificationOften(building: KeyTableBuilding) {
+        guard let token = Vectors.bytes("apple-jws/notification-test-sandbox-2025.jws") else {
+            return Vectors.report("genuine notification", 0)
+        }
+        let verifier = Verifier(trust: .apple, keyTables: building)
+        let policy = Policy(bundleId: nil, environments: [.sandbox])
+        // The last signature, damaged in its middle.
+        var damaged = token
+        damaged[token.count - 40] = token[token.count - 40] == 0x41 ? 0x42 : 0x41
+        let batch = [token, damaged, token, token].map {
+            verifier.prepare($0.span, as: .notification, policy: policy, at: Self.now)
+        }
+        var built = 0
+        for round in 0..<300 {
+            var settled = batch
+            verifier.settle(&settled)
+            let verdicts = settled.map(\.verification.verdict)
+            #expect(
+                verdicts == [.valid, .invalidSignature, .valid, .valid], "\(building) \(round)")
+            if verifier.hasPendingKeyTables { built += verifier.buildPendingKeyTables() }
+        }
+        #expect(built == (building == .onRequest ? 1 : 0))
+    }
 }

@@ -144,11 +144,31 @@ import Testing
         #expect(found == 6)
     }
 
+    /// x is small, and r is x + p − n: r + n is x mod p, and yet no candidate, being p or more.
+    @Test(arguments: [false, true])
+    func rThatReachesXOnlyModuloP(withTable: Bool) {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 8)
+        let fieldMinusOrder = forge.subtract(P256Forge.field, P256Forge.order)
+        var found = 0
+        for small in 1..<UInt64(20) {
+            let x = P256Forge.number(small)
+            let r = forge.add(x, fieldMinusOrder)
+            let (s, e) = (forge.random(&random), forge.random(&random))
+            guard let point = forge.publicKey(x: x, r: r, s: s, e: e) else { continue }
+            found += 1
+            checkCase(
+                Case(name: "x = \(small)", point: point, digest: e, r: r, s: s, expected: false),
+                withTable: withTable)
+        }
+        #expect(found > 4)
+    }
+
     /// Signatures of several keys, some with tables: every third is damaged by one bit.
     private func mixedChecks(_ count: Int, seed: UInt64) -> (checks: [ES256Check], valid: [Bool]) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: seed)
-        let signers = (0..<4).map { index in
+        let signers = (0..<8).map { index in
             let d = forge.random(&random)
             return (d, Batches.key(forge.publicKey(d), withTable: index > 0))
         }

@@ -18,4 +18,13 @@ package final class Latch: Sendable {
         }
         return false
     }
+
+    /// The same for a task, which must not block its thread: there are few, for all tasks.
+    package func opens(seconds: Int = 30) async -> Bool {
+        for _ in 0..<seconds * 1000 {
+            if isOpen.load(ordering: .acquiring) { return true }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        return false
+    }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// this is P-256 again with Q for its generator, for which OpenSSL's own
 /// `EC_GROUP_precompute_mult` fills the table: some 16 to 30 ms and 150 KB. Only read afterwards,
 /// so that threads share it.
-@safe final class KeyTable: @unchecked Sendable {
+@safe package final class KeyTable: @unchecked Sendable {
     let group: OpaquePointer
     /// The place among `Limits.keyTables`, given back with this.
     private let place: KeyTablePlace
@@ -60,7 +60,7 @@ import Synchronization
 }
 
 /// One of the `Limits.keyTables` places; gives itself back.
-final class KeyTablePlace: Sendable {
+package final class KeyTablePlace: Sendable {
     private let taken: KeyTableCount
 
     private init(_ taken: KeyTableCount) { self.taken = taken }

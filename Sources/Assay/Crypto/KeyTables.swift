@@ -13,8 +13,17 @@ package final class KeyTables: Sendable {
     /// OpenSSL built no table once: it will not do so another time.
     private let isBroken = Atomic<Bool>(false)
     private let isEnabled: Bool
+    private let build: Builder
 
-    package init(isEnabled: Bool) { self.isEnabled = isEnabled }
+    /// Nil where OpenSSL cannot.
+    package typealias Builder = @Sendable (PublicKey, KeyTablePlace) -> KeyTable?
+
+    package init(
+        isEnabled: Bool, build: @escaping Builder = { KeyTable($0, place: $1) }
+    ) {
+        self.isEnabled = isEnabled
+        self.build = build
+    }
 
     /// Tables that are there or being built.
     package var tables: Int { count.value.load(ordering: .relaxed) }
@@ -48,7 +57,7 @@ package final class KeyTables: Sendable {
             // The chain may be gone by now, or the key have asked twice.
             guard let key = next.key, key.table == nil else { continue }
             guard let place = KeyTablePlace.take(of: count) else { continue }
-            guard let table = KeyTable(key, place: place) else {
+            guard let table = build(key, place) else {
                 isBroken.store(true, ordering: .relaxed)
                 continue
             }

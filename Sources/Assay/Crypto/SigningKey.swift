@@ -141,15 +141,42 @@ package final class SigningKey: @unchecked Sendable {
 
     /// An ECDSA signature as JWS wants it (RFC 7518, 3.4): r and s, each of the curve's size.
     package func signRaw(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
+        try raw(sign(bytes, digest: digest))
+    }
+
+    /// The same, of what is hashed already.
+    package func signRaw(_ digest: SHA256Digest) throws(SigningKeyError) -> [UInt8] {
+        let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        guard coordinateSize > 0, unsafe EVP_PKEY_sign_init(context) == 1 else {
+            ERR_clear_error()
+            throw .signingFailed
+        }
+        let capacity = unsafe Int(EVP_PKEY_get_size(key))
+        let encoded = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            let octets = digest.octets.span
+            count = capacity
+            let status = unsafe octets.withUnsafeBufferPointer { hash in
+                unsafe EVP_PKEY_sign(
+                    context, buffer.baseAddress, &count, hash.baseAddress, hash.count)
+            }
+            if status != 1 { count = 0 }
+        }
+        return try raw(encoded)
+    }
+
+    /// r and s of an ECDSA signature in DER.
+    private func raw(_ encoded: [UInt8]) throws(SigningKeyError) -> [UInt8] {
         let size = coordinateSize
-        guard size > 0 else { throw .signingFailed }
-        let encoded = try sign(bytes, digest: digest)
         let parsed: OpaquePointer? = unsafe encoded.withUnsafeBufferPointer { buffer in
             var next = buffer.baseAddress
             return unsafe d2i_ECDSA_SIG(nil, &next, buffer.count)
         }
         defer { unsafe ECDSA_SIG_free(parsed) }
-        guard let signature = unsafe parsed else { throw .signingFailed }
+        guard size > 0, let signature = unsafe parsed else {
+            ERR_clear_error()
+            throw .signingFailed
+        }
         return unsafe [UInt8](unsafeUninitializedCapacity: 2 * size) { buffer, count in
             let start = buffer.baseAddress!
             unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, Int32(size))

@@ -12,19 +12,16 @@ struct JWSSegments: Equatable, Sendable {
             throw Refusal(
                 .malformed, "the JWS has \(token.count) bytes; the limit is \(Limits.jwsBytes)")
         }
-        var dots: [Int] = []
-        for index in token.indices where token[index] == UInt8(ascii: ".") {
-            guard dots.count < 2 else {
-                throw Refusal(.malformed, "the JWS has more than three segments")
-            }
-            dots.append(index)
+        let stop = UInt8(ascii: ".")
+        guard let first = token.firstIndex(of: stop, from: 0),
+            let second = token.firstIndex(of: stop, from: first + 1)
+        else { throw Refusal(.malformed, "the JWS has fewer than three segments") }
+        guard token.firstIndex(of: stop, from: second + 1) == nil else {
+            throw Refusal(.malformed, "the JWS has more than three segments")
         }
-        guard dots.count == 2 else {
-            throw Refusal(.malformed, "the JWS has fewer than three segments")
-        }
-        header = 0..<dots[0]
-        payload = dots[0] + 1..<dots[1]
-        signature = dots[1] + 1..<token.count
+        header = 0..<first
+        payload = first + 1..<second
+        signature = second + 1..<token.count
         guard !header.isEmpty, !payload.isEmpty else {
             throw Refusal(.malformed, "the JWS has an empty segment")
         }
@@ -49,17 +46,21 @@ struct UnverifiedJWS: Sendable {
             token.extracting(segments.signature), named: "signature")
         payload = try JSONDocument.payload(text, named: "payload")
         let date = Self.effectiveDate(of: payload, now: now)
-        chain = try chains.resolve(
+        let resolved = try chains.resolve(
             header: token.extracting(segments.header), effectiveDate: date, now: now)
+        chain = resolved.chain
         guard case .at(let time) = date else { preconditionFailure("resolve refuses the others") }
         effectiveDate = time
         guard let numbers = ES256Signature(signature.span) else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
         }
-        let input = token.extracting(0..<segments.payload.upperBound)
+        // The signing input (RFC 7515, section 5.2): the header and the full stop are digested
+        // already, and are most of it.
+        var digest = resolved.headerDigest
+        digest.update(token.extracting(segments.payload))
         self.signature = ES256Check(
-            key: chain.leafKey, digest: SHA256.digest(input), signature: numbers)
+            key: chain.leafKey, digest: digest.finish(), signature: numbers)
     }
 
     /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.

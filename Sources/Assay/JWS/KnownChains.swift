@@ -26,10 +26,10 @@ final class KnownChains: Sendable {
     /// check that it fails, at that effective date.
     func resolve(
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp
-    ) throws(Refusal) -> ValidatedChain {
+    ) throws(Refusal) -> ResolvedChain {
         let key = keyedHash(header)
         if let known = tables.withLock({ $0.lookUp(key, header) }) {
-            try known.checkValidity(at: try effectiveDate.seconds())
+            try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
         }
         // From here on it is a stranger: its digest stands for it in the tables below.
@@ -37,7 +37,7 @@ final class KnownChains: Sendable {
         let slot: ChainSlot
         switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
         case .known(let known):
-            try known.checkValidity(at: try effectiveDate.seconds())
+            try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
         case .stranger(let found): slot = found
         }
@@ -46,7 +46,8 @@ final class KnownChains: Sendable {
             return (result, state)
         }
         tables.withLock { $0.settle(slot, state, digest, key, header, now: now) }
-        return try result.get()
+        return ResolvedChain(
+            chain: try result.get(), headerDigest: ResolvedChain.digest(of: header))
     }
 
     /// One step further in the slot, whose lock is held. The order of checks is that of
@@ -88,11 +89,32 @@ final class KnownChains: Sendable {
         return try UnvalidatedChain(x5c: x5c, trust: trust)
     }
 
-    /// SipHash under this process's random key, so that nobody can aim at one bucket.
-    private func keyedHash(_ bytes: Span<UInt8>) -> UInt64 {
+    /// SipHash under this process's random key, of a part of the leaf certificate. Only chains
+    /// that validated are looked up by it, and the header is then compared byte for byte.
+    private func keyedHash(_ header: Span<UInt8>) -> UInt64 {
         var hasher = Hasher()
-        for index in bytes.indices { hasher.combine(bytes[index]) }
+        hasher.combine(header.count)
+        let start = min(Self.hashedOffset, header.count)
+        let end = min(start + Self.hashedBytes, header.count)
+        header.extracting(start..<end).hash(into: &hasher)
         return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// Behind what all of Apple's leaves begin with; key and signature differ from there on.
+    private static let hashedOffset = 512
+    private static let hashedBytes = 512
+}
+
+/// A chain, and SHA-256 after the header that brought it and the full stop behind.
+struct ResolvedChain: Sendable {
+    let chain: ValidatedChain
+    let headerDigest: SHA256
+
+    static func digest(of header: Span<UInt8>) -> SHA256 {
+        var digest = SHA256()
+        digest.update(header)
+        digest.update([UInt8(ascii: ".")].span)
+        return digest
     }
 }
 
@@ -125,7 +147,7 @@ private final class ChainSlot: Sendable {
 private struct Tables {
     struct Known {
         let header: [UInt8]
-        let chain: ValidatedChain
+        let chain: ResolvedChain
         var lastUse: UInt64
     }
 
@@ -139,7 +161,7 @@ private struct Tables {
     private var inFlight: [HeaderDigest: ChainSlot] = [:]
     private var uses: UInt64 = 0
 
-    mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ValidatedChain? {
+    mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
         guard let index = known.index(forKey: key),
             header.equals(known.values[index].header)
         else { return nil }
@@ -149,7 +171,7 @@ private struct Tables {
     }
 
     enum Entry {
-        case known(ValidatedChain)
+        case known(ResolvedChain)
         case stranger(ChainSlot)
     }
 
@@ -194,7 +216,9 @@ private struct Tables {
             known[oldest.key] = nil
         }
         uses += 1
-        known[key] = Known(header: header.array, chain: chain, lastUse: uses)
+        let resolved = ResolvedChain(
+            chain: chain, headerDigest: ResolvedChain.digest(of: header))
+        known[key] = Known(header: header.array, chain: resolved, lastUse: uses)
     }
 
     private mutating func dropExpired(_ now: Timestamp) {

@@ -95,7 +95,8 @@ public struct AppReceiptStream: Sendable {
         case .wrapper(var text):
             guard text.count + chunk.count <= Limits.receiptWrapperBytes else {
                 throw Refusal(
-                    .malformed, "the JSON around the receipt exceeds "
+                    .malformed,
+                    "the JSON around the receipt exceeds "
                         + "\(Limits.receiptWrapperBytes) bytes; send the receipt alone")
             }
             // Moved out while it grows, so that it is not copied.
@@ -113,7 +114,8 @@ public struct AppReceiptStream: Sendable {
         case UInt8(ascii: "{"): return .wrapper([])
         case UInt8(ascii: "e"):
             throw Refusal(
-                .wrongKind, "this looks like a JWS or a transaction receipt (base64 that begins "
+                .wrongKind,
+                "this looks like a JWS or a transaction receipt (base64 that begins "
                     + "with an opening brace), not like an app receipt")
         default:
             throw Refusal(
@@ -171,7 +173,8 @@ public struct AppReceiptStream: Sendable {
             document = try JSONDocument.parse(text, limit: Limits.receiptWrapperBytes)
         } catch {
             throw Refusal(
-                .wrongKind, "this begins with an opening brace and is no JSON: a transaction "
+                .wrongKind,
+                "this begins with an opening brace and is no JSON: a transaction "
                     + "receipt, perhaps, but not an app receipt")
         }
         guard document.root.hasMember("Store"), let payload = document.root["Payload"]?.string

@@ -1,7 +1,7 @@
 import AssayModels
 
-/// The clock of America/Los_Angeles, as the tz database has had it since the Uniform Time Act of
-/// 1967; without a date of Apple's before that, earlier ones are standard time.
+/// The clock of America/Los_Angeles, by the rules of the tz database since 1950; no receipt has a
+/// date before them.
 enum PacificTime {
     /// The local date and time of a second since 1970.
     static func local(secondsSince1970 seconds: Int64) -> CivilTime {
@@ -29,7 +29,8 @@ enum PacificTime {
     /// The days of both changes.
     private static func daylight(in year: Int) -> (begin: Day, end: Day)? {
         switch year {
-        case ..<1967: nil
+        case ..<1950: nil
+        case ..<1962: (sunday(onOrAfter: 24, month: 4, year), sunday(onOrAfter: 24, month: 9, year))
         // The oil embargo.
         case 1974: (Day(month: 1, day: 6), sunday(onOrAfter: 25, month: 10, year))
         case 1975: (Day(month: 2, day: 23), sunday(onOrAfter: 25, month: 10, year))

@@ -18,7 +18,7 @@ public func verifyReceiptResponse(
         }
         switch evidence {
         case .appReceipt(let receipt):
-            let environment = verification.environment == .production ? "Production" : "Sandbox"
+            let environment = verification.environment?.rawValue
             response.member("status", VerifyReceiptStatus.valid.rawValue)
             response.member("environment", environment)
             response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }

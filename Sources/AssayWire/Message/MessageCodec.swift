@@ -10,8 +10,17 @@ public final class MessageCodec {
     static let memoryFloor = 16 * 1024
 
     private let arena = MessageArena()
+    private let memoryFloor: Int
+    private let memoryPerByte: Int
 
-    public init() {}
+    public convenience init() {
+        self.init(memoryFloor: Self.memoryFloor, memoryPerByte: Self.memoryPerByte)
+    }
+
+    package init(memoryFloor: Int, memoryPerByte: Int) {
+        self.memoryFloor = memoryFloor
+        self.memoryPerByte = memoryPerByte
+    }
 
     /// The head of a request frame. Where it throws, `leadingId` is all that is known of it.
     public func decodeRequest(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
@@ -78,7 +87,7 @@ public final class MessageCodec {
         _ parse: (UnsafeMutablePointer<ProtobufCAllocator>, Int, UnsafePointer<UInt8>?)
             -> UnsafeMutablePointer<M>?
     ) -> UnsafeMutablePointer<M>? {
-        arena.reset(limit: Self.memoryFloor + Self.memoryPerByte * head.count)
+        arena.reset(limit: memoryFloor + memoryPerByte * head.count)
         return unsafe arena.withAllocator { allocator in
             unsafe head.withUnsafeBufferPointer { bytes in
                 unsafe parse(allocator, bytes.count, bytes.baseAddress)

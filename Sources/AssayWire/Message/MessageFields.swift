@@ -35,11 +35,12 @@ extension MessageArena {
         return unsafe compose(model)
     }
 
-    func messages<M: MessageFields>(
-        _ models: [M]
-    ) -> UnsafeMutablePointer<UnsafeMutablePointer<M.Message>?> {
+    func messages<Models: Collection>(
+        _ models: Models
+    ) -> UnsafeMutablePointer<UnsafeMutablePointer<Models.Element.Message>?>
+    where Models.Element: MessageFields {
         let values = unsafe allocate(
-            UnsafeMutablePointer<M.Message>?.self, count: models.count)
+            UnsafeMutablePointer<Models.Element.Message>?.self, count: models.count)
         for (index, model) in models.enumerated() {
             unsafe (values + index).initialize(to: compose(model))
         }
@@ -87,6 +88,14 @@ extension MessageArena {
         unsafe field = text(value)
     }
 
+    func set(_ has: inout Int32, _ field: inout ProtobufCBinaryData, _ value: [UInt8]?) {
+        guard let value else { return }
+        has = 1
+        let copy = unsafe allocate(UInt8.self, count: value.count)
+        for (index, byte) in value.enumerated() { unsafe (copy + index).initialize(to: byte) }
+        unsafe field = ProtobufCBinaryData(len: value.count, data: copy)
+    }
+
     func set<V: RawRepresentable<String>>(
         _ has: inout Int32, _ field: inout ProtobufCBinaryData, _ value: V?
     ) {
@@ -113,6 +122,11 @@ extension MessageArena {
 }
 
 // MARK: - From protobuf-c to a model
+
+func read(_ has: Int32, _ field: ProtobufCBinaryData) -> [UInt8]? {
+    guard has != 0 else { return nil }
+    return unsafe [UInt8](UnsafeBufferPointer(start: field.data, count: field.len))
+}
 
 func read(_ has: Int32, _ field: ProtobufCBinaryData) throws(MessageError) -> String? {
     guard has != 0 else { return nil }

@@ -37,6 +37,10 @@ extension JWSRenewalInfoDecodedPayload: @unsafe MessageFields {
         unsafe arena.set(&m.has_offer_period, &m.offer_period, offerPeriod)
         unsafe m.advanced_commerce_info = arena.message(advancedCommerceInfo)
         unsafe m.commitment_info = arena.message(commitmentInfo)
+        unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
+        unsafe arena.set(
+            &m.has_device_verification_nonce, &m.device_verification_nonce,
+            deviceVerificationNonce)
         unsafe arena.set(
             &m.has_renewal_billing_plan_type, &m.renewal_billing_plan_type, renewalBillingPlanType)
     }
@@ -70,6 +74,9 @@ extension JWSRenewalInfoDecodedPayload: @unsafe MessageFields {
         offerPeriod = try unsafe read(m.has_offer_period, m.offer_period)
         advancedCommerceInfo = try unsafe read(m.advanced_commerce_info)
         commitmentInfo = try unsafe read(m.commitment_info)
+        deviceVerification = try unsafe read(m.has_device_verification, m.device_verification)
+        deviceVerificationNonce = try unsafe read(
+            m.has_device_verification_nonce, m.device_verification_nonce)
         renewalBillingPlanType = try unsafe read(
             m.has_renewal_billing_plan_type, m.renewal_billing_plan_type)
     }

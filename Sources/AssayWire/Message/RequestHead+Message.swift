@@ -67,6 +67,17 @@ extension VerifyCall: @unsafe MessageFields {
         if returnsPayloadJSON {
             unsafe arena.set(&m.has_return_payload_json, &m.return_payload_json, true)
         }
+        if returnsVerifyReceiptJSON {
+            unsafe arena.set(
+                &m.has_return_verify_receipt_json, &m.return_verify_receipt_json, true)
+        }
+        if let selection = Assay__V1__InAppSelection(inApp) {
+            unsafe m.has_in_app = 1
+            unsafe m.in_app = selection
+        }
+        if case .product(let product) = inApp {
+            unsafe arena.set(&m.has_in_app_product_id, &m.in_app_product_id, product)
+        }
     }
 
     init(_ m: Assay__V1__VerifyCall) throws(MessageError) {
@@ -77,7 +88,40 @@ extension VerifyCall: @unsafe MessageFields {
                 unsafe !(read(m.has_omit_typed_payload, m.omit_typed_payload)
                 ?? false),
             returnsPayloadJSON: unsafe read(m.has_return_payload_json, m.return_payload_json)
-                ?? false)
+                ?? false,
+            inApp: try unsafe InAppSelection(
+                m.has_in_app != 0
+                    ? m.in_app : ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED,
+                product: read(m.has_in_app_product_id, m.in_app_product_id)),
+            returnsVerifyReceiptJSON: unsafe read(
+                m.has_return_verify_receipt_json, m.return_verify_receipt_json) ?? false)
+    }
+}
+
+extension Assay__V1__InAppSelection {
+    /// Nil: all, which needs no word.
+    fileprivate init?(_ selection: InAppSelection) {
+        switch selection {
+        case .all: return nil
+        case .latest: self = ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_LATEST
+        case .product: self = ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_PRODUCT
+        case .none: self = ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_NONE
+        }
+    }
+}
+
+extension InAppSelection {
+    /// A selection that this version does not know returns all.
+    fileprivate init(
+        _ selection: Assay__V1__InAppSelection, product: String?
+    ) throws(MessageError) {
+        switch selection {
+        case ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_LATEST: self = .latest
+        case ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_NONE: self = .none
+        case ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_PRODUCT:
+            self = .product(try required(product))
+        default: self = .all
+        }
     }
 }
 
@@ -88,23 +132,31 @@ extension Expectations: @unsafe MessageFields {
 
     func fill(_ m: inout Assay__V1__Expectations, in arena: MessageArena) {
         unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
+        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
         unsafe m.n_environments = environments.count
         unsafe m.environments = arena.texts(environments.map(\.rawValue))
         unsafe m.n_product_ids = productIds.count
         unsafe m.product_ids = arena.texts(productIds)
         unsafe arena.set(&m.has_app_account_token, &m.app_account_token, appAccountToken)
         unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
+        unsafe arena.set(&m.has_device_identifier, &m.device_identifier, deviceIdentifier)
+        unsafe arena.set(
+            &m.has_device_verification_id, &m.device_verification_id, deviceVerificationId)
         unsafe arena.set(&m.has_not_older_than, &m.not_older_than, notOlderThan)
     }
 
     init(_ m: Assay__V1__Expectations) throws(MessageError) {
         self.init(
             bundleId: try unsafe read(m.has_bundle_id, m.bundle_id),
+            appAppleId: unsafe read(m.has_app_apple_id, m.app_apple_id),
             environments: try unsafe texts(m.environments, count: m.n_environments)
                 .map { StoreEnvironment(rawValue: $0) },
             productIds: try unsafe texts(m.product_ids, count: m.n_product_ids),
             appAccountToken: try unsafe read(m.has_app_account_token, m.app_account_token),
             transactionId: try unsafe read(m.has_transaction_id, m.transaction_id),
+            deviceIdentifier: unsafe read(m.has_device_identifier, m.device_identifier),
+            deviceVerificationId: try unsafe read(
+                m.has_device_verification_id, m.device_verification_id),
             notOlderThan: unsafe read(m.has_not_older_than, m.not_older_than))
     }
 }

@@ -46,6 +46,10 @@ extension JWSTransactionDecodedPayload: @unsafe MessageFields {
         unsafe m.advanced_commerce_info = arena.message(advancedCommerceInfo)
         unsafe arena.set(&m.has_billing_plan_type, &m.billing_plan_type, billingPlanType)
         unsafe m.commitment_info = arena.message(commitmentInfo)
+        unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
+        unsafe arena.set(
+            &m.has_device_verification_nonce, &m.device_verification_nonce,
+            deviceVerificationNonce)
     }
 
     init(_ m: Assay__V1__JWSTransactionDecodedPayload) throws(MessageError) {
@@ -85,6 +89,9 @@ extension JWSTransactionDecodedPayload: @unsafe MessageFields {
         advancedCommerceInfo = try unsafe read(m.advanced_commerce_info)
         billingPlanType = try unsafe read(m.has_billing_plan_type, m.billing_plan_type)
         commitmentInfo = try unsafe read(m.commitment_info)
+        deviceVerification = try unsafe read(m.has_device_verification, m.device_verification)
+        deviceVerificationNonce = try unsafe read(
+            m.has_device_verification_nonce, m.device_verification_nonce)
     }
 }
 

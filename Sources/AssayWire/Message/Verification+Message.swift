@@ -31,7 +31,12 @@ extension Verification: @unsafe MessageFields {
         case .realtimeRequest(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST
             unsafe m.realtime_request = arena.message(verified.payload)
-        case .appReceipt, .transactionReceipt: break
+        case .appReceipt(let receipt):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT
+            unsafe m.app_receipt = arena.message(receipt)
+        case .transactionReceipt(let receipt):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT
+            unsafe m.transaction_receipt = arena.message(receipt)
         }
     }
 
@@ -62,6 +67,10 @@ extension Verification: @unsafe MessageFields {
             .notification(try required(unsafe read(m.notification)))
         case ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST:
             .realtimeRequest(try required(unsafe verified(m.realtime_request)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT:
+            .appReceipt(try required(unsafe read(m.app_receipt)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT:
+            .transactionReceipt(try required(unsafe read(m.transaction_receipt)))
         default: nil
         }
     }

@@ -53,10 +53,41 @@ typedef struct Assay__V1__AdvancedCommercePriceIncreaseInfo Assay__V1__AdvancedC
 typedef struct Assay__V1__AdvancedCommerceRefundList Assay__V1__AdvancedCommerceRefundList;
 typedef struct Assay__V1__AdvancedCommerceRenewalItemList Assay__V1__AdvancedCommerceRenewalItemList;
 typedef struct Assay__V1__AdvancedCommerceTransactionItemList Assay__V1__AdvancedCommerceTransactionItemList;
+typedef struct Assay__V1__AppReceipt Assay__V1__AppReceipt;
+typedef struct Assay__V1__ReceiptAttribute Assay__V1__ReceiptAttribute;
+typedef struct Assay__V1__InAppPurchaseReceipt Assay__V1__InAppPurchaseReceipt;
+typedef struct Assay__V1__TransactionReceipt Assay__V1__TransactionReceipt;
+typedef struct Assay__V1__PurchaseInfoMember Assay__V1__PurchaseInfoMember;
 
 
 /* --- enums --- */
 
+/*
+ * Which in-app records of an app receipt are returned.
+ */
+typedef enum _Assay__V1__InAppSelection {
+  /*
+   * As IN_APP_SELECTION_ALL.
+   */
+  ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED = 0,
+  /*
+   * Every record.
+   */
+  ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_ALL = 1,
+  /*
+   * For each original transaction id the record that expires, or was bought, last.
+   */
+  ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_LATEST = 2,
+  /*
+   * The records of one product.
+   */
+  ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_PRODUCT = 3,
+  /*
+   * No record.
+   */
+  ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_NONE = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__IN_APP_SELECTION)
+} Assay__V1__InAppSelection;
 /*
  * State of the server, as grpc.health.v1 words it.
  */
@@ -349,10 +380,26 @@ struct  Assay__V1__VerifyCall
    */
   protobuf_c_boolean has_return_payload_json;
   protobuf_c_boolean return_payload_json;
+  /*
+   * Of an app receipt: which in-app records to return. All of them are checked.
+   */
+  protobuf_c_boolean has_in_app;
+  Assay__V1__InAppSelection in_app;
+  /*
+   * With IN_APP_SELECTION_PRODUCT: the product identifier.
+   */
+  protobuf_c_boolean has_in_app_product_id;
+  ProtobufCBinaryData in_app_product_id;
+  /*
+   * Of a receipt: return the JSON of Apple's verifyReceipt endpoint in the answer's body, instead
+   * of what return_payload_json returns; for a refusal its status alone.
+   */
+  protobuf_c_boolean has_return_verify_receipt_json;
+  protobuf_c_boolean return_verify_receipt_json;
 };
 #define ASSAY__V1__VERIFY_CALL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verify_call__descriptor) \
-    , 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, NULL, 0, 0, 0, 0 }
+    , 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, NULL, 0, 0, 0, 0, 0, ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED, 0, {0,NULL}, 0, 0 }
 
 
 /*
@@ -391,15 +438,30 @@ struct  Assay__V1__Expectations
   /*
    * Oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
    */
-  /*
-   * 7 is kept free for the device identifier that receipts are bound to.
-   */
   protobuf_c_boolean has_not_older_than;
   int64_t not_older_than;
+  /*
+   * The device that an app receipt was made for: the 16 bytes of identifierForVendor, or the 6 of
+   * a Mac's network address (MISMATCH).
+   */
+  protobuf_c_boolean has_device_identifier;
+  ProtobufCBinaryData device_identifier;
+  /*
+   * App Store id of the app; compared where the evidence carries one, demanded of Production
+   * evidence whose kind does (WRONG_APP).
+   */
+  protobuf_c_boolean has_app_apple_id;
+  int64_t app_apple_id;
+  /*
+   * AppStore.deviceVerificationID of the device that a transaction, renewal info or app
+   * transaction was made for; compared without regard to case (MISMATCH).
+   */
+  protobuf_c_boolean has_device_verification_id;
+  ProtobufCBinaryData device_verification_id;
 };
 #define ASSAY__V1__EXPECTATIONS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__expectations__descriptor) \
-    , 0, {0,NULL}, 0,NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0,NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -505,7 +567,9 @@ typedef enum {
   ASSAY__V1__VERIFICATION__PAYLOAD_RENEWAL_INFO = 8,
   ASSAY__V1__VERIFICATION__PAYLOAD_APP_TRANSACTION = 9,
   ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION = 10,
-  ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST = 11
+  ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST = 11,
+  ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT = 12,
+  ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT = 13
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERIFICATION__PAYLOAD__CASE)
 } Assay__V1__Verification__PayloadCase;
 
@@ -567,6 +631,14 @@ struct  Assay__V1__Verification
      * Of REALTIME_REQUEST.
      */
     Assay__V1__DecodedRealtimeRequestBody *realtime_request;
+    /*
+     * Of APP_RECEIPT.
+     */
+    Assay__V1__AppReceipt *app_receipt;
+    /*
+     * Of TRANSACTION_RECEIPT.
+     */
+    Assay__V1__TransactionReceipt *transaction_receipt;
   };
 };
 #define ASSAY__V1__VERIFICATION__INIT \
@@ -950,10 +1022,21 @@ struct  Assay__V1__JWSTransactionDecodedPayload
    * Present for a monthly plan with a longer commitment.
    */
   Assay__V1__TransactionCommitmentInfo *commitment_info;
+  /*
+   * Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
+   * device alone, not from Apple's servers.
+   */
+  protobuf_c_boolean has_device_verification;
+  ProtobufCBinaryData device_verification;
+  /*
+   * UUID that goes into device_verification.
+   */
+  protobuf_c_boolean has_device_verification_nonce;
+  ProtobufCBinaryData device_verification_nonce;
 };
 #define ASSAY__V1__JWSTRANSACTION_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwstransaction_decoded_payload__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
@@ -1114,10 +1197,21 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
    */
   protobuf_c_boolean has_renewal_billing_plan_type;
   ProtobufCBinaryData renewal_billing_plan_type;
+  /*
+   * Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
+   * device alone, not from Apple's servers.
+   */
+  protobuf_c_boolean has_device_verification;
+  ProtobufCBinaryData device_verification;
+  /*
+   * UUID that goes into device_verification.
+   */
+  protobuf_c_boolean has_device_verification_nonce;
+  ProtobufCBinaryData device_verification_nonce;
 };
 #define ASSAY__V1__JWSRENEWAL_INFO_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwsrenewal_info_decoded_payload__descriptor) \
-    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL} }
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
@@ -1845,6 +1939,312 @@ struct  Assay__V1__AdvancedCommerceTransactionItemList
     , 0,NULL }
 
 
+/*
+ * The payload of a StoreKit 1 app receipt. What Apple writes as an empty text, or as zero where
+ * zero means none, is absent.
+ */
+struct  Assay__V1__AppReceipt
+{
+  ProtobufCMessage base;
+  /*
+   * Attribute 0 as it is written, such as ProductionSandbox.
+   */
+  protobuf_c_boolean has_receipt_type;
+  ProtobufCBinaryData receipt_type;
+  /*
+   * Attribute 1: App Store id of the app; 0 in the sandbox.
+   */
+  protobuf_c_boolean has_adam_id;
+  int64_t adam_id;
+  /*
+   * Attribute 2.
+   */
+  protobuf_c_boolean has_bundle_id;
+  ProtobufCBinaryData bundle_id;
+  /*
+   * Attribute 3.
+   */
+  protobuf_c_boolean has_application_version;
+  ProtobufCBinaryData application_version;
+  /*
+   * Attribute 19.
+   */
+  protobuf_c_boolean has_original_application_version;
+  ProtobufCBinaryData original_application_version;
+  /*
+   * Attribute 12: when the receipt was signed. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_receipt_creation_date;
+  int64_t receipt_creation_date;
+  /*
+   * Attribute 21. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expiration_date;
+  int64_t expiration_date;
+  /*
+   * Attribute 18. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_original_purchase_date;
+  int64_t original_purchase_date;
+  /*
+   * Attribute 32. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_preorder_date;
+  int64_t preorder_date;
+  /*
+   * Attribute 15; 0 in the sandbox.
+   */
+  protobuf_c_boolean has_download_id;
+  int64_t download_id;
+  /*
+   * Attribute 16; 0 in the sandbox.
+   */
+  protobuf_c_boolean has_version_external_identifier;
+  int64_t version_external_identifier;
+  /*
+   * Attribute 10, such as 4+.
+   */
+  protobuf_c_boolean has_age_rating;
+  ProtobufCBinaryData age_rating;
+  /*
+   * Attribute 4: goes into sha1_hash.
+   */
+  protobuf_c_boolean has_opaque_value;
+  ProtobufCBinaryData opaque_value;
+  /*
+   * Attribute 5: SHA-1 that binds the receipt to one device.
+   */
+  protobuf_c_boolean has_sha1_hash;
+  ProtobufCBinaryData sha1_hash;
+  /*
+   * The octets of attribute 2, tag and length included, as they go into sha1_hash.
+   */
+  protobuf_c_boolean has_bundle_id_octets;
+  ProtobufCBinaryData bundle_id_octets;
+  /*
+   * Attribute 17: the in-app records that were asked for, in the receipt's order.
+   */
+  size_t n_in_app;
+  Assay__V1__InAppPurchaseReceipt **in_app;
+  /*
+   * Attributes without a name here.
+   */
+  size_t n_unknown_attributes;
+  Assay__V1__ReceiptAttribute **unknown_attributes;
+};
+#define ASSAY__V1__APP_RECEIPT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_receipt__descriptor) \
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL }
+
+
+/*
+ * One attribute of a receipt as it stands there.
+ */
+struct  Assay__V1__ReceiptAttribute
+{
+  ProtobufCMessage base;
+  /*
+   * Its type.
+   */
+  protobuf_c_boolean has_type;
+  int64_t type;
+  /*
+   * Its version.
+   */
+  protobuf_c_boolean has_version;
+  int64_t version;
+  /*
+   * Content of its OCTET STRING.
+   */
+  protobuf_c_boolean has_value;
+  ProtobufCBinaryData value;
+};
+#define ASSAY__V1__RECEIPT_ATTRIBUTE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__receipt_attribute__descriptor) \
+    , 0, 0, 0, 0, 0, {0,NULL} }
+
+
+/*
+ * One in-app record of an app receipt.
+ */
+struct  Assay__V1__InAppPurchaseReceipt
+{
+  ProtobufCMessage base;
+  /*
+   * Attribute 1701.
+   */
+  protobuf_c_boolean has_quantity;
+  int64_t quantity;
+  /*
+   * Attribute 1702.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * Attribute 1703.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * Attribute 1705: the same for all renewals of one subscription.
+   */
+  protobuf_c_boolean has_original_transaction_id;
+  ProtobufCBinaryData original_transaction_id;
+  /*
+   * Attribute 1704. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_date;
+  int64_t purchase_date;
+  /*
+   * Attribute 1706. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_original_purchase_date;
+  int64_t original_purchase_date;
+  /*
+   * Attribute 1708. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expires_date;
+  int64_t expires_date;
+  /*
+   * Attribute 1712: refunded or revoked then. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_cancellation_date;
+  int64_t cancellation_date;
+  /*
+   * Attribute 1711.
+   */
+  protobuf_c_boolean has_web_order_line_item_id;
+  int64_t web_order_line_item_id;
+  /*
+   * Attribute 1707. 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
+   */
+  protobuf_c_boolean has_product_type;
+  int64_t product_type;
+  /*
+   * Attribute 1713.
+   */
+  protobuf_c_boolean has_is_trial_period;
+  protobuf_c_boolean is_trial_period;
+  /*
+   * Attribute 1719.
+   */
+  protobuf_c_boolean has_is_in_intro_offer_period;
+  protobuf_c_boolean is_in_intro_offer_period;
+  /*
+   * Attribute 1721.
+   */
+  protobuf_c_boolean has_promotional_offer_id;
+  ProtobufCBinaryData promotional_offer_id;
+  /*
+   * Attribute 1720.
+   */
+  protobuf_c_boolean has_cancellation_reason;
+  int64_t cancellation_reason;
+  /*
+   * Attribute 1710: App Store id of the product; 0 in the sandbox.
+   */
+  protobuf_c_boolean has_item_id;
+  int64_t item_id;
+  /*
+   * Attributes without a name here.
+   */
+  size_t n_unknown_attributes;
+  Assay__V1__ReceiptAttribute **unknown_attributes;
+};
+#define ASSAY__V1__IN_APP_PURCHASE_RECEIPT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__in_app_purchase_receipt__descriptor) \
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL }
+
+
+/*
+ * The signed purchase-info of an iOS 3 to 6 transaction receipt.
+ */
+struct  Assay__V1__TransactionReceipt
+{
+  ProtobufCMessage base;
+  /*
+   * Its members, in its order.
+   */
+  size_t n_members;
+  Assay__V1__PurchaseInfoMember **members;
+  /*
+   * purchase-date. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_date;
+  int64_t purchase_date;
+  /*
+   * original-purchase-date. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_original_purchase_date;
+  int64_t original_purchase_date;
+  /*
+   * expires-date. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expires_date;
+  int64_t expires_date;
+  /*
+   * cancellation-date. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_cancellation_date;
+  int64_t cancellation_date;
+  /*
+   * Version of the signature: 2 or 3.
+   */
+  protobuf_c_boolean has_signature_version;
+  int32_t signature_version;
+  /*
+   * Signed with the old key of 1,024 bits.
+   */
+  protobuf_c_boolean has_legacy_key;
+  protobuf_c_boolean legacy_key;
+  /*
+   * Environment that its signed transaction id tells.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * The environment that stands outside of the signature; it proves nothing.
+   */
+  protobuf_c_boolean has_unsigned_environment;
+  ProtobufCBinaryData unsigned_environment;
+  /*
+   * The pod that stands outside of the signature; it proves nothing.
+   */
+  protobuf_c_boolean has_unsigned_pod;
+  ProtobufCBinaryData unsigned_pod;
+  /*
+   * The signing-status that stands outside of the signature; it proves nothing.
+   */
+  protobuf_c_boolean has_unsigned_signing_status;
+  ProtobufCBinaryData unsigned_signing_status;
+};
+#define ASSAY__V1__TRANSACTION_RECEIPT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__transaction_receipt__descriptor) \
+    , 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+
+
+/*
+ * One member of purchase-info.
+ */
+struct  Assay__V1__PurchaseInfoMember
+{
+  ProtobufCMessage base;
+  /*
+   * Such as original-transaction-id.
+   */
+  protobuf_c_boolean has_name;
+  ProtobufCBinaryData name;
+  /*
+   * Its text.
+   */
+  protobuf_c_boolean has_value;
+  ProtobufCBinaryData value;
+};
+#define ASSAY__V1__PURCHASE_INFO_MEMBER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__purchase_info_member__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL} }
+
+
 /* Assay__V1__RequestHead methods */
 void   assay__v1__request_head__init
                      (Assay__V1__RequestHead         *message);
@@ -2567,6 +2967,101 @@ Assay__V1__AdvancedCommerceTransactionItemList *
 void   assay__v1__advanced_commerce_transaction_item_list__free_unpacked
                      (Assay__V1__AdvancedCommerceTransactionItemList *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__AppReceipt methods */
+void   assay__v1__app_receipt__init
+                     (Assay__V1__AppReceipt         *message);
+size_t assay__v1__app_receipt__get_packed_size
+                     (const Assay__V1__AppReceipt   *message);
+size_t assay__v1__app_receipt__pack
+                     (const Assay__V1__AppReceipt   *message,
+                      uint8_t             *out);
+size_t assay__v1__app_receipt__pack_to_buffer
+                     (const Assay__V1__AppReceipt   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__AppReceipt *
+       assay__v1__app_receipt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__app_receipt__free_unpacked
+                     (Assay__V1__AppReceipt *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ReceiptAttribute methods */
+void   assay__v1__receipt_attribute__init
+                     (Assay__V1__ReceiptAttribute         *message);
+size_t assay__v1__receipt_attribute__get_packed_size
+                     (const Assay__V1__ReceiptAttribute   *message);
+size_t assay__v1__receipt_attribute__pack
+                     (const Assay__V1__ReceiptAttribute   *message,
+                      uint8_t             *out);
+size_t assay__v1__receipt_attribute__pack_to_buffer
+                     (const Assay__V1__ReceiptAttribute   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ReceiptAttribute *
+       assay__v1__receipt_attribute__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__receipt_attribute__free_unpacked
+                     (Assay__V1__ReceiptAttribute *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__InAppPurchaseReceipt methods */
+void   assay__v1__in_app_purchase_receipt__init
+                     (Assay__V1__InAppPurchaseReceipt         *message);
+size_t assay__v1__in_app_purchase_receipt__get_packed_size
+                     (const Assay__V1__InAppPurchaseReceipt   *message);
+size_t assay__v1__in_app_purchase_receipt__pack
+                     (const Assay__V1__InAppPurchaseReceipt   *message,
+                      uint8_t             *out);
+size_t assay__v1__in_app_purchase_receipt__pack_to_buffer
+                     (const Assay__V1__InAppPurchaseReceipt   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__InAppPurchaseReceipt *
+       assay__v1__in_app_purchase_receipt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__in_app_purchase_receipt__free_unpacked
+                     (Assay__V1__InAppPurchaseReceipt *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__TransactionReceipt methods */
+void   assay__v1__transaction_receipt__init
+                     (Assay__V1__TransactionReceipt         *message);
+size_t assay__v1__transaction_receipt__get_packed_size
+                     (const Assay__V1__TransactionReceipt   *message);
+size_t assay__v1__transaction_receipt__pack
+                     (const Assay__V1__TransactionReceipt   *message,
+                      uint8_t             *out);
+size_t assay__v1__transaction_receipt__pack_to_buffer
+                     (const Assay__V1__TransactionReceipt   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__TransactionReceipt *
+       assay__v1__transaction_receipt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__transaction_receipt__free_unpacked
+                     (Assay__V1__TransactionReceipt *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__PurchaseInfoMember methods */
+void   assay__v1__purchase_info_member__init
+                     (Assay__V1__PurchaseInfoMember         *message);
+size_t assay__v1__purchase_info_member__get_packed_size
+                     (const Assay__V1__PurchaseInfoMember   *message);
+size_t assay__v1__purchase_info_member__pack
+                     (const Assay__V1__PurchaseInfoMember   *message,
+                      uint8_t             *out);
+size_t assay__v1__purchase_info_member__pack_to_buffer
+                     (const Assay__V1__PurchaseInfoMember   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__PurchaseInfoMember *
+       assay__v1__purchase_info_member__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__purchase_info_member__free_unpacked
+                     (Assay__V1__PurchaseInfoMember *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Assay__V1__RequestHead_Closure)
@@ -2683,12 +3178,28 @@ typedef void (*Assay__V1__AdvancedCommerceRenewalItemList_Closure)
 typedef void (*Assay__V1__AdvancedCommerceTransactionItemList_Closure)
                  (const Assay__V1__AdvancedCommerceTransactionItemList *message,
                   void *closure_data);
+typedef void (*Assay__V1__AppReceipt_Closure)
+                 (const Assay__V1__AppReceipt *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ReceiptAttribute_Closure)
+                 (const Assay__V1__ReceiptAttribute *message,
+                  void *closure_data);
+typedef void (*Assay__V1__InAppPurchaseReceipt_Closure)
+                 (const Assay__V1__InAppPurchaseReceipt *message,
+                  void *closure_data);
+typedef void (*Assay__V1__TransactionReceipt_Closure)
+                 (const Assay__V1__TransactionReceipt *message,
+                  void *closure_data);
+typedef void (*Assay__V1__PurchaseInfoMember_Closure)
+                 (const Assay__V1__PurchaseInfoMember *message,
+                  void *closure_data);
 
 /* --- services --- */
 
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    assay__v1__in_app_selection__descriptor;
 extern const ProtobufCEnumDescriptor    assay__v1__serving_status__descriptor;
 extern const ProtobufCEnumDescriptor    assay__v1__evidence_kind__descriptor;
 extern const ProtobufCEnumDescriptor    assay__v1__verdict__descriptor;
@@ -2731,6 +3242,11 @@ extern const ProtobufCMessageDescriptor assay__v1__advanced_commerce_price_incre
 extern const ProtobufCMessageDescriptor assay__v1__advanced_commerce_refund_list__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__advanced_commerce_renewal_item_list__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_item_list__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__app_receipt__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__receipt_attribute__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__in_app_purchase_receipt__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__transaction_receipt__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__purchase_info_member__descriptor;
 
 PROTOBUF_C__END_DECLS
 

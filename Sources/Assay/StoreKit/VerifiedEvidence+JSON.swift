@@ -1,0 +1,81 @@
+package import AssayModels
+
+extension VerifiedEvidence {
+    /// The payload as JSON, and for a notification what is nested in it, by the names that the
+    /// command line and the wire give them.
+    ///
+    /// StoreKit 2 payloads are the very bytes that were signed. Receipts are no JSON: their
+    /// attributes are rendered under Apple's names, dates as milliseconds, absent ones left out.
+    package var payloadJSON: [(name: String, json: [UInt8])] {
+        switch self {
+        case .transaction(let payload): [("payload", payload.json)]
+        case .renewalInfo(let payload): [("payload", payload.json)]
+        case .appTransaction(let payload): [("payload", payload.json)]
+        case .realtimeRequest(let payload): [("payload", payload.json)]
+        case .notification(let verified):
+            [
+                ("payload", verified.notification.json),
+                ("transaction", verified.transaction?.json),
+                ("renewalInfo", verified.renewalInfo?.json),
+                ("appTransaction", verified.appTransaction?.json),
+            ].compactMap { name, json in json.map { (name, $0) } }
+        case .appReceipt(let receipt): [("payload", receipt.json)]
+        case .transactionReceipt(let receipt): [("payload", receipt.json)]
+        }
+    }
+}
+
+extension AppReceipt {
+    fileprivate var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("receiptType", receiptType)
+            object.member("adamId", adamId)
+            object.member("bundleId", bundleId)
+            object.member("applicationVersion", applicationVersion)
+            object.member("originalApplicationVersion", originalApplicationVersion)
+            object.member("receiptCreationDate", receiptCreationDate?.milliseconds)
+            object.member("expirationDate", expirationDate?.milliseconds)
+            object.member("originalPurchaseDate", originalPurchaseDate?.milliseconds)
+            object.member("preorderDate", preorderDate?.milliseconds)
+            object.member("downloadId", downloadId)
+            object.member("versionExternalIdentifier", versionExternalIdentifier)
+            object.member("ageRating", ageRating)
+            object.array("inApp") { array in
+                for purchase in inApp { array.object { $0.members(of: purchase) } }
+            }
+        }
+        return writer.text
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(of purchase: InAppPurchaseReceipt) {
+        member("quantity", purchase.quantity)
+        member("productId", purchase.productId)
+        member("transactionId", purchase.transactionId)
+        member("originalTransactionId", purchase.originalTransactionId)
+        member("purchaseDate", purchase.purchaseDate?.milliseconds)
+        member("originalPurchaseDate", purchase.originalPurchaseDate?.milliseconds)
+        member("expiresDate", purchase.expiresDate?.milliseconds)
+        member("cancellationDate", purchase.cancellationDate?.milliseconds)
+        member("webOrderLineItemId", purchase.webOrderLineItemId)
+        member("productType", purchase.productType?.rawValue)
+        member("isTrialPeriod", purchase.isTrialPeriod)
+        member("isInIntroOfferPeriod", purchase.isInIntroOfferPeriod)
+        member("promotionalOfferId", purchase.promotionalOfferId)
+        member("cancellationReason", purchase.cancellationReason)
+    }
+}
+
+extension TransactionReceipt {
+    /// The members of purchase-info under their own names, and whether the old key signed it.
+    fileprivate var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            for member in members { object.member(member.name, member.value) }
+            if legacyKey { object.member("legacyKey", true) }
+        }
+        return writer.text
+    }
+}

@@ -1,0 +1,357 @@
+package import AssayLoop
+import AssayWire
+import Synchronization
+
+/// The way to one server: a connection, the next one when it is lost, and the requests that wait
+/// for either. `send`, `cancel` and `close` may be used from any thread; the rest belongs to the
+/// loop's, which is what `@unchecked` stands for.
+package final class Channel: @unchecked Sendable {
+    package let endpoint: Endpoint
+    package let options: ClientOptions
+    package let loop: EventLoop
+
+    private let lastId = Atomic<UInt64>(0)
+    private let inbox = Mutex<[Message]>([])
+
+    private enum Message: Sendable {
+        case send(ClientRequest, id: UInt64, completion: @Sendable (ClientResult) -> Void)
+        case cancel(UInt64)
+        case close
+    }
+
+    // The loop's thread only, from here on.
+
+    private enum State {
+        /// There is none, and none is wanted, or it is too early for the next attempt.
+        case disconnected
+        case connecting(Connection)
+        case connected(Connection)
+        case closed
+    }
+
+    private var state = State.disconnected
+    /// Connections on which answers are still to come, but which take no new requests.
+    private var draining: [Connection] = []
+    private var waiting = WaitingLine()
+    private var backoff: Backoff
+    private var timer: Timer?
+    private var turnEnd: TurnEnd?
+    /// Loop time at which the timer fires.
+    private var alarm: UInt64?
+
+    package init(to endpoint: Endpoint, options: ClientOptions, on loop: EventLoop) {
+        self.endpoint = endpoint
+        self.options = options
+        self.loop = loop
+        backoff = Backoff(
+            shortest: options.shortestPause.milliseconds,
+            longest: options.longestPause.milliseconds)
+    }
+
+    /// An id for `send`; never 0, which is the server's.
+    package func newId() -> UInt64 { lastId.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// Sends a request, with those that come in the same turn of the loop. `completion` is called
+    /// once, on the loop's thread; from there, `send` itself may call it.
+    package func send(
+        _ request: ClientRequest, id: UInt64, completion: @escaping @Sendable (ClientResult) -> Void
+    ) {
+        if loop.isCurrent {
+            admit(request, id: id, completion: completion)
+        } else if !put(.send(request, id: id, completion: completion)) {
+            completion(.failure(.closed))
+        }
+    }
+
+    /// Ends a request that was sent before with `cancelled`, if it has not ended yet.
+    package func cancel(_ id: UInt64) { put(.cancel(id)) }
+
+    /// Ends all requests with `closed`, those to come too.
+    package func close() { put(.close) }
+
+    /// False when the loop has been stopped.
+    @discardableResult
+    private func put(_ message: Message) -> Bool {
+        inbox.withLock { inbox in
+            // One job takes all that gathers until it runs.
+            if inbox.isEmpty, !loop.post({ [self] in takeInbox() }) { return false }
+            inbox.append(message)
+            return true
+        }
+    }
+
+    private func takeInbox() {
+        let messages = inbox.withLock { inbox in
+            defer { inbox = [] }
+            return inbox
+        }
+        for message in messages {
+            switch message {
+            case .send(let request, let id, let completion):
+                admit(request, id: id, completion: completion)
+            case .cancel(let id): abandon(id)
+            case .close: shutDown()
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    private func admit(
+        _ request: ClientRequest, id: UInt64, completion: @escaping @Sendable (ClientResult) -> Void
+    ) {
+        if case .closed = state { return completion(.failure(.closed)) }
+        guard waiting.count < options.waitingLimit else {
+            return completion(.failure(.tooManyWaiting))
+        }
+        do throws(LoopError) { try setUp() } catch {
+            return completion(.failure(.connectFailed(error)))
+        }
+        let timeout = min(request.timeout ?? options.timeout, ClientOptions.longestTimeout)
+        let exchange = Exchange(
+            id: id, request: request, deadline: loop.now + timeout.milliseconds,
+            canRetry: options.retriesOnce, completion: completion)
+        waiting.append(exchange)
+        wake(at: exchange.deadline)
+        pump()
+    }
+
+    private func setUp() throws(LoopError) {
+        if timer == nil { timer = try Timer(on: loop) }
+        if turnEnd == nil {
+            turnEnd = try TurnEnd(on: loop) { [self] in flush() }
+        }
+    }
+
+    /// Moves requests from the waiting line to the connection, as far as they may, and sees to it
+    /// that there is one.
+    private func pump() {
+        switch state {
+        case .connected(let connection):
+            while connection.canSend(inFlightLimit: options.inFlightLimit),
+                let exchange = waiting.popFirst()
+            {
+                connection.send(exchange)
+            }
+        case .disconnected:
+            guard !waiting.isEmpty else { return }
+            if loop.now >= backoff.nextAttempt { connect() } else { wake(at: backoff.nextAttempt) }
+        case .connecting, .closed: break
+        }
+    }
+
+    private func abandon(_ id: UInt64) {
+        let exchange =
+            waiting.remove(id) ?? connections.lazy.compactMap { $0.inFlight[id] }.first
+        exchange?.end(.failure(.cancelled))
+        closeDrained()
+    }
+
+    private func flush() {
+        if case .connected(let connection) = state { connection.flush() }
+        for connection in draining { connection.flush() }
+    }
+
+    private func shutDown() {
+        let connections = connections
+        state = .closed
+        draining = []
+        for connection in connections { connection.end(.lost) }
+        for exchange in waiting.removeAll() { exchange.end(.failure(.closed)) }
+        timer?.close()
+        turnEnd?.close()
+        (timer, turnEnd) = (nil, nil)
+    }
+
+    // MARK: Connections
+
+    private var connections: [Connection] {
+        switch state {
+        case .connecting(let connection), .connected(let connection): draining + [connection]
+        case .disconnected, .closed: draining
+        }
+    }
+
+    private func connect() {
+        let deadline = loop.now + options.connectTimeout.milliseconds
+        do throws(LoopError) {
+            let connection = try Connection(
+                to: endpoint, on: loop, limits: options.requestLimits, connectDeadline: deadline
+            ) { [self] connection, event in didHappen(event, on: connection) }
+            state = .connecting(connection)
+            wake(at: deadline)
+        } catch {
+            didFailToConnect(error)
+        }
+    }
+
+    private func didHappen(_ event: Connection.Event, on connection: Connection) {
+        switch event {
+        case .opened:
+            state = .connected(connection)
+            pump()
+            // Unlike reads, this and `wrote` may come before a turn's wait.
+            flush()
+        case .wrote:
+            pump()
+            flush()
+        case .received:
+            if connection.hasAnswered { backoff.reset() }
+            pump()
+            closeDrained()
+        case .drained:
+            // A server that drains before its first answer is as good as none.
+            if !connection.hasAnswered { backoff.fail(at: loop.now) }
+            state = .disconnected
+            draining.append(connection)
+            pump()
+        case .notTaken(let exchange):
+            exchange.canRetry = false
+            waiting.append(exchange)
+            pump()
+        case .ended(let end): didEnd(connection, end)
+        }
+    }
+
+    private func closeDrained() {
+        for connection in draining
+        where connection.inFlight.values.allSatisfy({ $0.isAbandoned }) {
+            connection.end(.lost)
+        }
+    }
+
+    private func didEnd(_ connection: Connection, _ end: Connection.End) {
+        let exchanges = connection.inFlight.values.sorted { $0.id < $1.id }
+        if case .closed = state {
+            for exchange in exchanges { exchange.end(.failure(.closed)) }
+            return
+        }
+        let wasDraining = draining.contains { $0 === connection }
+        if wasDraining {
+            draining.removeAll { $0 === connection }
+        } else {
+            state = .disconnected
+            if !connection.hasAnswered { backoff.fail(at: loop.now) }
+        }
+        switch end {
+        case .connectFailed(let error): return failWaiting(.connectFailed(error))
+        case .lost: retry(exchanges)
+        case .loopStopped:
+            for exchange in exchanges { exchange.end(.failure(.closed)) }
+            return shutDown()
+        case .refused(let error, let pause):
+            backoff.wait(until: loop.now + min(pause, options.longestPause.milliseconds))
+            for exchange in exchanges { exchange.end(.failure(error)) }
+        case .violation(let what):
+            for exchange in exchanges { exchange.end(.failure(.protocolViolation(what))) }
+        }
+        pump()
+    }
+
+    private func didFailToConnect(_ error: LoopError) {
+        backoff.fail(at: loop.now)
+        failWaiting(.connectFailed(error))
+    }
+
+    private func failWaiting(_ error: ClientError) {
+        guard !options.waitsForServer else { return pump() }
+        for exchange in waiting.removeAll() { exchange.end(.failure(error)) }
+        pump()
+    }
+
+    /// What was in flight on a lost connection.
+    private func retry(_ exchanges: [Exchange]) {
+        var retried: [Exchange] = []
+        for exchange in exchanges where !exchange.isAbandoned {
+            if exchange.canRetry {
+                exchange.canRetry = false
+                retried.append(exchange)
+            } else {
+                exchange.end(.failure(.connectionLost))
+            }
+        }
+        waiting.prepend(retried)
+    }
+
+    // MARK: Time
+
+    /// Has `sweep` run at that time or before.
+    private func wake(at time: UInt64) {
+        if let alarm, alarm <= time { return }
+        guard let timer, !timer.isClosing else { return }
+        alarm = time
+        let now = loop.now
+        timer.start(afterMilliseconds: time > now ? time - now : 0) { [self] in
+            alarm = nil
+            sweep()
+            // Timers come before a turn's wait: nothing may be left over for its end.
+            flush()
+        }
+    }
+
+    /// Ends what is over, and sets the alarm for what comes next.
+    private func sweep() {
+        let now = loop.now
+        for exchange in Array(waiting.exchanges) where exchange.deadline <= now {
+            _ = waiting.remove(exchange.id)
+            exchange.end(.failure(.deadlineExceeded))
+        }
+        for connection in connections {
+            for exchange in connection.inFlight.values where exchange.lastMoment <= now {
+                exchange.end(.failure(.deadlineExceeded))
+            }
+            if connection.inFlight.values.contains(where: { $0.overdueMoment <= now }) {
+                connection.end(.lost)
+            }
+        }
+        if case .connecting(let connection) = state, connection.connectDeadline <= now {
+            connection.end(.connectFailed(.timedOut))
+        }
+        closeDrained()
+        pump()
+        if let next = nextMoment { wake(at: max(next, now + ClientLimits.sweepPeriod)) }
+    }
+
+    private var nextMoment: UInt64? {
+        var next = waiting.exchanges.map(\.deadline).min()
+        for connection in connections {
+            let moments = connection.inFlight.values.lazy.map {
+                $0.isAbandoned ? $0.overdueMoment : $0.lastMoment
+            }
+            next = [next, moments.min()].compactMap(\.self).min()
+        }
+        if case .connecting(let connection) = state {
+            next = min(next ?? .max, connection.connectDeadline)
+        }
+        return next
+    }
+}
+
+/// When the next attempt to connect may be made.
+struct Backoff {
+    let shortest: UInt64
+    let longest: UInt64
+    private var failures = 0
+    /// Loop time.
+    private(set) var nextAttempt: UInt64 = 0
+
+    init(shortest: UInt64, longest: UInt64) {
+        self.shortest = max(shortest, 1)
+        self.longest = longest
+    }
+
+    mutating func fail(at now: UInt64) {
+        // 2^16 times the shortest pause is beyond any longest one worth having.
+        let pause = min(shortest << UInt64(min(failures, 16)), longest)
+        failures += 1
+        nextAttempt = now + pause - UInt64.random(in: 0...pause / 2)
+    }
+
+    mutating func wait(until time: UInt64) { nextAttempt = max(nextAttempt, time) }
+
+    /// The server works: the next attempt, whenever it is needed, is made at once.
+    mutating func reset() {
+        failures = 0
+        nextAttempt = 0
+    }
+}

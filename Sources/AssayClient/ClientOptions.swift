@@ -1,0 +1,77 @@
+public import AssayWire
+
+/// How a client behaves. The defaults suit a backend and its server in one network.
+public struct ClientOptions: Sendable {
+    /// How long a call may take where it does not say; longer ones are cut to `longestTimeout`.
+    public var timeout: Duration
+    /// How long one attempt to connect may take.
+    public var connectTimeout: Duration
+    /// Send a call once more, on a new connection, when its connection was lost before the
+    /// answer, or when the server was draining and refused it. All calls can be repeated safely.
+    public var retriesOnce: Bool
+    /// Calls wait, up to their deadline, for a server that can't be reached at the moment. Off:
+    /// they fail with the attempt to connect.
+    public var waitsForServer: Bool
+    /// Calls in flight on the connection; further ones wait their turn.
+    public var inFlightLimit: Int
+    /// Calls waiting for their turn, or for a connection: above what any process should have,
+    /// so that a server that stands still does not fill this process's memory.
+    public var waitingLimit: Int
+    /// Pause before the second attempt in a row to connect; it doubles from attempt to attempt.
+    /// Up to half of a pause is left out at random, so that clients of one server spread.
+    public var shortestPause: Duration
+    /// The longest pause between attempts.
+    public var longestPause: Duration
+    /// What a request may be; the server's limits, where they were configured.
+    public var requestLimits: FrameLimits
+
+    public init(
+        timeout: Duration = .seconds(5), connectTimeout: Duration = .seconds(5),
+        retriesOnce: Bool = true, waitsForServer: Bool = false,
+        inFlightLimit: Int = RequestLimits.inFlight, waitingLimit: Int = 65_536,
+        shortestPause: Duration = .milliseconds(50), longestPause: Duration = .seconds(2),
+        requestLimits: FrameLimits = .request
+    ) {
+        precondition(inFlightLimit > 0 && waitingLimit > 0)
+        self.timeout = timeout
+        self.connectTimeout = connectTimeout
+        self.retriesOnce = retriesOnce
+        self.waitsForServer = waitsForServer
+        self.inFlightLimit = inFlightLimit
+        self.waitingLimit = waitingLimit
+        self.shortestPause = shortestPause
+        self.longestPause = longestPause
+        self.requestLimits = requestLimits
+    }
+
+    /// The longest that a server lets a call take.
+    public static let longestTimeout = Duration.seconds(30)
+}
+
+/// Numbers that nobody needs to set. Times are in milliseconds.
+enum ClientLimits {
+    /// How much later than the server a deadline is enforced here: its own answer, which says
+    /// that it was the server that took long, comes first.
+    static let deadlineGrace: UInt64 = 250
+    /// A server answers every request, late ones too. One that has not, so long after the
+    /// deadline, is gone, and the connection with it.
+    static let overdue: UInt64 = 10_000
+    /// Deadlines are looked through no more often than this.
+    static let sweepPeriod: UInt64 = 10
+    /// Bytes given to the stream and not yet taken by the system: above it, calls wait. More than
+    /// a connection of high bandwidth and latency has under way.
+    static let unwrittenBytes = 1024 * 1024
+    /// Memory kept for the bytes of the next turn.
+    static let keptOutputBytes = 256 * 1024
+}
+
+extension Duration {
+    /// Rounded up; never negative.
+    var milliseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        // A thousand years are enough, and do not overflow.
+        let whole = UInt64(min(seconds, 32_000_000_000)) * 1000
+        return whole + UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,216 @@
+import AssayLoop
+import AssayWire
+
+/// One connection and the exchanges in flight on it. Belongs to the loop's thread.
+final class Connection {
+    enum State {
+        case connecting
+        case open
+        /// The server takes no new requests; answers to earlier ones still come.
+        case draining
+        case closed
+    }
+
+    /// What a connection tells its channel.
+    enum Event {
+        case opened
+        /// Bytes have gone out: there may be room for further requests.
+        case wrote
+        /// Answers have come: likewise.
+        case received
+        /// Takes no new requests from here on.
+        case drained
+        /// The draining server did not take this one.
+        case notTaken(Exchange)
+        /// The last event.
+        case ended(End)
+    }
+
+    enum End {
+        case connectFailed(LoopError)
+        case lost
+        /// The server ended it with a frame of id 0.
+        case refused(ClientError, retryAfterMilliseconds: UInt64)
+        case violation(String)
+        /// The loop closed it: no other can be made.
+        case loopStopped
+    }
+
+    private(set) var state = State.connecting
+    private(set) var inFlight: [UInt64: Exchange] = [:]
+    /// Whether it has brought any answer: the server is one, and works.
+    private(set) var hasAnswered = false
+    /// Loop time at which a connection that isn't there yet is given up.
+    let connectDeadline: UInt64
+
+    private let loop: EventLoop
+    private let limits: FrameLimits
+    private let codec = MessageCodec()
+    private let decoder = FrameDecoder(limits: .response)
+    private var stream: Stream?
+    private var handler: ((Connection, Event) -> Void)?
+    /// Frames of this turn, written together at its end.
+    private var output: [UInt8] = []
+    /// A failure that came before `Stream.connect` returned.
+    private var earlyFailure: LoopError?
+
+    init(
+        to endpoint: Endpoint, on loop: EventLoop, limits: FrameLimits, connectDeadline: UInt64,
+        handler: @escaping (Connection, Event) -> Void
+    ) throws(LoopError) {
+        self.loop = loop
+        self.limits = limits
+        self.connectDeadline = connectDeadline
+        self.handler = handler
+        let stream = try Stream.connect(to: endpoint, on: loop) { [self] event in
+            didHappen(event)
+        }
+        self.stream = stream
+        if let earlyFailure {
+            stream.close()
+            throw earlyFailure
+        }
+    }
+
+    private func didHappen(_ event: Stream.Event) {
+        guard state != .closed else { return }
+        switch event {
+        case .connected:
+            state = .open
+            handler?(self, .opened)
+        case .received: receive()
+        case .written: handler?(self, .wrote)
+        case .ended: end(.lost)
+        case .failed(let error):
+            guard stream != nil else { return earlyFailure = error }
+            end(state == .connecting ? .connectFailed(error) : .lost)
+        case .closed: end(.loopStopped)
+        }
+    }
+
+    /// Ends it; its exchanges stay in `inFlight` for the channel to decide on.
+    func end(_ end: End) {
+        guard state != .closed else { return }
+        state = .closed
+        stream?.close()
+        output = []
+        let last = handler
+        handler = nil
+        last?(self, .ended(end))
+    }
+
+    // MARK: Sending
+
+    /// Whether a request would go out now.
+    func canSend(inFlightLimit: Int) -> Bool {
+        guard state == .open, inFlight.count < inFlightLimit, let stream else { return false }
+        return output.count + stream.unwrittenCount < ClientLimits.unwrittenBytes
+    }
+
+    /// Puts a request among those that go out at the end of this turn.
+    func send(_ exchange: Exchange) {
+        let request = exchange.request
+        guard request.body.count <= limits.frameBytes else {
+            return exchange.end(.failure(.requestTooLarge))
+        }
+        let now = loop.now
+        let left = exchange.deadline > now ? exchange.deadline - now : 1
+        let head = RequestHead(
+            id: exchange.id, call: request.call, app: request.app,
+            timeoutMilliseconds: UInt32(clamping: left), traceparent: request.traceparent)
+        let start = output.count
+        codec.encodeFrame(head, body: request.body, into: &output)
+        let length = output.count - start - 4
+        let headBytes = length - 4 - request.body.count
+        guard length <= limits.frameBytes, headBytes <= limits.headBytes else {
+            output.removeSubrange(start...)
+            return exchange.end(.failure(.requestTooLarge))
+        }
+        inFlight[exchange.id] = exchange
+    }
+
+    /// Writes what the turn has gathered.
+    func flush() {
+        guard !output.isEmpty, state != .closed, let stream else { return }
+        stream.write(output)
+        // The stream has copied what the system did not take.
+        output.removeAll(keepingCapacity: output.capacity <= ClientLimits.keptOutputBytes)
+    }
+
+    // MARK: Receiving
+
+    private func receive() {
+        guard let stream, let bytes = stream.received.unread else { return }
+        var start = 0
+        var expected = 0
+        frames: while start < bytes.count {
+            let rest = bytes.extracting(start..<bytes.count)
+            switch decoder.next(in: rest.span) {
+            case .frame(let frame):
+                take(rest.extracting(frame.head), body: rest.extracting(frame.body))
+                start += frame.end
+                if state == .closed { return }
+            case .needMore(let minimum):
+                expected = minimum
+                break frames
+            case .head(let frame):
+                expected = frame.end
+                break frames
+            case .fault(let fault):
+                return end(.violation("\(fault)"))
+            }
+        }
+        stream.received.skip(start)
+        if expected > 0 { stream.received.expect(expected) }
+        handler?(self, .received)
+    }
+
+    private func take(_ head: SlabBytes, body: SlabBytes) {
+        let response: ResponseHead
+        do throws(MessageError) {
+            response = try codec.decodeResponse(head.span)
+        } catch {
+            return end(.violation("\(error)"))
+        }
+        if response.id == ResponseHead.connectionId { return takeNotice(response) }
+        guard let exchange = inFlight.removeValue(forKey: response.id) else {
+            return end(.violation("an answer to no request: id \(response.id)"))
+        }
+        hasAnswered = true
+        switch response.status {
+        case .ok: exchange.end(.success(ClientAnswer(result: response.result, body: copy(body))))
+        case .deadlineExceeded: exchange.end(.failure(.deadlineExceeded))
+        case .unavailable where state == .draining && exchange.canRetry && !exchange.isAbandoned:
+            handler?(self, .notTaken(exchange))
+        default: exchange.end(.failure(ClientError(response)))
+        }
+    }
+
+    /// A frame that answers no single request.
+    private func takeNotice(_ notice: ResponseHead) {
+        guard notice.status == .unavailable else {
+            return end(
+                .refused(
+                    ClientError(notice),
+                    retryAfterMilliseconds: UInt64(notice.retryAfterMilliseconds)))
+        }
+        guard state == .open else { return }
+        state = .draining
+        handler?(self, .drained)
+    }
+
+    private func copy(_ bytes: SlabBytes) -> [UInt8] {
+        [UInt8](capacity: bytes.count) { output in
+            let span = bytes.span
+            for index in span.indices { output.append(span[index]) }
+        }
+    }
+}
+
+extension ClientError {
+    init(_ head: ResponseHead) {
+        self = .status(
+            head.status, message: head.message,
+            retryAfterMilliseconds: head.retryAfterMilliseconds)
+    }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import AssayLoop
+import AssayModels
+
+/// `--kind` of verify: a kind that the caller names, or leaves open.
+enum KindChoice: String, ExpressibleByArgument, CaseIterable {
+    case transaction
+    case renewalInfo = "renewal-info"
+    case appTransaction = "app-transaction"
+    case notification
+    case realtimeRequest = "realtime-request"
+    case appReceipt = "app-receipt"
+    case transactionReceipt = "transaction-receipt"
+    case auto
+
+    /// Nil for `auto`.
+    var kind: EvidenceKind? { EvidenceKind(name: rawValue) }
+
+    static let names = allCases.map(\.rawValue).joined(separator: ", ")
+    /// The help text names them, also where the option is missing or wrong; once is enough.
+    static var allValueStrings: [String] { [] }
+}
+
+/// `--environment`, by Apple's names.
+enum EnvironmentChoice: String, ExpressibleByArgument, CaseIterable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+    case xcode = "Xcode"
+    case localTesting = "LocalTesting"
+    case unspecified = "Unspecified"
+
+    var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
+
+    static let names = allCases.map(\.rawValue).joined(separator: ", ")
+    /// The help text names them, also where the option is missing or wrong; once is enough.
+    static var allValueStrings: [String] { [] }
+}
+
+/// `--format` of verify.
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+    case json, text
+    case verifyReceipt = "verify-receipt"
+}
+
+/// `--in-app` of verify.
+func inAppArgument(_ text: String) throws -> InAppSelection {
+    switch text {
+    case "all": return .all
+    case "latest": return .latest
+    case "none": return .none
+    case _ where text.hasPrefix("product=") && text.count > "product=".count:
+        return .product(String(text.dropFirst("product=".count)))
+    default: throw ValidationError("write all, latest, none or product=ID")
+    }
+}
+
+/// `--device-id` of verify: what is compared depends on the kind of evidence.
+struct DeviceArgument: ExpressibleByArgument {
+    /// As it was written: for StoreKit 2, AppStore.deviceVerificationID.
+    let text: String
+    /// Its octets, for app receipts; nil where it is no hexadecimal.
+    let octets: [UInt8]?
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        text = argument
+        // UUIDs have hyphens, addresses of network cards colons.
+        let digits = argument.filter { $0 != "-" && $0 != ":" }
+        let pairs = stride(from: 0, to: digits.utf8.count, by: 2).map { offset in
+            UInt8(digits.dropFirst(offset).prefix(2), radix: 16)
+        }
+        octets = digits.utf8.count % 2 == 0 && !pairs.contains(nil) ? pairs.compactMap(\.self) : nil
+    }
+}
+
+/// A point in time, RFC 3339.
+struct DateArgument: ExpressibleByArgument {
+    let timestamp: Timestamp
+
+    init?(argument: String) {
+        guard let timestamp = RFC3339.timestamp(argument) else { return nil }
+        self.timestamp = timestamp
+    }
+
+    static let help = "as in RFC 3339, such as 2025-09-05T01:24:32Z"
+}
+
+extension Timestamp {
+    static var now: Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
+}
+
+/// Reads an address argument; what is wrong with it is told in the endpoint's own words.
+func endpointArgument(_ text: String) throws -> Endpoint {
+    do throws(EndpointError) {
+        return try Endpoint(text)
+    } catch {
+        throw ValidationError(error.description)
+    }
+}
+
+/// The App Store's ids are positive numbers.
+func appAppleIdArgument(_ text: String) throws -> Int64 {
+    guard let id = Int64(text), id > 0 else {
+        throw ValidationError("write the App Store id of the app as a positive whole number")
+    }
+    return id
+}

@@ -1,1 +1,0 @@
-@main struct Assay { static func main() {} }

@@ -1,0 +1,73 @@
+import ArgumentParser
+import AssayLoop
+
+/// The tool: arguments in, an exit status out. What is between stands in one file a subcommand.
+@main
+struct AssayTool: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assay",
+        abstract: "Verifies App Store purchase evidence, offline.",
+        discussion: """
+            EXAMPLES
+              Verify a transaction of your app:
+                assay verify --kind transaction --bundle-id com.example.game token.jws
+              Make a development authority, sign evidence with it, verify it:
+                assay mint ca ./ca
+                assay mint transaction --ca ./ca --bundle-id com.example.game |
+                  assay verify --kind transaction --root ./ca/root.pem -
+              Serve verifications to other processes:
+                assay serve --listen tcp://127.0.0.1:7443 --config assay.toml
+
+            EXIT STATUS
+              0  done; of verify: the verdict is VALID
+              1  of verify: refused, and the verdict says why; of health: not serving
+              2  wrong usage, or something could not be read, written or reached
+
+            'assay help COMMAND' shows the options and examples of one command.
+            """,
+        subcommands: [
+            VerifyCommand.self, ServeCommand.self, MintCommand.self, HealthCommand.self,
+            VersionCommand.self,
+        ])
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            leave(error)
+        }
+    }
+
+    /// ArgumentParser's own statuses are 64 for wrong usage and 1 for any failure; here 1 means
+    /// "refused" and nothing else, so that scripts can tell the two apart.
+    private static func leave(_ error: any Error) -> Never {
+        if let failure = error as? Failure {
+            SystemFile.writeStandardError("assay: \(failure.reason)\n")
+            exit(withError: ExitStatus.trouble)
+        }
+        if let status = error as? ExitCode { exit(withError: status) }
+        // Help that was asked for goes to standard output.
+        guard exitCode(for: error) != .success else { exit(withError: error) }
+        SystemFile.writeStandardError(fullMessage(for: error) + "\n")
+        exit(withError: ExitStatus.trouble)
+    }
+}
+
+/// What the tool tells its caller by number.
+enum ExitStatus {
+    static let refused = ExitCode(1)
+    static let trouble = ExitCode(2)
+}
+
+/// Something could not be read, written or reached, or does not fit together; says what, and what
+/// to do about it.
+struct Failure: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}

@@ -1,0 +1,118 @@
+import Assay
+import AssayLoop
+import AssayModels
+
+/// One app entry: whose evidence is accepted, from where, signed under what.
+struct AppSettings {
+    var name: String
+    /// Nil: any bundle, reported and not checked; only the entry of a server without
+    /// configuration has none.
+    var bundleId: String?
+    var appAppleId: Int64?
+    /// Nil: those that the request names, Production where it names none; only the entry of a
+    /// server without configuration.
+    var environments: [StoreEnvironment]?
+    var trust: TrustStore
+    var isDefault: Bool
+
+    /// The entry of a server without configuration.
+    static func open(trust: TrustStore) -> AppSettings {
+        AppSettings(
+            name: "", bundleId: nil, appAppleId: nil, environments: nil, trust: trust,
+            isDefault: true)
+    }
+}
+
+extension AppSettings {
+    static let nameLimit = 64
+
+    /// Reads one `[[app]]`; what is wrong with it is noted in the table.
+    init(_ table: ConfigurationTable, folder: String, trust: TrustStore) {
+        name = table.string("name") ?? ""
+        bundleId = table.string("bundle-id")
+        appAppleId = table.int("app-apple-id", in: 1...Int.max).map { Int64($0) }
+        isDefault = table.bool("default") ?? false
+        let accepted = Self.environments(table)
+        environments = accepted
+        self.trust = Self.pinning(
+            to: Self.pinning(to: trust, table, "roots", folder, development: false),
+            table, "development-roots", folder, development: true)
+        checkIdentity(table)
+        checkRoots(table, accepted)
+        table.finish()
+    }
+
+    private static func environments(_ table: ConfigurationTable) -> [StoreEnvironment] {
+        guard let names = table.strings("environments") else { return [.production] }
+        if names.isEmpty {
+            table.note("environments", "empty", "name at least one, or leave the key out")
+        }
+        return names.enumerated().compactMap { index, name in
+            guard let choice = EnvironmentChoice(rawValue: name) else {
+                let all = EnvironmentChoice.allCases.map(\.rawValue)
+                table.note(
+                    "environments", "\"\(name)\" is no environment",
+                    Suggestion.remedy(for: name, among: all), element: index + 1)
+                return nil
+            }
+            return choice.environment
+        }
+    }
+
+    private func checkIdentity(_ table: ConfigurationTable) {
+        if name.isEmpty {
+            table.note("name", "missing", "name the entry: requests choose it by that name")
+        } else if name.utf8.count > Self.nameLimit {
+            table.note("name", "longer than \(Self.nameLimit) bytes", "choose a shorter name")
+        }
+        if (bundleId ?? "").isEmpty {
+            table.note(
+                "bundle-id", "missing",
+                "name the app: without it, purchases of any other app would pass")
+        }
+        if environments?.contains(.production) == true, appAppleId == nil,
+            !table.has("app-apple-id")
+        {
+            table.note(
+                "app-apple-id", "missing for an app that accepts Production",
+                "write the number that App Store Connect shows as \"Apple ID\"")
+        }
+    }
+
+    /// Entries whose roots and environments do not meet would refuse everything.
+    private func checkRoots(_ table: ConfigurationTable, _ accepted: [StoreEnvironment]) {
+        let testing = accepted.first { $0 == .xcode || $0 == .localTesting }
+        if let testing, !table.has("development-roots") {
+            table.note(
+                "development-roots", "missing for an app that accepts \(testing)",
+                "pin the certificate that signs it: Apple's roots do not")
+        }
+        let productionOnly = accepted.allSatisfy { $0 == .production || $0 == .unspecified }
+        if table.has("development-roots"), !accepted.isEmpty, productionOnly {
+            table.note(
+                "development-roots", "never good for the environments of this app",
+                "add \"Sandbox\" to environments, or leave the roots out")
+        }
+    }
+
+    private static func pinning(
+        to trust: TrustStore, _ table: ConfigurationTable, _ key: String, _ folder: String,
+        development: Bool
+    ) -> TrustStore {
+        var trust = trust
+        for (index, name) in (table.strings(key) ?? []).enumerated() {
+            let path = name.hasPrefix("/") || folder.isEmpty ? name : folder + name
+            do {
+                trust = try trust.pinning(file: path, development: development)
+            } catch let failure as Failure {
+                table.note(
+                    key, failure.reason,
+                    "name a file with one certificate; paths begin at the configuration's folder",
+                    element: index + 1)
+            } catch {
+                table.note(key, "\(error)", "name a file with one certificate", element: index + 1)
+            }
+        }
+        return trust
+    }
+}

@@ -1,0 +1,95 @@
+import Assay
+import AssayLoop
+import AssayModels
+
+/// A configuration file that is valid as a whole; what it leaves open is nil.
+struct ConfigurationFile {
+    var listen: [Endpoint]?
+    var workers: Int?
+    var denied: Set<String>
+    var limits: LimitSettings
+    var apps: [AppSettings]
+
+    /// More threads than that only take turns.
+    static let workers = 1...256
+
+    /// - Parameter trust: what all apps trust beside their own roots.
+    init(path: String, trust: TrustStore) throws {
+        let text = try Input.read(path)
+        let table: ConfigurationTable
+        do throws(ConfigurationProblem) {
+            table = try ConfigurationTable.parse(text, file: path)
+        } catch {
+            throw ConfigurationProblems([error])
+        }
+        try self.init(table, path: path, trust: trust)
+    }
+
+    private init(
+        _ table: ConfigurationTable, path: String, trust: TrustStore
+    ) throws {
+        listen = Self.endpoints(table)
+        workers = table.int("workers", in: Self.workers)
+        denied = Self.fingerprints(table)
+        limits = LimitSettings(table.table("limits"))
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        let trust = trust.denying(denied)
+        let tables = table.tables("app")
+        apps = tables.map { AppSettings($0, folder: folder, trust: trust) }
+        Self.checkTogether(apps, tables)
+        if tables.isEmpty {
+            table.note("app", "missing", "add an [[app]] for each app that is served")
+        }
+        table.finish()
+        guard table.problems.isEmpty else { throw ConfigurationProblems(table.problems) }
+    }
+
+    private static func endpoints(_ table: ConfigurationTable) -> [Endpoint]? {
+        guard let texts = table.strings("listen") else { return nil }
+        if texts.isEmpty {
+            table.note("listen", "empty", "name an address, or leave the key out")
+        }
+        return texts.enumerated().compactMap { index, text in
+            do throws(EndpointError) {
+                return try Endpoint(text)
+            } catch {
+                table.note(
+                    "listen", "no usable address", error.description, element: index + 1)
+                return nil
+            }
+        }
+    }
+
+    private static func fingerprints(_ table: ConfigurationTable) -> Set<String> {
+        var fingerprints: Set<String> = []
+        for (index, text) in (table.strings("denied") ?? []).enumerated() {
+            let digits = text.lowercased().filter { $0 != ":" }
+            guard digits.utf8.count == 64, digits.allSatisfy({ $0.isASCII && $0.isHexDigit })
+            else {
+                table.note(
+                    "denied", "\"\(text)\" is no fingerprint",
+                    "write the SHA-256 of the certificate, or of its public key, in 64 "
+                        + "hexadecimal digits", element: index + 1)
+                continue
+            }
+            fingerprints.insert(digits)
+        }
+        return fingerprints
+    }
+
+    private static func checkTogether(_ apps: [AppSettings], _ tables: [ConfigurationTable]) {
+        for (index, app) in apps.enumerated() {
+            let before = apps[..<index]
+            if !app.name.isEmpty, let first = before.firstIndex(where: { $0.name == app.name }) {
+                tables[index].note(
+                    "name", "\"\(app.name)\" is the name of app[\(first + 1)] already",
+                    "give each entry a name of its own")
+            }
+            if app.isDefault, let first = before.firstIndex(where: \.isDefault) {
+                tables[index].note(
+                    "default", "app[\(first + 1)] is the default already",
+                    "leave default = true to one entry")
+            }
+        }
+    }
+}

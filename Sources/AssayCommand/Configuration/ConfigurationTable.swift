@@ -1,0 +1,135 @@
+import TOMLKit
+
+/// One table of a configuration file, read key by key.
+///
+/// A value that is missing reads as nil; one of a wrong type too, and is noted as a problem. What
+/// was not asked for when `finish` is called is an unknown key.
+final class ConfigurationTable {
+    let file: String
+    private let path: String
+    private let table: TOMLTable
+    private var asked: [String] = []
+    private let notes: Notes
+
+    /// What was found wrong so far, shared by all tables of a file.
+    final class Notes {
+        var problems: [ConfigurationProblem] = []
+    }
+
+    /// - Throws: a problem that names the line, where the text is not TOML.
+    static func parse(_ text: [UInt8], file: String) throws(ConfigurationProblem)
+        -> ConfigurationTable
+    {
+        // A NUL would end the text for the parser, unseen.
+        guard let string = String(validating: text, as: UTF8.self), !text.contains(0) else {
+            throw ConfigurationProblem(
+                source: file, place: "", problem: "not UTF-8 text", remedy: "save it as UTF-8")
+        }
+        do {
+            let table = try TOMLTable(string: string)
+            return ConfigurationTable(file: file, path: "", table: table, notes: Notes())
+        } catch let error as TOMLParseError {
+            let begin = error.source.begin
+            throw ConfigurationProblem(
+                source: file, place: "line \(begin.line), column \(begin.column)",
+                problem: "not TOML: \(error.description)", remedy: "see https://toml.io/en/v1.0.0")
+        } catch {
+            throw ConfigurationProblem(
+                source: file, place: "", problem: "not TOML: \(error)",
+                remedy: "see https://toml.io/en/v1.0.0")
+        }
+    }
+
+    private init(file: String, path: String, table: TOMLTable, notes: Notes) {
+        self.file = file
+        self.path = path
+        self.table = table
+        self.notes = notes
+    }
+
+    var problems: [ConfigurationProblem] { notes.problems }
+
+    func has(_ key: String) -> Bool { table[key] != nil }
+
+    /// Notes that something is wrong with a key, or with an element of its array (from 1).
+    func note(_ key: String, _ problem: String, _ remedy: String, element: Int? = nil) {
+        let index = element.map { "[\($0)]" } ?? ""
+        notes.problems.append(
+            ConfigurationProblem(
+                source: file, place: place(key) + index, problem: problem, remedy: remedy))
+    }
+
+    // MARK: Values
+
+    func string(_ key: String) -> String? {
+        value(key, "a string, in double quotes") { $0.string }
+    }
+
+    func bool(_ key: String) -> Bool? { value(key, "true or false") { $0.bool } }
+
+    func int(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        guard let number = value(key, "a whole number", { $0.int }) else { return nil }
+        guard range.contains(number) else {
+            note(
+                key, "\(number) is out of range",
+                "write a number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    /// Nil where the array is missing or is none; elements of a wrong type are left out.
+    func strings(_ key: String) -> [String]? {
+        let expected = "an array of strings, such as [\"…\", \"…\"]"
+        guard let array = value(key, expected, { $0.array }) else { return nil }
+        return array.enumerated().compactMap { index, element in
+            guard let string = element.string else {
+                note(
+                    key, "no string but of type \(element.type)",
+                    "put it in double quotes", element: index + 1)
+                return nil
+            }
+            return string
+        }
+    }
+
+    func table(_ key: String) -> ConfigurationTable? {
+        value(key, "a table: [\(key)]") { $0.table }.map {
+            ConfigurationTable(file: file, path: place(key), table: $0, notes: notes)
+        }
+    }
+
+    func tables(_ key: String) -> [ConfigurationTable] {
+        let expected = "tables: [[\(key)]]"
+        guard let array = value(key, expected, { $0.array }) else { return [] }
+        return array.enumerated().compactMap { index, element in
+            guard let table = element.table else {
+                note(key, "no table", "write [[\(key)]] and its keys below", element: index + 1)
+                return nil
+            }
+            return ConfigurationTable(
+                file: file, path: place(key) + "[\(index + 1)]", table: table, notes: notes)
+        }
+    }
+
+    /// Notes the keys that nobody asked for.
+    func finish() {
+        for key in table.keys.sorted() where !asked.contains(key) {
+            note(key, "unknown key", Suggestion.remedy(for: key, among: asked))
+        }
+    }
+
+    private func value<Value>(
+        _ key: String, _ expected: String, _ read: (any TOMLValueConvertible) -> Value?
+    ) -> Value? {
+        asked.append(key)
+        guard let found = table[key] else { return nil }
+        guard let value = read(found) else {
+            note(key, "of type \(found.type)", "write \(expected)")
+            return nil
+        }
+        return value
+    }
+
+    private func place(_ key: String) -> String { path.isEmpty ? key : path + "." + key }
+}

@@ -1,0 +1,5 @@
+import FoundationEssentials
+
+enum ProcessEnvironment {
+    static var variables: [String: String] { ProcessInfo.processInfo.environment }
+}

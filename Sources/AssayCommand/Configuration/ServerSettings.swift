@@ -1,0 +1,105 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayServer
+
+/// What `serve` was asked to be: flags before environment variables, before the file, before the
+/// defaults.
+struct ServerSettings {
+    var listen: [Endpoint]
+    /// Nil: one for each processor.
+    var workers: Int?
+    var limits: LimitSettings
+    var apps: [AppSettings]
+    var deniedCount = 0
+    /// Nil without one.
+    var configuration: String?
+
+    static let defaultListen = Endpoint.tcp(host: "127.0.0.1", port: 7443)
+
+    /// What the command line says; empty and nil where it says nothing.
+    struct Flags {
+        var listen: [Endpoint] = []
+        var config: String?
+        var roots: [String] = []
+        var workers: Int?
+    }
+
+    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`
+    ///   and `ASSAY_WORKERS` are read.
+    init(flags: Flags, environment: [String: String]) throws {
+        func variable(_ name: String) -> String? {
+            environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        var trust = TrustStore.apple
+        for root in flags.roots { trust = try trust.pinning(file: root) }
+        let fromEnvironment = try variable("ASSAY_LISTEN").map(Self.endpoints)
+        let workers = try flags.workers ?? variable("ASSAY_WORKERS").map(Self.workers)
+        configuration = flags.config ?? variable("ASSAY_CONFIG")
+        let file = try configuration.map { try ConfigurationFile(path: $0, trust: trust) }
+
+        listen =
+            flags.listen.isEmpty
+            ? fromEnvironment ?? file?.listen ?? [Self.defaultListen] : flags.listen
+        self.workers = workers ?? file?.workers
+        limits = file?.limits ?? LimitSettings()
+        apps = file?.apps ?? [.open(trust: trust)]
+        deniedCount = file?.denied.count ?? 0
+    }
+
+    private static func endpoints(_ text: String) throws -> [Endpoint] {
+        try text.split { $0 == " " || $0 == "," }.map { part in
+            do throws(EndpointError) {
+                return try Endpoint(String(part))
+            } catch {
+                throw Failure("ASSAY_LISTEN: \(error)")
+            }
+        }
+    }
+
+    private static func workers(_ text: String) throws -> Int {
+        guard let number = Int(text), ConfigurationFile.workers.contains(number) else {
+            let range = ConfigurationFile.workers
+            throw Failure(
+                "ASSAY_WORKERS: \"\(text)\" is no number from \(range.lowerBound) to "
+                    + "\(range.upperBound)")
+        }
+        return number
+    }
+
+    /// The entry of requests that name none.
+    var defaultApp: AppSettings? {
+        apps.first(where: \.isDefault) ?? (apps.count == 1 ? apps[0] : nil)
+    }
+}
+
+extension ServerSettings {
+    /// Entries of the same trust share a verifier, and so its cache.
+    var serverConfiguration: ServerConfiguration {
+        var verifiers: [(anchors: [String], verifier: Verifier)] = []
+        var entries: [String: AppEntry] = [:]
+        for app in apps {
+            let anchors = app.trust.anchors.map { "\($0.fingerprint) \($0.development)" }
+            let known = verifiers.first { $0.anchors == anchors }?.verifier
+            let verifier = known ?? Verifier(trust: app.trust, keyTables: .onRequest)
+            if known == nil { verifiers.append((anchors, verifier)) }
+            entries[app.name] = app.entry(verifier)
+        }
+        var configuration = ServerConfiguration(
+            listen: listen, apps: entries, defaultApp: defaultApp?.name,
+            version: AssayVersion.current)
+        if let workers { configuration.workers = workers }
+        return configuration
+    }
+}
+
+extension AppSettings {
+    fileprivate func entry(_ verifier: Verifier) -> AppEntry {
+        let policy = Policy(
+            bundleId: bundleId, appAppleId: appAppleId,
+            environments: Set(environments ?? StoreEnvironment.known))
+        return AppEntry(
+            verifier: verifier, policy: policy,
+            unnamedEnvironments: environments == nil ? [.production] : nil)
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import AssayClient
+import AssayLoop
+
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Ask a server whether it takes requests.",
+        discussion: """
+            For health checks of containers and supervisors.
+
+            EXAMPLES
+              assay health tcp://127.0.0.1:7443
+              assay health unix:/run/assay/assay.sock
+
+            EXIT STATUS
+              0  SERVING
+              1  NOT_SERVING: it answers, and is draining
+              2  no answer
+            """)
+
+    @Argument(
+        help: ArgumentHelp("tcp://HOST:PORT or unix:PATH.", valueName: "address"),
+        transform: endpointArgument)
+    var server: Endpoint
+
+    func run() async throws {
+        let isServing = try await server.ask { client throws(ClientError) in
+            try await client.health()
+        }
+        try Output.line(isServing ? "SERVING" : "NOT_SERVING")
+        if !isServing { throw ExitStatus.refused }
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import AssayLoop
+import AssayMint
+
+struct MintCACommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ca",
+        abstract: "Make a development authority of the shape of Apple's.",
+        discussion: """
+            Writes root.pem, intermediate.pem and leaf.pem, and beside each its private key
+            (mode 0600). Pin root.pem to trust what the authority signs. Nothing is replaced.
+
+            EXAMPLES
+              assay mint ca ./ca
+              assay verify --kind transaction --root ./ca/root.pem token.jws
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "When it begins to be, \(DateArgument.help). (default: now)", valueName: "time"))
+    var date: DateArgument?
+
+    @Argument(help: ArgumentHelp("The folder to write; made where it is missing."))
+    var folder: String
+
+    func run() throws {
+        let files: [DevelopmentCA.File]
+        do throws(MintError) {
+            files = try DevelopmentCA.make(at: date?.timestamp ?? .now).files()
+        } catch {
+            throw Failure("no authority was made: \(error.reason)")
+        }
+        try Folder.make(folder, mode: 0o700)
+        for file in files {
+            try Folder.add(
+                file.name, file.contents, to: folder, mode: file.secret ? 0o600 : 0o644)
+        }
+    }
+}
+
+/// Folders that the tool writes into.
+enum Folder {
+    static func make(_ path: String, mode: Int32 = 0o755) throws {
+        do throws(LoopError) {
+            try SystemFile.createFolder(path, mode: mode)
+        } catch {
+            throw Failure("can't make the folder \(path): \(error)")
+        }
+    }
+
+    static func add(
+        _ name: String, _ content: [UInt8], to folder: String, mode: Int32 = 0o644
+    ) throws {
+        let path = folder + "/" + name
+        do throws(LoopError) {
+            try SystemFile.create(path, content, mode: mode)
+        } catch .other("EEXIST") {
+            throw Failure("\(path) is there already: name another folder, or remove it")
+        } catch {
+            throw Failure("can't write \(path): \(error)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Assay
+import AssayLoop
+
+/// Standard output, unbuffered, so that a line is out when the call returns.
+enum Output {
+    static func line(_ text: String) throws { try bytes(Array(text.utf8) + newline) }
+
+    static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
+
+    private static let newline = [UInt8(ascii: "\n")]
+
+    private static func bytes(_ bytes: [UInt8]) throws {
+        do throws(LoopError) {
+            try SystemFile.writeStandardOutput(bytes)
+        } catch {
+            throw Failure("can't write to standard output: \(error)")
+        }
+    }
+}
+
+/// Files that arguments and configuration name.
+enum Input {
+    /// The largest frame of the protocol; no evidence that is verified is larger.
+    static let evidenceLimit = 32 << 20
+    /// A certificate, a key or a configuration; the largest of Apple's certificates has 2 KiB.
+    static let fileLimit = 1 << 20
+
+    /// The content of a file, or nil without it.
+    static func readIfPresent(_ path: String) throws -> [UInt8]? {
+        do throws(LoopError) {
+            if let content = try SystemFile.read(path, limit: fileLimit) { return content }
+        } catch .notFound {
+            return nil
+        } catch {
+            throw Failure("can't read \(path): \(error)")
+        }
+        throw Failure("\(path) has more than the \(fileLimit) bytes that are read")
+    }
+
+    /// The content of a file; `-` is standard input.
+    static func read(_ path: String, limit: Int = fileLimit) throws -> [UInt8] {
+        let content: [UInt8]?
+        do throws(LoopError) {
+            content =
+                path == "-"
+                ? try SystemFile.readStandardInput(limit: limit)
+                : try SystemFile.read(path, limit: limit)
+        } catch .other("EISDIR") {
+            throw Failure("can't read \(path): it is a folder")
+        } catch {
+            throw Failure("can't read \(path == "-" ? "standard input" : path): \(error)")
+        }
+        guard let content else {
+            throw Failure("\(path) has more than the \(limit) bytes that are read")
+        }
+        return content
+    }
+}

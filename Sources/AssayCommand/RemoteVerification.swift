@@ -1,0 +1,48 @@
+import Assay
+import AssayClient
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// A verification that a server does.
+struct RemoteVerification {
+    let server: Endpoint
+
+    /// Asks for the signed JSON instead of typed fields: it has unknown members too.
+    func report(
+        on evidence: [UInt8], as kind: EvidenceKind, expecting expectations: Expectations,
+        inApp: InAppSelection, isVerifyReceipt: Bool
+    ) async throws -> VerificationReport {
+        let call = VerifyCall(
+            kind: kind, expectations: expectations, returnsTypedPayload: false,
+            returnsPayloadJSON: true, inApp: inApp, returnsVerifyReceiptJSON: isVerifyReceipt)
+        let answer = try await server.ask { client throws(ClientError) in
+            try await client.verify(evidence, call)
+        }
+        if isVerifyReceipt {
+            var report = VerificationReport(answer.verification)
+            report.verifyReceipt = answer.payloadJSON
+            return report
+        }
+        do throws(JSONError) {
+            return try VerificationReport(answer.verification, body: answer.payloadJSON)
+        } catch {
+            throw Failure("\(server) sent a payload that is not JSON: \(error)")
+        }
+    }
+}
+
+extension Endpoint {
+    /// One question to the server that listens here.
+    func ask<Answer: Sendable>(
+        _ question: (AssayClient) async throws(ClientError) -> Answer
+    ) async throws -> Answer {
+        do throws(ClientError) {
+            let client = try AssayClient(address: self)
+            defer { client.close() }
+            return try await question(client)
+        } catch {
+            throw Failure("\(self): \(error)")
+        }
+    }
+}

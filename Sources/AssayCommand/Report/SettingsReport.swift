@@ -1,0 +1,56 @@
+import Assay
+import AssayLoop
+import AssayModels
+
+extension ServerSettings {
+    /// For people: what would be served, and what would be trusted.
+    func summary(now: Timestamp) -> String {
+        var lines: [String] = []
+        func add(_ name: String, _ value: String) {
+            lines.append("\(name.padded(to: 10)) \(value)")
+        }
+        add("configured", configuration ?? "without a file")
+        for endpoint in listen { add("listen", endpoint.description) }
+        add("workers", workers.map { String($0) } ?? "one for each processor")
+        add("denied", "\(deniedCount) certificates or keys")
+        for app in apps {
+            lines.append("")
+            let isDefault = app.name == defaultApp?.name
+            add(
+                "app",
+                app.name.isEmpty
+                    ? "any, by the default entry" : app.name + (isDefault ? " (default)" : ""))
+            add("bundle", app.bundleId ?? "any: reported, not checked")
+            add("app id", app.appAppleId.map { String($0) } ?? "not checked")
+            add("accepts", app.acceptedText)
+            for anchor in app.trust.anchors { add("trusts", anchor.summary(now: now)) }
+        }
+        if apps.count > 1, defaultApp == nil {
+            lines.append("")
+            lines.append("no entry is the default: every request has to name its app")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension AppSettings {
+    fileprivate var acceptedText: String {
+        guard let environments else { return "what the request names, Production without" }
+        return environments.map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+extension TrustAnchor {
+    func daysLeft(now: Timestamp) -> Int64 {
+        (notAfter.seconds - now.seconds) / 86_400
+    }
+
+    fileprivate func summary(now: Timestamp) -> String {
+        let state =
+            notAfter < now
+            ? "EXPIRED on \(notAfter.rfc3339)"
+            : "until \(notAfter.rfc3339), \(daysLeft(now: now)) days"
+        let use = development ? ", development only" : ""
+        return "\(name), \(state)\(use), sha256 \(fingerprint)"
+    }
+}

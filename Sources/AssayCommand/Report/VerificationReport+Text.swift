@@ -1,0 +1,135 @@
+import Assay
+import AssayModels
+
+extension VerificationReport {
+    /// For people: each check in the documented order, then the main fields.
+    var text: String {
+        var lines = ["\(verification.verdict.name): \(verification.detail)", ""]
+        let failed = Check(decidedBy: verification.verdict)
+        for check in Check.allCases {
+            let name = check.rawValue.padded(to: 14)
+            if let failed, check == failed {
+                lines.append("  FAIL  \(name) \(verification.detail)")
+            } else if let failed, check.isAfter(failed) {
+                lines.append("  -     \(name) not reached")
+            } else {
+                lines.append("  pass  \(name) \(check.meaning)")
+            }
+        }
+        let fields = fields
+        if !fields.isEmpty { lines.append("") }
+        let width = fields.map(\.name.count).max() ?? 0
+        for (name, value) in fields { lines.append("  \(name.padded(to: width))  \(value)") }
+        return lines.joined(separator: "\n")
+    }
+
+    private var fields: [(name: String, value: String)] {
+        var fields: [(String, String)] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { fields.append((name, value)) }
+        }
+        add("kind", verification.kind?.name)
+        add("environment", verification.environment?.rawValue)
+        add("dedupKey", verification.dedupKey)
+        if let certificate = verification.certificate {
+            let state = certificate.expired ? "expired since, at " : "valid until "
+            add(
+                "certificate",
+                "serial \(certificate.serial), \(state)\(certificate.notAfter.rfc3339)")
+        }
+        for member in members {
+            let prefix = member.name == "payload" ? "" : member.name + "."
+            for (name, value) in member.document.root.members?.pairs ?? [] {
+                add(prefix + name, Self.readable(name, value))
+                // A notification keeps what it is about one level down, in data or summary.
+                for (inner, value) in value.members?.pairs ?? [] {
+                    add(prefix + name + "." + inner, Self.readable(inner, value))
+                }
+            }
+        }
+        return fields
+    }
+
+    /// One line for a field, nil for what is no single value and for nested tokens.
+    private static func readable(_ name: String, _ value: JSONValue) -> String? {
+        switch value.kind {
+        case .string: return value.string.flatMap { $0.count <= 200 ? printable($0) : nil }
+        case .number where name.hasSuffix("Date"):
+            guard let milliseconds = value.number?.floor,
+                earliest...latest ~= milliseconds
+            else { return raw(value) }
+            return "\(raw(value)) (\(Timestamp(milliseconds: milliseconds).rfc3339))"
+        case .number, .true, .false: return raw(value)
+        case .object, .array, .null: return nil
+        }
+    }
+
+    /// Years 1 to 9999, which RFC 3339 can write.
+    private static let earliest: Int64 = -62_135_596_800_000
+    private static let latest: Int64 = 253_402_300_799_999
+
+    private static func raw(_ value: JSONValue) -> String {
+        String(decoding: value.raw, as: UTF8.self)
+    }
+
+    /// Signed text can still hold what moves a terminal's cursor.
+    private static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map {
+                    $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
+                }))
+    }
+}
+
+/// The checks in the order in which the first failure decides (verification.md, section 2).
+private enum Check: String, CaseIterable {
+    case shape, algorithm, chain, markers, revocation, dates, signatures, kind, bundle, app
+    case environment, expectations
+
+    /// Nil where all passed.
+    init?(decidedBy verdict: Verdict) {
+        switch verdict {
+        case .valid: return nil
+        case .malformed: self = .shape
+        case .unsupportedAlgorithm: self = .algorithm
+        case .untrustedChain, .invalidChain: self = .chain
+        case .wrongCertificatePurpose: self = .markers
+        case .certificateRevoked: self = .revocation
+        case .certificateExpired, .invalidDate: self = .dates
+        case .invalidSignature: self = .signatures
+        case .wrongKind: self = .kind
+        case .wrongBundle: self = .bundle
+        case .wrongApp: self = .app
+        case .wrongEnvironment: self = .environment
+        case .mismatch: self = .expectations
+        }
+    }
+
+    func isAfter(_ other: Check) -> Bool {
+        Self.allCases.firstIndex(of: self)! > Self.allCases.firstIndex(of: other)!
+    }
+
+    var meaning: String {
+        switch self {
+        case .shape: "sizes, encoding and JSON are as its kind demands"
+        case .algorithm: "ES256, and nothing that would change what is signed"
+        case .chain: "the certificates lead to a pinned root"
+        case .markers: "the certificates are made for this purpose"
+        case .revocation: "no certificate is on the deny list"
+        case .dates: "all certificates were valid when it was signed"
+        case .signatures: "every signature holds"
+        case .kind: "the payload is of the kind that was asked for"
+        case .bundle: "the app's bundle, where one was named"
+        case .app: "the app's App Store id, where one was named"
+        case .environment: "from an environment that is accepted"
+        case .expectations: "what else the caller expects"
+        }
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

@@ -1,0 +1,86 @@
+import Assay
+import AssayModels
+
+/// What verify prints, whether the answer was found here or came over the wire.
+struct VerificationReport {
+    var verification: Verification
+    /// `payload`, and what a notification carries beside it, each as it was signed; empty unless
+    /// the verdict is VALID.
+    var members: [Member]
+    /// The same in the JSON of Apple's verifyReceipt, where that was asked for.
+    var verifyReceipt: [UInt8]?
+
+    struct Member {
+        let name: String
+        let document: JSONDocument
+    }
+
+    init(_ verification: Verification) {
+        self.verification = verification
+        members = verification.evidence?.signedMembers ?? []
+    }
+
+    /// - Parameter body: the JSON object of the same members, as a server sends it.
+    init(_ verification: Verification, body: [UInt8]) throws(JSONError) {
+        self.verification = verification
+        members = []
+        guard verification.verdict == .valid, !body.isEmpty else { return }
+        // A server bounds what it sends, and a receipt may take megabytes.
+        let document = try JSONDocument.parse(body, limit: .max)
+        for (name, value) in try document.members().pairs {
+            let document = try JSONDocument.parse(value.raw, limit: .max)
+            members.append(Member(name: name, document: document))
+        }
+    }
+
+    /// The report where nobody could say the kind: what was refused before the kind matters
+    /// stands; anything later has no meaning without it.
+    var ofUnknownKind: VerificationReport {
+        var answer = verification
+        answer.kind = nil
+        if !Self.beforeKind.contains(answer.verdict) {
+            answer = Verification(
+                verdict: .wrongKind,
+                detail: "the payload does not tell of which kind it is: name it with --kind")
+        }
+        return VerificationReport(answer)
+    }
+
+    private static let beforeKind: Set<Verdict> = [
+        .malformed, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
+        .wrongCertificatePurpose, .certificateRevoked, .certificateExpired, .invalidDate,
+        .invalidSignature,
+    ]
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { report in
+            report.member("verdict", verification.verdict.name)
+            report.member("detail", verification.detail)
+            report.member("kind", verification.kind?.name)
+            report.member("environment", verification.environment?.rawValue)
+            report.member("dedupKey", verification.dedupKey)
+            if let certificate = verification.certificate {
+                report.object("certificate") { object in
+                    object.member("serial", certificate.serial)
+                    object.member("notAfter", certificate.notAfter.rfc3339)
+                    object.member("expired", certificate.expired)
+                }
+            }
+            for member in members {
+                report.name(member.name)
+                report.value(member.document.root)
+            }
+        }
+        return writer.text
+    }
+}
+
+extension VerifiedEvidence {
+    fileprivate var signedMembers: [VerificationReport.Member] {
+        payloadJSON.compactMap { name, text in
+            // Read before it was believed, or rendered from what was.
+            (try? JSONDocument.parse(text, limit: .max)).map { .init(name: name, document: $0) }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+import AssayModels
+
+struct VersionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "version", abstract: "Print the version.")
+
+    func run() throws {
+        try Output.line("assay \(AssayVersion.current)")
+    }
+}

@@ -1,0 +1,116 @@
+import CLibuv
+
+/// Files, folders and standard streams, for tools that wait for them. A loop never calls these.
+package enum SystemFile {
+    /// One read's worth; a piece of evidence or a certificate fits.
+    private static let readSize = 64 * 1024
+
+    /// The whole content of a file, or nil where it is longer than `limit`.
+    package static func read(_ path: String, limit: Int) throws(LoopError) -> [UInt8]? {
+        let file = try unsafe call { request in
+            unsafe uv_fs_open(nil, request, path, UV_FS_O_RDONLY, 0, nil)
+        }
+        defer { close(file) }
+        return try readAll(file, limit: limit)
+    }
+
+    /// All of standard input, or nil where it is longer than `limit`.
+    package static func readStandardInput(limit: Int) throws(LoopError) -> [UInt8]? {
+        try readAll(0, limit: limit)
+    }
+
+    /// Makes a file with that content and those permissions. Never replaces one.
+    package static func create(
+        _ path: String, _ content: [UInt8], mode: Int32
+    ) throws(LoopError) {
+        let flags = UV_FS_O_WRONLY | UV_FS_O_CREAT | UV_FS_O_EXCL
+        let file = try unsafe call { request in
+            unsafe uv_fs_open(nil, request, path, flags, mode, nil)
+        }
+        defer { close(file) }
+        try write(content, to: file)
+    }
+
+    /// Makes a folder; one that is there already will do.
+    package static func createFolder(_ path: String, mode: Int32) throws(LoopError) {
+        do throws(LoopError) {
+            _ = try unsafe call { request in unsafe uv_fs_mkdir(nil, request, path, mode, nil) }
+        } catch .other("EEXIST") {
+            return
+        }
+    }
+
+    package static func writeStandardOutput(_ bytes: [UInt8]) throws(LoopError) {
+        try write(bytes, to: 1)
+    }
+
+    /// A message that can't be written anywhere has nobody to tell.
+    package static func writeStandardError(_ text: String) {
+        try? write(Array(text.utf8), to: 2)
+    }
+
+    // MARK: Descriptors
+
+    private static func readAll(_ file: Int32, limit: Int) throws(LoopError) -> [UInt8]? {
+        var content: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: readSize)
+        while true {
+            let count = try unsafe piece.withUnsafeMutableBufferPointer {
+                (bytes) throws(LoopError) -> Int in
+                try unsafe transfer(file, UnsafeMutableRawBufferPointer(bytes), uv_fs_read)
+            }
+            guard count > 0 else { return content }
+            guard content.count + count <= limit else { return nil }
+            content += piece[..<count]
+        }
+    }
+
+    private static func write(_ content: [UInt8], to file: Int32) throws(LoopError) {
+        var rest = content
+        while !rest.isEmpty {
+            let count = try unsafe rest.withUnsafeMutableBufferPointer {
+                (bytes) throws(LoopError) -> Int in
+                try unsafe transfer(file, UnsafeMutableRawBufferPointer(bytes), uv_fs_write)
+            }
+            rest.removeFirst(count)
+        }
+    }
+
+    private typealias Transfer = (
+        UnsafeMutablePointer<uv_loop_t>?, UnsafeMutablePointer<uv_fs_t>?, uv_file,
+        UnsafePointer<uv_buf_t>?, UInt32, Int64, uv_fs_cb?
+    ) -> Int32
+
+    /// Reads or writes at the file's own position; how many bytes it were.
+    private static func transfer(
+        _ file: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ operation: Transfer
+    ) throws(LoopError) -> Int {
+        var buffer = unsafe uv_buf_init(
+            bytes.baseAddress?.assumingMemoryBound(to: CChar.self), UInt32(bytes.count))
+        while true {
+            do throws(LoopError) {
+                return Int(
+                    try unsafe call { request in
+                        unsafe operation(nil, request, file, &buffer, 1, -1, nil)
+                    })
+            } catch .other("EINTR") {
+                continue
+            }
+        }
+    }
+
+    private static func close(_ file: Int32) {
+        _ = try? unsafe call { request in unsafe uv_fs_close(nil, request, file, nil) }
+    }
+
+    /// One call without a loop: libuv runs it where it is called, and answers with its result.
+    private static func call(
+        _ body: (UnsafeMutablePointer<uv_fs_t>) -> Int32
+    ) throws(LoopError) -> Int32 {
+        var request = unsafe uv_fs_t()
+        let result = unsafe withUnsafeMutablePointer(to: &request) { unsafe body($0) }
+        unsafe uv_fs_req_cleanup(&request)
+        try LoopError.check(result)
+        return result
+    }
+}

@@ -1,0 +1,225 @@
+import AssayClient
+import AssayLoop
+import AssayModels
+import AssayWire
+import Synchronization
+import TestSupport
+import Testing
+
+private func pingError(_ client: AssayClient) async -> ClientError? {
+    do throws(ClientError) {
+        try await client.ping()
+        return nil
+    } catch { return error }
+}
+
+private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] {
+    await withTaskGroup { group in
+        for _ in 0..<count { group.addTask { await pingError(client) } }
+        return await group.reduce(into: []) { $0.append($1) }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ReconnectTests {
+    /// The first connection goes when it has ten requests; later ones answer.
+    private static let firstOneGoes: FakeServer.Answering = { peer, head, _ in
+        guard peer.number == 1 else { return peer.pong(head.id) }
+        peer.kept.append(head.id)
+        if peer.kept.count == 10 { peer.close() }
+    }
+
+    @Test func aLossEndsWhatWasInFlight() async throws {
+        try await withServer(.patientOnce, answering: Self.firstOneGoes) { server, client in
+            #expect(await pings(10, client).allSatisfy { $0 == .connectionLost })
+            #expect(await pings(10, client).allSatisfy { $0 == nil })
+            #expect(server.connectionCount == 2)
+        }
+    }
+
+    @Test func aLossIsRetriedOnce() async throws {
+        try await withServer(answering: Self.firstOneGoes) { server, client in
+            #expect(await pings(10, client).allSatisfy { $0 == nil })
+            #expect(server.connectionCount == 2)
+        }
+        try await withServer { peer, _, _ in
+            peer.close()
+        } _: { server, client in
+            #expect(await pingError(client) == .connectionLost)
+            #expect(server.connectionCount == 2)
+        }
+    }
+
+    @Test func attemptsInARowPause() async throws {
+        var options = ClientOptions.patientOnce
+        options.shortestPause = .milliseconds(40)
+        options.longestPause = .milliseconds(80)
+        try await withServer(options) { peer, _, _ in
+            peer.close()
+        } _: { server, client in
+            let clock = ContinuousClock()
+            let start = clock.now
+            for _ in 0..<4 { #expect(await pingError(client) == .connectionLost) }
+            // Pauses of at least 20, 40 and 40 ms; at most 40, 80 and 80.
+            #expect(clock.now - start >= .milliseconds(90))
+            #expect(server.connectionCount == 4)
+        }
+    }
+
+    @Test func aRefusedConnectionIsTold() async throws {
+        let server = try FakeServer { _, _, _ in }
+        server.stop()
+        let client = try AssayClient(address: server.endpoint)
+        #expect(await pingError(client) == .connectFailed(.connectionRefused))
+        #expect(await pingError(client) == .connectFailed(.connectionRefused))
+        let nowhere = try AssayClient(address: .unix(path: "/tmp/assay-no-such.sock"))
+        #expect(await pingError(nowhere) == .connectFailed(.notFound))
+        await #expect(throws: ClientError.connectFailed(.notFound)) {
+            try await AssayClient.connect(to: nowhere.address)
+        }
+    }
+
+    @Test func aServerThatIsNotThereYetIsWaitedFor() async throws {
+        let early = try FakeServer { _, _, _ in }
+        early.stop()
+        let client = try AssayClient(
+            address: early.endpoint,
+            options: ClientOptions(timeout: .seconds(30), waitsForServer: true))
+        let waiting = Task { await pingError(client) }
+        try await Task.sleep(for: .milliseconds(150))
+        let server = try FakeServer(at: early.endpoint) { peer, head, _ in peer.pong(head.id) }
+        #expect(await waiting.value == nil)
+        client.close()
+        server.stop()
+    }
+
+    @Test func aDrainLetsTheRestBeAnswered() async throws {
+        let drained = Latch()
+        try await withServer(.patientOnce) { peer, head, _ in
+            guard peer.number == 1 else { return peer.pong(head.id) }
+            peer.kept.append(head.id)
+            if peer.kept.count == 10 {
+                peer.answer(ResponseHead(id: 0, status: .unavailable, message: "draining"))
+                drained.open()
+            }
+        } _: { server, client in
+            let first = Task { await pings(10, client) }
+            #expect(await drained.opens())
+            // The notice may still be under way; what is sent then is refused below.
+            while await pingWhileDraining(client, server) {}
+            #expect(server.connectionCount == 2)
+            server.forEachPeer { peer in peer.kept.forEach(peer.pong) }
+            #expect(await first.value.allSatisfy { $0 == nil })
+        }
+    }
+
+    /// True when the call still went to the first connection.
+    private func pingWhileDraining(_ client: AssayClient, _ server: FakeServer) async -> Bool {
+        do throws(ClientError) {
+            try await client.ping(timeout: .milliseconds(200))
+            return false
+        } catch { return error == .deadlineExceeded }
+    }
+
+    @Test func whatADrainingServerRefusesGoesElsewhere() async throws {
+        try await withServer { peer, head, _ in
+            guard peer.number == 1 else { return peer.pong(head.id) }
+            peer.kept.append(head.id)
+            guard peer.kept.count == 10 else { return }
+            peer.answer(ResponseHead(id: 0, status: .unavailable))
+            for id in peer.kept { peer.answer(ResponseHead(id: id, status: .unavailable)) }
+        } _: { server, client in
+            #expect(await pings(10, client).allSatisfy { $0 == nil })
+            #expect(server.connectionCount == 2)
+        }
+    }
+
+    @Test func aFaultOfTheConnectionEndsIt() async throws {
+        try await withServer { peer, head, _ in
+            guard peer.number == 1 else { return peer.pong(head.id) }
+            peer.kept.append(head.id)
+            guard peer.kept.count == 5 else { return }
+            peer.answer(
+                ResponseHead(
+                    id: 0, status: .resourceExhausted, message: "too many connections",
+                    retryAfterMilliseconds: 30))
+        } _: { server, client in
+            let told = ClientError.status(
+                .resourceExhausted, message: "too many connections", retryAfterMilliseconds: 30)
+            #expect(await pings(5, client).allSatisfy { $0 == told })
+            #expect(await pingError(client) == nil)
+            #expect(server.connectionCount == 2)
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct HostileServerTests {
+    /// Bytes that are no answer, and whether they are taken for one of another protocol.
+    @Test(
+        arguments: [
+            Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
+            [0, 0, 0, 3, 1, 1, 1],
+            [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0],
+            [0, 0, 0, 6, 0, 0, 0, 3, 1, 1],
+            [0, 0, 0, 6, 0, 0, 0, 2, 0xFF, 0xFF],
+            // An answer to a request that nobody made: id 1000.
+            [0, 0, 0, 7, 0, 0, 0, 3, 0x08, 0xE8, 0x07],
+        ] as [[UInt8]])
+    func garbageEndsTheConnection(bytes: [UInt8]) async throws {
+        try await withServer { peer, head, _ in
+            if peer.number == 1 { peer.write(bytes) } else { peer.pong(head.id) }
+        } _: { _, client in
+            let error = await pingError(client)
+            guard case .protocolViolation = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(await pingError(client) == nil)
+        }
+    }
+
+    @Test func anAnswerToAnotherCallIsNone() async throws {
+        try await withServer { peer, head, _ in
+            peer.answer(ResponseHead(id: head.id, result: .health(serving: true)))
+        } _: { _, client in
+            guard case .protocolViolation = await pingError(client) else {
+                Issue.record("taken for a pong")
+                return
+            }
+        }
+    }
+
+    @Test func tornAnswersArePutTogether() async throws {
+        let body = [UInt8]("{\"payload\":{}}".utf8)
+        let torn = Mutex<[UInt8]>([])
+        try await withServer { peer, head, _ in
+            let verification = Verification(verdict: .mismatch, detail: "torn")
+            let answer = ResponseHead(id: head.id, result: .verification(verification))
+            torn.withLock { $0 += peer.frame(answer, body: body) }
+        } _: { server, client in
+            let answers = Task {
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<3 {
+                        group.addTask {
+                            try await client.verify([1], VerifyCall(kind: .transaction))
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+            }
+            var sent = 0
+            var arrived = 0
+            while arrived < 3 || sent < torn.withLock({ $0.count }) {
+                try await Task.sleep(for: .milliseconds(1))
+                let all = torn.withLock { $0 }
+                if arrived < 3, all.count % 3 == 0, !all.isEmpty { arrived = 3 }
+                guard sent < all.count else { continue }
+                let byte = all[sent]
+                sent += 1
+                server.forEachPeer { $0.write([byte]) }
+            }
+            for answer in try await answers.value {
+                #expect(answer.payloadJSON == body && answer.verification.detail == "torn")
+            }
+        }
+    }
+}

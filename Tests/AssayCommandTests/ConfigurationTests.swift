@@ -1,0 +1,189 @@
+import Assay
+import AssayLoop
+import AssayModels
+import Testing
+
+@testable import AssayCommand
+
+@Suite("Configuration")
+struct ConfigurationTests {
+    private let folder = TemporaryFolder()
+
+    private static let game = """
+        [[app]]
+        name = "game"
+        bundle-id = "com.example.game"
+        app-apple-id = 42
+
+        """
+
+    private func settings(
+        _ text: String?, flags: ServerSettings.Flags = .init(),
+        environment: [String: String] = [:]
+    ) throws -> ServerSettings {
+        var flags = flags
+        if let text { flags.config = folder.write("assay.toml", text) }
+        return try ServerSettings(flags: flags, environment: environment)
+    }
+
+    @Test("a whole file")
+    func whole() throws {
+        let ca = try Tool.run("mint", "ca", folder("ca"))
+        try #require(ca.status == 0)
+        let settings = try settings(
+            """
+            listen = ["tcp://127.0.0.1:0", "unix:/run/assay/assay.sock"]
+            workers = 3
+            denied = ["\(String(repeating: "AB:", count: 31))AB"]
+            [[app]]
+            name = "game"
+            bundle-id = "com.example.game"
+            app-apple-id = 42
+            environments = ["Production", "Sandbox"]
+            default = true
+            [[app]]
+            name = "test"
+            bundle-id = "com.example.test"
+            environments = ["Xcode", "Sandbox"]
+            development-roots = ["ca/root.pem"]
+            """)
+        #expect(
+            settings.listen.map(\.description).joined(separator: " ")
+                == "tcp://127.0.0.1:0 unix:/run/assay/assay.sock")
+        #expect(settings.workers == 3)
+        #expect(settings.apps.map(\.name) == ["game", "test"])
+        #expect(settings.defaultApp?.name == "game")
+        #expect(settings.apps[0].environments == [.production, .sandbox])
+        #expect(settings.apps[0].appAppleId == 42)
+        #expect(settings.apps[0].trust.anchors.count == TrustStore.apple.anchors.count)
+        #expect(settings.apps[1].trust.anchors.last?.development == true)
+        #expect(settings.apps[1].trust.denied == [String(repeating: "ab", count: 32)])
+    }
+
+    @Test("each mistake names its place and the remedy")
+    func mistakes() throws {
+        let table: [(text: String, place: String, remedy: String)] = [
+            ("listen = [", "line 1", "toml.io"),
+            ("listen = 1\nlisten = 2", "line 2", "toml.io"),
+            ("", "app: missing", "[[app]]"),
+            ("app = 3", "app: of type integer", "[[app]]"),
+            (Self.game + "[sever]\nx = 1", "sever: unknown key", "write one of"),
+            ("listen = \"unix:/x\"\n" + Self.game, "listen: of type string", "array"),
+            ("listen = []\n" + Self.game, "listen: empty", "leave the key out"),
+            ("listen = [\"unix:/x\", \"7443\"]\n" + Self.game, "listen[2]", "tcp://HOST:PORT"),
+            ("listen = [7443]\n" + Self.game, "listen[1]", "double quotes"),
+            ("worker = 2\n" + Self.game, "worker: unknown key", "\"workers\""),
+            ("workers = 0\n" + Self.game, "workers: 0", "from 1 to 256"),
+            ("workers = 1.5\n" + Self.game, "workers: of type floating", "whole number"),
+            ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
+            (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),
+            (Self.game + "environments = []", "app[1].environments: empty", "at least one"),
+            (
+                Self.game + "environments = [\"Sandbox\", \"Prodction\"]",
+                "app[1].environments[2]", "did you mean \"Production\"?"
+            ),
+            (
+                Self.game + "environments = [\"Xcode\"]",
+                "app[1].development-roots: missing for an app that accepts Xcode", "pin"
+            ),
+            (Self.game + "default = \"yes\"", "app[1].default: of type string", "true or false"),
+            (
+                Self.game + "roots = [\"none.pem\"]", "app[1].roots[1]: can't read",
+                "one certificate"
+            ),
+            (Self.game + "roots = [\"assay.toml\"]", "app[1].roots[1]", "can't be pinned"),
+            (
+                Self.game + "development-roots = [\"none.pem\"]",
+                "app[1].development-roots: never good", "Sandbox"
+            ),
+            (Self.game + Self.game, "app[2].name: \"game\" is the name of app[1]", "own"),
+            (
+                Self.game + "default = true\n"
+                    + Self.game.replacing("\"game\"", with: "\"other\"") + "default = true",
+                "app[2].default", "one entry"
+            ),
+            ("[[app]]\nname = \"x\"\napp-apple-id = 1", "app[1].bundle-id: missing", "any other"),
+            ("[[app]]\nbundle-id = \"x\"\napp-apple-id = 1", "app[1].name: missing", "name"),
+            (
+                "[[app]]\nname = \"x\"\nbundle-id = \"x\"",
+                "app[1].app-apple-id: missing for an app that accepts Production", "Apple ID"
+            ),
+            (
+                "[[app]]\nname = \"x\"\nbundle-id = \"x\"\napp-apple-id = -1",
+                "app[1].app-apple-id: -1 is out of range", "from 1"
+            ),
+        ]
+        for (text, place, remedy) in table {
+            let problems = try #require(throws: ConfigurationProblems.self) {
+                try settings(text)
+            }
+            let told = problems.all.map(\.description)
+            #expect(
+                told.contains {
+                    $0.contains("assay.toml: " + place) && $0.contains(remedy)
+                }, "\(place): \(told)")
+        }
+    }
+
+    @Test("all mistakes of a file are told at once")
+    func several() throws {
+        let problems = try #require(throws: ConfigurationProblems.self) {
+            try settings("workers = 0\nx = 1\n[[app]]\nname = \"a\"")
+        }
+        #expect(problems.all.count == 4)
+    }
+
+    @Test("a file that is not text, or not there")
+    func unreadable() throws {
+        let nul = folder.write("nul.toml", "workers = 1\u{0}")
+        #expect(throws: ConfigurationProblems.self) {
+            try ServerSettings(flags: .init(config: nul), environment: [:])
+        }
+        #expect(throws: Failure.self) {
+            try ServerSettings(flags: .init(config: folder("none")), environment: [:])
+        }
+    }
+
+    @Test("flags go before variables, those before the file, that before the defaults")
+    func precedence() throws {
+        let file = "listen = [\"unix:/file\"]\nworkers = 2\n" + Self.game
+        let variables = ["ASSAY_LISTEN": "unix:/variable", "ASSAY_WORKERS": "3"]
+        let flags = ServerSettings.Flags(listen: [.unix(path: "/flag")], workers: 4)
+
+        #expect(try settings(nil).listen == [ServerSettings.defaultListen])
+        #expect(try settings(nil).workers == nil)
+        #expect(try settings(file).listen == [.unix(path: "/file")])
+        #expect(try settings(file).workers == 2)
+        let variable = try settings(file, environment: variables)
+        #expect(variable.listen == [.unix(path: "/variable")] && variable.workers == 3)
+        let flag = try settings(file, flags: flags, environment: variables)
+        #expect(flag.listen == [.unix(path: "/flag")] && flag.workers == 4)
+
+        _ = try settings(file)
+        let named = try ServerSettings(
+            flags: .init(), environment: ["ASSAY_CONFIG": folder("assay.toml")])
+        #expect(named.apps.map(\.name) == ["game"])
+        #expect(throws: Failure.self) {
+            try settings(nil, environment: ["ASSAY_WORKERS": "many"])
+        }
+        #expect(throws: Failure.self) { try settings(nil, environment: ["ASSAY_LISTEN": "x"]) }
+    }
+
+    @Test("--check prints what is served and trusted, or every mistake")
+    func check() throws {
+        let good = folder.write("good.toml", Self.game)
+        let checked = try Tool.run("serve", "--check", "--config", good)
+        #expect(checked.status == 0 && checked.error.isEmpty)
+        for part in [
+            "com.example.game", "tcp://127.0.0.1:7443", "game (default)", "42", "Production",
+            "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179", " days",
+        ] {
+            #expect(checked.output.contains(part), "\(part)")
+        }
+        let bad = folder.write("bad.toml", "workers = 0\n[[app]]\n")
+        let refused = try Tool.run("serve", "--check", environment: ["ASSAY_CONFIG": bad])
+        #expect(refused.status == 2 && refused.output.isEmpty)
+        #expect(refused.error.contains("bad.toml: workers"))
+        #expect(refused.error.contains("bad.toml: app[1].name"))
+    }
+}

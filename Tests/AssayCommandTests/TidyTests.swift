@@ -1,0 +1,123 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The shape of the source, which nobody has to remember in reviews.
+@Suite("Tidy")
+struct TidyTests {
+    /// Folders of hand-written Swift, below the package.
+    private static let folders = ["Sources", "Tests"]
+    private static let generated = ["Sources/AssayWire/ProtoText.swift"]
+    /// Where a C library is used, and so where `unsafe` may stand.
+    private static let borders: [(folder: String, module: String)] = [
+        ("Sources/Assay/Crypto/", "COpenSSL"), ("Sources/AssayWire/Message/", "CAssayProto"),
+        ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayLoop/", "CLibuv"),
+    ]
+
+    private struct File {
+        let path: String
+        let lines: [Substring]
+    }
+
+    private static let files: [File] = {
+        folders.flatMap { folder -> [File] in
+            let names =
+                FileManager.default.enumerator(
+                    atPath: Vectors.packageRoot + "/" + folder)?.compactMap { $0 as? String } ?? []
+            return names.sorted().compactMap { name in
+                let path = folder + "/" + name
+                guard name.hasSuffix(".swift"), !name.contains(".build/"),
+                    !generated.contains(path),
+                    let text = try? String(
+                        contentsOfFile: Vectors.packageRoot + "/" + path, encoding: .utf8)
+                else { return nil }
+                let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+                return File(path: path, lines: lines)
+            }
+        }
+    }()
+
+    /// Lines outside of the allowed files that match, as `path:line`.
+    private static func offences(
+        in paths: (String) -> Bool = { _ in true }, _ isOffence: (Substring) -> Bool
+    ) -> [String] {
+        files.filter { paths($0.path) }.flatMap { file in
+            file.lines.enumerated().filter { isOffence($0.element) }
+                .map { "\(file.path):\($0.offset + 1)" }
+        }
+    }
+
+    private static func imports(_ module: String) -> (Substring) -> Bool {
+        { line in
+            let words = line.split(separator: " ")
+            guard let index = words.firstIndex(of: "import"), index + 1 < words.count else {
+                return false
+            }
+            return words[index + 1] == module && !line.drop { $0 == " " }.hasPrefix("//")
+        }
+    }
+
+    @Test("the source is found")
+    func found() { #expect(Self.files.count > 50) }
+
+    @Test("lines have at most 100 columns")
+    func columns() { #expect(Self.offences { $0.count > 100 } == []) }
+
+    @Test("files have at most 400 lines")
+    func length() {
+        #expect(Self.files.filter { $0.lines.count > 401 }.map(\.path) == [])
+    }
+
+    @Test("unsafe stands only where a C library is used")
+    func unsafe() {
+        let allowed = Self.borders.map(\.folder)
+        let offences = Self.offences { path in
+            path.hasPrefix("Sources/") && !allowed.contains { path.hasPrefix($0) }
+        } _: { line in
+            let code = line.drop { $0 == " " }
+            return !code.hasPrefix("//")
+                && code.split { !$0.isLetter && !$0.isNumber }.contains("unsafe")
+        }
+        #expect(offences == [])
+    }
+
+    @Test("a C library is imported by its own folder alone")
+    func borders() {
+        for (folder, module) in Self.borders {
+            let offences = Self.offences(
+                in: { $0.hasPrefix("Sources/") && !$0.hasPrefix(folder) }, Self.imports(module))
+            #expect(offences == [], "\(module)")
+        }
+    }
+
+    @Test("no library imports Foundation")
+    func foundation() {
+        for module in ["Foundation", "FoundationEssentials"] {
+            let offences = Self.offences(
+                in: { $0.hasPrefix("Sources/") && !$0.hasPrefix("Sources/AssayCommand/") },
+                Self.imports(module))
+            #expect(offences == [])
+        }
+        let whole = Self.offences(in: { $0.hasPrefix("Sources/") }, Self.imports("Foundation"))
+        #expect(whole == [], "the tool does with FoundationEssentials")
+    }
+
+    @Test("nothing is left for later")
+    func reminders() {
+        let words = ["TO" + "DO", "FIX" + "ME", "XX" + "X"]
+        #expect(Self.offences { line in words.contains { line.contains($0) } } == [])
+    }
+
+    @Test("lines end where their text ends")
+    func trailing() { #expect(Self.offences { $0.hasSuffix(" ") || $0.hasSuffix("\t") } == []) }
+
+    @Test("the exchange in the README is the one that runs")
+    func exchange() throws {
+        let readme = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
+        let program = try #require(
+            Vectors.bytes(Vectors.packageRoot + "/Tests/Interop/exchange.py"))
+        #expect(
+            String(decoding: readme, as: UTF8.self)
+                .contains("```python\n" + String(decoding: program, as: UTF8.self) + "```"))
+    }
+}

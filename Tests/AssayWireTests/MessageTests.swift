@@ -1,0 +1,172 @@
+import AssayModels
+import AssayWire
+import Testing
+
+/// What goes into a head comes out of it.
+struct MessageTests {
+    private let codec = MessageCodec()
+
+    private func roundTrip(_ head: RequestHead) throws -> RequestHead {
+        var bytes: [UInt8] = []
+        codec.encode(head, into: &bytes)
+        return try codec.decodeRequest(bytes.span)
+    }
+
+    private func roundTrip(_ head: ResponseHead) throws -> ResponseHead {
+        var bytes: [UInt8] = []
+        codec.encode(head, into: &bytes)
+        return try codec.decodeResponse(bytes.span)
+    }
+
+    @Test(arguments: [RequestHead.Call.health, .info, .ping, .unknown])
+    func bareCall(_ call: RequestHead.Call) throws {
+        for id in [0, 1, 127, 128, UInt64.max] {
+            let bare = RequestHead(id: id, call: call)
+            #expect(try roundTrip(bare) == bare)
+            let full = RequestHead(
+                id: id, call: call, app: "a\0pp", timeoutMilliseconds: .max, traceparent: "00-é")
+            #expect(try roundTrip(full) == full)
+        }
+    }
+
+    @Test(arguments: Sample.Style.allCases)
+    func verifyCall(_ style: Sample.Style) throws {
+        for kind in EvidenceKind.allCases.map(Optional.some) + [nil] {
+            for expectations in [Expectations.none, .sample(style)] {
+                for (typed, json) in [(true, false), (false, true), (true, true), (false, false)] {
+                    let call = VerifyCall(
+                        kind: kind, expectations: expectations, returnsTypedPayload: typed,
+                        returnsPayloadJSON: json)
+                    let head = RequestHead(id: 7, call: .verify(call))
+                    #expect(try roundTrip(head) == head)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: AssayWire.Status.allCases)
+    func status(_ status: AssayWire.Status) throws {
+        let results: [ResponseHead.CallResult] = [
+            .none, .pong, .health(serving: true), .health(serving: false),
+        ]
+        for result in results {
+            let bare = ResponseHead(id: 1, status: status, result: result)
+            #expect(try roundTrip(bare) == bare)
+            let full = ResponseHead(
+                id: .max, status: status, message: "ö\0", retryAfterMilliseconds: .max,
+                result: result)
+            #expect(try roundTrip(full) == full)
+        }
+    }
+
+    @Test(arguments: Sample.Style.allCases)
+    func everyPayload(_ style: Sample.Style) throws {
+        for evidence in Self.evidence(style) {
+            for certificate in [SigningCertificate.sample(style), nil] {
+                let verification = Verification(
+                    verdict: .valid, detail: "all checks passed", kind: .notification,
+                    environment: .sandbox, dedupKey: "", certificate: certificate,
+                    evidence: evidence)
+                let head = ResponseHead(id: 9, result: .verification(verification))
+                #expect(try roundTrip(head) == head)
+            }
+        }
+    }
+
+    /// A payload in which nothing is present is not an absent payload.
+    @Test func absentFields() throws {
+        let evidence: [VerifiedEvidence?] = [
+            nil, .transaction(bare(.init())), .renewalInfo(bare(.init())),
+            .appTransaction(bare(.init())),
+            .notification(
+                VerifiedNotification(
+                    notification: bare(.init()), transaction: nil, renewalInfo: nil,
+                    appTransaction: nil)),
+        ]
+        for evidence in evidence {
+            let head = ResponseHead(
+                id: 9,
+                result: .verification(
+                    Verification(verdict: .valid, detail: "", evidence: evidence)))
+            #expect(try roundTrip(head) == head)
+        }
+    }
+
+    @Test(arguments: Verdict.allCases)
+    func verdict(_ verdict: Verdict) throws {
+        let head = ResponseHead(
+            id: 2, result: .verification(Verification(verdict: verdict, detail: "why")))
+        #expect(try roundTrip(head) == head)
+    }
+
+    @Test func info() throws {
+        let limits = ServerInfo.Limits(
+            frameBytes: .max, headBytes: 1, jwsBytes: 2, notificationBytes: 3, requestsInFlight: 4)
+        let root = ServerInfo.TrustedRoot(
+            name: "Apple Root CA - G3", fingerprint: "63343abfb8", notAfter: .init(milliseconds: 5),
+            development: false)
+        let info = ServerInfo(
+            version: "1", kinds: EvidenceKind.allCases, limits: limits,
+            trustedRoots: [root, root], proto: protoText)
+        let head = ResponseHead(id: 3, result: .info(info))
+        #expect(try roundTrip(head) == head)
+        let bare = ResponseHead(
+            id: 3,
+            result: .info(
+                .init(version: "", kinds: [], limits: limits, trustedRoots: [], proto: "")))
+        #expect(try roundTrip(bare) == bare)
+        #expect(protoText.contains("\nmessage RequestHead {\n"))
+    }
+
+    /// The samples themselves leave nothing out: a field that is added to a model and forgotten
+    /// in Message/ or here fails.
+    @Test func samplesAreComplete() {
+        for evidence in Self.evidence(.full) { Self.expectPresent(evidence) }
+    }
+
+    @Test func frame() throws {
+        var output: [UInt8] = [1, 2, 3]
+        codec.encodeFrame(RequestHead(id: 5, call: .ping), body: [9, 8], into: &output)
+        codec.encodeFrame(ResponseHead(id: 5, result: .pong), into: &output)
+        output.removeFirst(3)
+        guard case .frame(let request) = FrameDecoder().next(in: output.span) else {
+            Issue.record("no frame")
+            return
+        }
+        #expect(Array(output[request.body]) == [9, 8])
+        let head = Array(output[request.head])
+        #expect(try codec.decodeRequest(head.span) == RequestHead(id: 5, call: .ping))
+        output.removeFirst(request.end)
+        guard case .frame(let response) = FrameDecoder().next(in: output.span) else {
+            Issue.record("no frame")
+            return
+        }
+        #expect(response.body.isEmpty && response.end == output.count)
+    }
+
+    static func evidence(_ style: Sample.Style) -> [VerifiedEvidence] {
+        [
+            .transaction(bare(.sample(style))), .renewalInfo(bare(.sample(style))),
+            .appTransaction(bare(.sample(style))), .realtimeRequest(bare(.sample(style))),
+            .notification(
+                VerifiedNotification(
+                    notification: bare(.sample(style)), transaction: bare(.sample(style)),
+                    renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)))),
+        ]
+    }
+
+    private static func expectPresent(_ value: Any, path: String = "") {
+        let mirror = Mirror(reflecting: value)
+        if mirror.displayStyle == .optional {
+            #expect(mirror.children.count == 1, "\(path) is absent in the sample")
+        }
+        for child in mirror.children {
+            expectPresent(child.value, path: "\(path).\(child.label ?? "")")
+        }
+    }
+}
+
+/// A payload without its JSON, which does not travel in a head.
+private func bare<P>(_ payload: P) -> VerifiedPayload<P> {
+    VerifiedPayload(payload, json: [])
+}

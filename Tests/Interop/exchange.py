@@ -1,0 +1,46 @@
+"""One complete exchange with Assay: is this transaction genuine?
+
+usage: exchange.py HOST:PORT|SOCKET-PATH FILE BUNDLE-ID
+"""
+import socket
+import struct
+import sys
+
+from assay.v1 import assay_pb2 as assay  # protoc --python_out=. assay/v1/assay.proto
+
+
+def connect(address):
+    if "/" in address:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address)
+        return connection
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)))
+
+
+def send(connection, head, body=b""):
+    data = head.SerializeToString()
+    connection.sendall(struct.pack(">II", 4 + len(data) + len(body), len(data)) + data + body)
+
+
+def receive(stream):
+    length, head_length = struct.unpack(">II", stream.read(8))
+    head = assay.ResponseHead.FromString(stream.read(head_length))
+    return head, stream.read(length - 4 - head_length)
+
+
+def main(address, path, bundle_id):
+    connection = connect(address)
+    request = assay.RequestHead(id=1)
+    request.verify.kind = assay.EVIDENCE_KIND_TRANSACTION
+    request.verify.expectations.bundle_id = bundle_id
+    send(connection, request, open(path, "rb").read().strip())
+    head, _ = receive(connection.makefile("rb"))
+    result = head.verification
+    if head.status != assay.STATUS_OK or result.verdict != assay.VERDICT_VALID:
+        sys.exit(head.message or f"{assay.Verdict.Name(result.verdict)}: {result.detail}")
+    print("bought:", result.transaction.product_id, "once only:", result.dedup_key)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
