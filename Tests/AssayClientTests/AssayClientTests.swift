@@ -13,7 +13,6 @@ private func refusal(_ id: UInt64, detail: String) -> ResponseHead {
 }
 
 private let call = VerifyCall(kind: .transaction)
-private let noRetry = ClientOptions(retriesOnce: false)
 
 /// The error of a call, or nil.
 private func error<Answer>(
@@ -53,7 +52,7 @@ private func error<Answer>(
 
     @Test func neverMoreInFlightThanAllowed() async throws {
         let most = Mutex(0)
-        var options = ClientOptions()
+        var options = ClientOptions.patient
         options.inFlightLimit = 7
         try await withServer(options) { peer, head, _ in
             peer.kept.append(head.id)
@@ -192,7 +191,7 @@ private func error<Answer>(
     }
 
     @Test func whatNoFrameHoldsIsNotSent() async throws {
-        var options = ClientOptions()
+        var options = ClientOptions.patient
         options.requestLimits = FrameLimits(frameBytes: 1000, headBytes: 100)
         try await withServer(options) { peer, head, _ in
             peer.answer(refusal(head.id, detail: ""))
