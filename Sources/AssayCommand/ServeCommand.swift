@@ -69,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
             try Output.line(settings.summary(now: .now))
             return
         }
-        throw Failure("")
+        throw Failure("this build can check a configuration, and has no server to run it")
     }
 
     private func settings() throws -> ServerSettings {
