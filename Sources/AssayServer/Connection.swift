@@ -1,0 +1,343 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// One client. Lives on the loop's thread.
+final class Connection {
+    let stream: Stream
+    unowned let server: ServerLoop
+    var limits: ServerLimits { server.limits }
+
+    enum State {
+        /// Takes requests and answers them.
+        case open
+        /// Takes no more: what was accepted is answered, then the end.
+        case ending
+        /// The end is on its way; waits for the peer's.
+        case finishing
+        case closed
+    }
+    private(set) var state = State.open
+
+    /// Ids of the requests that are being verified.
+    private var inFlight: Set<UInt64> = []
+    private var evidenceBytes = 0
+    /// Answers of this turn, written at its end.
+    private var output: [UInt8] = []
+    /// Bytes of a refused frame that are still to come, and are thrown away.
+    private var skipping = 0
+    /// The head of the frame that is arriving, once it is complete.
+    private var arriving: Arriving?
+    private var peerHasEnded = false
+
+    /// A frame whose head is complete and whose body is not.
+    enum Arriving {
+        /// Its body is collected.
+        case whole(RequestHead)
+        /// A receipt, verified as it arrives.
+        case receipt(ArrivingReceipt)
+    }
+
+    /// The turn in which `framesThisTurn` were taken.
+    private var turn: UInt64 = 0
+    private var framesThisTurn = 0
+
+    // Milliseconds of the loop's clock.
+    private var lastActivity: UInt64
+    /// When the first byte of the frame at the front came; nil between frames.
+    private var frameBegan: UInt64?
+    private var frameBytes = 0
+    private var lastWriteProgress: UInt64
+    private var unwrittenBefore = 0
+    private var finishingSince: UInt64 = 0
+
+    init(_ stream: Stream, server: ServerLoop) {
+        self.stream = stream
+        self.server = server
+        lastActivity = server.now
+        lastWriteProgress = server.now
+    }
+
+    func start() {
+        // The closure keeps the connection until the stream's last event.
+        stream.setHandler { [self] event in handle(event) }
+        stream.resumeReading()
+    }
+
+    private func handle(_ event: Stream.Event) {
+        switch event {
+        case .connected: break
+        case .received:
+            lastActivity = server.now
+            if frameBegan == nil { frameBegan = server.now }
+            takeFrames()
+        case .written: flush()
+        case .ended:
+            peerHasEnded = true
+            if case .open = state { end(peerEnd) }
+            server.touch(self)
+        case .failed:
+            server.logFault("the peer has gone")
+            stream.close()
+        case .closed:
+            state = .closed
+            server.didClose(self)
+        }
+    }
+
+    /// What to say to a peer that writes no more: nothing, unless it was within a frame.
+    private var peerEnd: ResponseHead? {
+        stream.received.unreadCount > 0 || arriving != nil || skipping > 0 ? .endedWithinFrame : nil
+    }
+
+    // MARK: Frames in
+
+    private var mayTakeFrame: Bool {
+        guard case .open = state else { return false }
+        if turn != server.turn { (turn, framesThisTurn) = (server.turn, 0) }
+        return framesThisTurn < limits.framesPerTurn && hasRoom
+    }
+
+    /// Whether another request could be held, and its answer.
+    private var hasRoom: Bool {
+        inFlight.count < limits.requestsInFlight
+            && evidenceBytes < limits.evidenceBytesPerConnection
+            && output.count + stream.unwrittenCount <= limits.outputBytes
+    }
+
+    /// Takes what is complete out of what was received, as much as a turn allows.
+    func takeFrames() {
+        while mayTakeFrame {
+            guard takeNext() else { return }
+        }
+        guard case .open = state else {
+            return stream.received.skip(stream.received.unreadCount)
+        }
+        // Enough for this turn, or more than can be held: the rest waits where it is.
+        stream.pauseReading()
+        server.waitsForTurn(self)
+    }
+
+    /// One step; false where more bytes are needed.
+    private func takeNext() -> Bool {
+        if skipping > 0 {
+            let count = min(skipping, stream.received.unreadCount)
+            stream.received.skip(count)
+            skipping -= count
+            if skipping > 0 { return false }
+            didEndFrame()
+        }
+        guard let unread = stream.received.unread else { return false }
+        if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
+        switch server.decoder.next(in: unread.span) {
+        case .needMore(let count):
+            stream.received.expect(count)
+            return false
+        case .head(let frame): return didReceiveHead(frame, unread)
+        case .frame(let frame):
+            let bytes = stream.received.take(frame.end)
+            let head = arrivingHead ?? server.decode(bytes.extracting(frame.head), for: self)
+            arriving = nil
+            framesThisTurn += 1
+            if let head { take(head, bytes.extracting(frame.body)) }
+            didEndFrame()
+            return true
+        case .fault(let fault):
+            refuse(fault)
+            return true
+        }
+    }
+
+    private var arrivingHead: RequestHead? {
+        guard case .whole(let head) = arriving else { return nil }
+        return head
+    }
+
+    private func didEndFrame() {
+        frameBegan = stream.received.unreadCount > 0 ? server.now : nil
+        frameBytes = 0
+    }
+
+    /// The head is there and the body is not: refuse what will be refused before its bytes come,
+    /// and verify a receipt as it arrives.
+    private func didReceiveHead(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
+        if arriving == nil {
+            guard let head = server.decode(unread.extracting(frame.head), for: self) else {
+                return skip(frame)
+            }
+            if let refusal = server.refusal(of: head, bodyBytes: frame.body.count, for: self) {
+                answer(refusal)
+                return skip(frame)
+            }
+            if let receipt = ArrivingReceipt(head, frame, server, began: frameBegan) {
+                inFlight.insert(head.id)
+                stream.received.skip(frame.body.lowerBound)
+                arriving = .receipt(receipt)
+                return true
+            }
+            arriving = .whole(head)
+        }
+        stream.received.expect(frame.end)
+        return false
+    }
+
+    private func skip(_ frame: FrameDecoder.Frame) -> Bool {
+        framesThisTurn += 1
+        skipping = frame.end
+        return true
+    }
+
+    /// Gives a receipt's next bytes to its verification; they are not kept.
+    private func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
+        let count = min(receipt.remaining, unread.count)
+        receipt.receive(unread.extracting(0..<count))
+        stream.received.skip(count)
+        guard receipt.remaining == 0 else { return false }
+        framesThisTurn += 1
+        arriving = nil
+        server.finish(receipt, of: self)
+        didEndFrame()
+        return true
+    }
+
+    private func refuse(_ fault: FrameFault) {
+        let status: Status =
+            switch fault {
+            case .frameTooLarge, .headTooLarge: .resourceExhausted
+            case .frameTooShort, .headBeyondFrame, .foreign: .invalidArgument
+            }
+        let head = ResponseHead(
+            id: ResponseHead.connectionId, status: status, message: fault.description)
+        guard let skip = fault.skip else {
+            server.logFault("not a frame")
+            return end(head)
+        }
+        answer(head)
+        framesThisTurn += 1
+        skipping = skip
+    }
+
+    private func take(_ head: RequestHead, _ body: SlabBytes) {
+        if let refusal = server.refusal(of: head, bodyBytes: body.count, for: self) {
+            return answer(refusal)
+        }
+        switch head.call {
+        case .verify(let call): server.accept(head, call, body, from: self, began: frameBegan)
+        case .health, .info, .ping, .unknown: answer(server.answer(to: head))
+        }
+    }
+
+    func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }
+
+    // MARK: Answers out
+
+    func didAccept(_ id: UInt64, bytes: Int) {
+        inFlight.insert(id)
+        evidenceBytes += bytes
+    }
+
+    func didAnswer(_ id: UInt64, bytes: Int) {
+        inFlight.remove(id)
+        evidenceBytes -= bytes
+    }
+
+    func answer(_ head: ResponseHead) {
+        guard canWrite else { return }
+        server.codec.encodeFrame(head, into: &output)
+        server.touch(self)
+    }
+
+    /// An answer that is encoded already.
+    func append(_ frame: ArraySlice<UInt8>) {
+        guard canWrite else { return }
+        output.append(contentsOf: frame)
+        server.touch(self)
+    }
+
+    private var canWrite: Bool {
+        switch state {
+        case .open, .ending: true
+        case .finishing, .closed: false
+        }
+    }
+
+    /// At the end of a turn: one write of all that was answered; then what waits may go on.
+    func flush() {
+        if !output.isEmpty {
+            if stream.unwrittenCount == 0 { lastWriteProgress = server.now }
+            stream.write(output)
+            output.removeAll(keepingCapacity: output.count <= limits.outputBytes)
+            lastActivity = server.now
+        }
+        switch state {
+        case .open:
+            if hasRoom { stream.resumeReading() }
+        case .ending:
+            if inFlight.isEmpty { finish() }
+        case .finishing, .closed: break
+        }
+    }
+
+    private func finish() {
+        state = .finishing
+        finishingSince = server.now
+        stream.finish()
+    }
+
+    /// Takes no more requests; what was accepted is answered, and then the connection ends.
+    func end(_ last: ResponseHead?) {
+        guard case .open = state else { return }
+        if let last { answer(last) }
+        if case .receipt(let receipt) = arriving { didAnswer(receipt.head.id, bytes: 0) }
+        arriving = nil
+        state = .ending
+        stream.received.skip(stream.received.unreadCount)
+        server.touch(self)
+    }
+
+    var isIdle: Bool {
+        inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && frameBegan == nil
+    }
+
+    // MARK: Time
+
+    /// Called some times a second.
+    func sweep() {
+        let now = server.now
+        let unwritten = stream.unwrittenCount
+        if unwritten == 0 || unwritten < unwrittenBefore { lastWriteProgress = now }
+        unwrittenBefore = unwritten
+        if unwritten > 0, now - lastWriteProgress > limits.writeStallMilliseconds {
+            server.logFault("the peer does not read its answers")
+            return stream.close()
+        }
+        switch state {
+        case .open:
+            if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
+            if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
+                return end(nil)
+            }
+            if isSlow(now) {
+                server.logFault("a frame came too slowly")
+                end(.slowFrame)
+            }
+        case .ending: break
+        case .finishing:
+            if now - finishingSince > limits.lingerMilliseconds { stream.close() }
+        case .closed: break
+        }
+    }
+
+    /// Whether the frame at the front comes slower than it may, through the peer's fault.
+    private func isSlow(_ now: UInt64) -> Bool {
+        guard let frameBegan, hasRoom else { return false }
+        let elapsed = now - frameBegan
+        guard elapsed > limits.frameGraceMilliseconds else { return false }
+        var received = stream.received.unreadCount
+        if case .receipt(let receipt) = arriving { received += receipt.received }
+        let seconds = (elapsed - limits.frameGraceMilliseconds) / 1000
+        return UInt64(received) < seconds * UInt64(limits.frameBytesPerSecond) || received == 0
+            || elapsed > 2 * limits.frameGraceMilliseconds && received < limits.frameBytesPerSecond
+    }
+}
