@@ -86,7 +86,7 @@ extension ServerSettings {
             entries[app.name] = app.entry(verifier)
         }
         var configuration = ServerConfiguration(
-            listen: listen, apps: entries, defaultApp: defaultApp?.name,
+            listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
             version: AssayVersion.current)
         if let workers { configuration.workers = workers }
         return configuration
