@@ -22,6 +22,15 @@ package struct DERReader: ~Escapable {
 
     package var isAtEnd: Bool { position == end }
 
+    /// Octets that are left.
+    var remaining: Int { end &- position }
+
+    /// Passes octets that were looked at in `bytes`.
+    mutating func skip(_ count: Int) {
+        precondition(count <= remaining)
+        position &+= count
+    }
+
     /// Insists that nothing is left.
     package func atEnd() throws(DERError) {
         guard position == end else { throw .trailingBytes(at: position) }
@@ -31,6 +40,7 @@ package struct DERReader: ~Escapable {
     package var nextTag: Tag? { position < end ? Tag(rawValue: bytes[position]) : nil }
 
     /// Reads the next element, whatever it is. All other reads rest on this one.
+    @inline(__always)
     package mutating func readElement() throws(DERError) -> DERElement {
         let start = position
         guard let header = try TLVHeader.decode(bytes, at: start, rules: .der),
@@ -42,6 +52,7 @@ package struct DERReader: ~Escapable {
         return DERElement(tag: header.tag, start: start, content: content..<content + length)
     }
 
+    @inline(__always)
     package mutating func read(_ tag: Tag) throws(DERError) -> DERElement {
         let element = try readElement()
         guard element.tag == tag else {
@@ -80,6 +91,7 @@ package struct DERReader: ~Escapable {
     }
 
     /// INTEGER of any size: its content octets, minimal two's complement (section 8.3.2).
+    @inline(__always)
     package mutating func readIntegerOctets() throws(DERError) -> DERElement {
         let element = try read(.integer)
         let octets = element.content

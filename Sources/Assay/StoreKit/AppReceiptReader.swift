@@ -129,7 +129,23 @@ struct ReceiptAttributeFields {
     let version: Int64
     let value: DERElement
 
+    @inline(__always)
     init(_ reader: inout DERReader) throws(DERError) {
+        if let short = reader.readShortAttribute() {
+            self = short
+        } else {
+            try self.init(general: &reader)
+        }
+    }
+
+    fileprivate init(type: Int64, version: Int64, value: DERElement) {
+        self.type = type
+        self.version = version
+        self.value = value
+    }
+
+    @inline(never)
+    private init(general reader: inout DERReader) throws(DERError) {
         var fields = try reader.readInside(.sequence)
         type = try fields.readInteger()
         version = try fields.readInteger()
@@ -139,6 +155,33 @@ struct ReceiptAttributeFields {
 }
 
 extension DERReader {
+    /// An attribute in the form that nearly all of an in-app record have: a type of two octets, a
+    /// version of one, a value below 116 octets. What it reads, the general way reads alike; nil,
+    /// and nothing read, where the form is another.
+    @inline(__always)
+    fileprivate mutating func readShortAttribute() -> ReceiptAttributeFields? {
+        let start = position
+        guard remaining >= Self.shortAttributeHeader else { return nil }
+        let header = bytes.extracting(start..<start &+ Self.shortAttributeHeader)
+        let length = Int(header[1])
+        let value = Int(header[10])
+        guard header[0] == Tag.sequence.rawValue, length < 0x80,
+            header[2] == Tag.integer.rawValue, header[3] == 2, (1..<0x80).contains(header[4]),
+            header[6] == Tag.integer.rawValue, header[7] == 1, header[8] < 0x80,
+            header[9] == Tag.octetString.rawValue, value == length - 9,
+            length + 2 <= remaining
+        else { return nil }
+        let content = start + Self.shortAttributeHeader
+        skip(length + 2)
+        return ReceiptAttributeFields(
+            type: Int64(header[4]) << 8 | Int64(header[5]), version: Int64(header[8]),
+            value: DERElement(
+                tag: .octetString, start: start + 9, content: content..<content + value))
+    }
+
+    /// Up to where the value begins.
+    private static var shortAttributeHeader: Int { 11 }
+
     /// The one character string of an attribute, nil where it is empty. Apple writes UTF8String
     /// and IA5String; which of them proves nothing.
     mutating func readText() throws(DERError) -> String? {
@@ -152,7 +195,10 @@ extension DERReader {
     /// Where the text lies; nil: it is empty.
     mutating func readTextRange() throws(DERError) -> Range<Int>? {
         let element = try readElement()
-        guard [.utf8String, .ia5String, .printableString].contains(element.tag) else {
+        guard
+            element.tag == .utf8String || element.tag == .ia5String
+                || element.tag == .printableString
+        else {
             throw .unexpectedTag(
                 expected: Tag.utf8String.rawValue, found: element.tag.rawValue, at: element.start)
         }
