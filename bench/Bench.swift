@@ -11,7 +11,6 @@ struct Bench {
         case "primitives": Primitives.run(only: arguments.dropFirst().first)
         case "jws": try JWSSuite.run()
         case "receipts": try ReceiptSuite.run()
-        case "receipt-profile": try ReceiptProfile.run(arguments.dropFirst().first)
         case let suite: print("no suite \(suite); there are: primitives, jws, receipts")
         }
     }

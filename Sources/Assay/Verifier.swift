@@ -121,6 +121,11 @@ public final class Verifier: Sendable {
     /// The kind that a payload seems to be of, before anything of it is verified; for tools that
     /// let people leave the kind open. Nil where it is no evidence that is known here.
     public static func likelyKind(of evidence: Span<UInt8>) -> EvidenceKind? {
+        switch EvidenceShape.detect(evidence) {
+        case .appReceipt: return .appReceipt
+        case .transactionReceipt: return .transactionReceipt
+        case .jws, .json, nil: break
+        }
         guard let token = try? token(in: evidence, as: .notification) else { return nil }
         guard let segments = try? JWSSegments(token.span),
             let text = try? Base64URL.decode(token.span.extracting(segments.payload)),

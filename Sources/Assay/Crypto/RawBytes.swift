@@ -8,6 +8,12 @@ extension Span<UInt8> {
         unsafe extracting(range).withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
 
+    /// Appends these bytes.
+    @inline(__always)
+    func append(to array: inout [UInt8]) {
+        unsafe withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
+    }
+
     package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBufferPointer { left in

@@ -34,7 +34,13 @@ final class KnownChains: Sendable {
         }
         // From here on it is a stranger: its digest stands for it in the tables below.
         let digest = HeaderDigest(header)
-        let slot = tables.withLock { $0.slot(for: digest, now: now) }
+        let slot: ChainSlot
+        switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
+        case .known(let known):
+            try known.chain.checkValidity(at: try effectiveDate.seconds())
+            return known
+        case .stranger(let found): slot = found
+        }
         let (result, state) = slot.withLock { state in
             let result = resolve(&state, header: header, effectiveDate: effectiveDate)
             return (result, state)
@@ -164,33 +170,42 @@ private struct Tables {
         return known.values[index].chain
     }
 
-    mutating func slot(for digest: HeaderDigest, now: Timestamp) -> ChainSlot {
+    enum Entry {
+        case known(ResolvedChain)
+        case stranger(ChainSlot)
+    }
+
+    /// Looks again among the known: since the caller did, another request may have settled it.
+    mutating func entry(
+        _ digest: HeaderDigest, _ key: UInt64, _ header: Span<UInt8>, now: Timestamp
+    ) -> Entry {
+        if let chain = lookUp(key, header) { return .known(chain) }
         if let entry = refused[digest] {
-            if now < entry.expires { return entry.slot }
+            if now < entry.expires { return .stranger(entry.slot) }
             refused[digest] = nil
         }
-        if let slot = inFlight[digest] { return slot }
+        if let slot = inFlight[digest] { return .stranger(slot) }
         let slot = ChainSlot()
         inFlight[digest] = slot
-        return slot
+        return .stranger(slot)
     }
 
     mutating func settle(
         _ slot: ChainSlot, _ state: ChainSlot.State, _ digest: HeaderDigest, _ key: UInt64,
         _ header: Span<UInt8>, now: Timestamp
     ) {
-        // Another request of the same chain may have settled it already.
-        guard inFlight[digest] === slot else { return }
-        inFlight[digest] = nil
+        let isFirst = inFlight[digest] === slot
+        if isFirst { inFlight[digest] = nil }
         switch state {
         case .unseen, .unvalidated: break
-        case .valid(let chain): enter(chain, key, header)
-        case .refused:
+        case .valid(let chain):
+            // Not the first where that one's date kept it from validating anything.
+            if isFirst || lookUp(key, header) == nil { enter(chain, key, header) }
+        case .refused where isFirst:
             if refused.count >= Limits.refusedChains { dropExpired(now) }
             refused[digest] = Refused(
-                slot: slot,
-                expires: Timestamp(
-                    milliseconds: now.milliseconds + Limits.refusedChainMilliseconds))
+                slot: slot, expires: now.advanced(by: Limits.refusedChainMilliseconds))
+        case .refused: break
         }
     }
 

@@ -193,6 +193,7 @@ extension DERReader {
     }
 
     /// Where the text lies; nil: it is empty.
+    @inline(__always)
     mutating func readTextRange() throws(DERError) -> Range<Int>? {
         let element = try readElement()
         guard
@@ -207,13 +208,23 @@ extension DERReader {
     }
 
     /// The one INTEGER of an attribute.
+    @inline(__always)
     mutating func readNumber() throws(DERError) -> Int64 {
+        // 0, 1 and other small ones: most of them.
+        if remaining == 3 {
+            let octets = bytes.extracting(position..<position &+ 3)
+            if octets[0] == Tag.integer.rawValue, octets[1] == 1 {
+                skip(3)
+                return Int64(Int8(bitPattern: octets[2]))
+            }
+        }
         let value = try readInteger()
         try atEnd()
         return value
     }
 
     /// A date as text; nil where it is empty.
+    @inline(__always)
     mutating func readDate() throws(DERError) -> Timestamp? {
         guard let range = try readTextRange() else { return nil }
         do throws(ReceiptDateError) {
