@@ -19,15 +19,15 @@ public final class Server: Sendable {
     private let workers: WorkerPool
     private let server: LoopBound<ServerLoop>
     private let watchers = Mutex<[LoopBound<SignalWatcher>]>([])
-    private let ended: Latch
+    private let ended: Gate
 
     /// Starts: when it returns, every address is listened on.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
         ignoreBrokenPipes()
-        let ended: Latch
+        let ended: Gate
         do throws(LoopError) {
-            ended = try Latch()
+            ended = try Gate()
             loop = try EventLoop(name: "assay-loop")
             try loop.start()
             workers = try WorkerPool(count: configuration.workers, name: "assay-worker")
