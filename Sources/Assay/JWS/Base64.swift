@@ -128,6 +128,8 @@ struct Base64Digits {
         guard unused == 0 else { throw .trailingBits }
     }
 
+    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
+
     @inline(__always)
     private func value(_ character: UInt8) -> UInt8 { values[Int(character)] }
 
