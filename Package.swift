@@ -100,7 +100,10 @@ let package = Package(
             dependencies: ["AssayServer", "AssayClient", "AssayMint", "AssayLoop", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayCommandTests", dependencies: ["AssayCommand", "AssayMint", "TestSupport"],
+            name: "AssayCommandTests",
+            dependencies: [
+                "AssayCommand", "Assay", "AssayLoop", "AssayModels", "AssayServer", "TestSupport",
+            ],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -43,21 +43,29 @@ struct Batch {
         return over
     }
 
-    /// Pieces for the idle workers, an equal share for each.
-    mutating func pieces() -> [[AcceptedRequest]] {
-        guard idleWorkers > 0, !waiting.isEmpty else { return [] }
+    /// Pieces for the idle workers, an equal share for each; without requests that are over,
+    /// which are taken out too.
+    mutating func pieces(
+        without isOver: (AcceptedRequest) -> Bool
+    ) -> (pieces: [[AcceptedRequest]], over: [AcceptedRequest]) {
+        guard idleWorkers > 0, !waiting.isEmpty else { return ([], []) }
         let share = (waiting.count + idleWorkers - 1) / idleWorkers
         let size = min(max(share, Self.smallestSharedPiece), requestsPerPiece)
-        var pieces: [[AcceptedRequest]] = []
+        var (pieces, over): ([[AcceptedRequest]], [AcceptedRequest]) = ([], [])
         var taken = 0
         while idleWorkers > 0, taken < waiting.count {
-            let end = min(taken + size, waiting.count)
-            pieces.append(Array(waiting[taken..<end]))
-            taken = end
+            var piece: [AcceptedRequest] = []
+            while piece.count < size, taken < waiting.count {
+                let request = waiting[taken]
+                taken += 1
+                if isOver(request) { over.append(request) } else { piece.append(request) }
+            }
+            guard !piece.isEmpty else { break }
+            pieces.append(piece)
             idleWorkers -= 1
         }
         waiting.removeFirst(taken)
-        return pieces
+        return (pieces, over)
     }
 }
 

@@ -8,6 +8,15 @@ extension Span<UInt8> {
         unsafe extracting(range).withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
 
+    /// Eight bytes at once, the first one highest.
+    @inline(__always)
+    func word(at position: Int) -> UInt64 {
+        precondition(position >= 0 && position <= count &- 8)
+        return unsafe withUnsafeBytes { bytes in
+            unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        }
+    }
+
     /// Appends these bytes.
     @inline(__always)
     func append(to array: inout [UInt8]) {

@@ -47,20 +47,10 @@ extension EvidenceFacts {
     private func checkEnvironment(
         _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
     ) throws(Refusal) {
-        guard policy.environments.contains(environment) else {
+        guard expectations.accepted(of: policy).contains(environment) else {
             throw Refusal(
                 .wrongEnvironment,
-                "the environment is \(quoted(environment.rawValue)), which is "
-                    + "not allowed here")
-        }
-        guard
-            expectations.environments.isEmpty
-                || expectations.environments.contains(environment)
-        else {
-            throw Refusal(
-                .wrongEnvironment,
-                "the environment is \(quoted(environment.rawValue)), which the "
-                    + "caller does not accept")
+                "the environment is \(quoted(environment.rawValue)), which is not accepted")
         }
         try checkAnchor(chain)
     }
