@@ -23,7 +23,9 @@ import Testing
         Array("MI".utf8) + [0] + Array("GG".utf8) + [0xF7, 0xF7, 0x3D, 0xF7, 0xF7],
         Array("MIAG=CSqG".utf8), Array("MIAGCSqG===".utf8), Array("MIAGCSqG=*".utf8),
         // A fault of DER before one of base64.
-        Array("MIAGCSqGSIb3DQEHAqCAMIACAQExDzADBgBlhggkZQMEAgEFADCABgk4".utf8) + [0, 0, 0x20, 0x7B],
+        Array("MIAGCSqGSIb3DQEHAqCAMIACAQExDzADBgBlhggkZQMEAgEFADCABgk4".utf8) + [
+            0, 0, 0x20, 0x7B,
+        ],
         Array("MAAAAAAA".utf8) + Array("****".utf8), Array("MQAAAAAA\u{0}".utf8),
     ]
 
