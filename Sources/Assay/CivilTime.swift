@@ -10,9 +10,11 @@ package struct CivilTime: Equatable, Sendable {
     package var second: Int
 
     /// Nil where there is no such day or time. Leap seconds do not occur in DER (RFC 5280).
+    @inline(__always)
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (0...9999).contains(year), (1...12).contains(month),
-            (1...Self.days(inMonth: month, ofYear: year)).contains(day),
+            // Every month has 28 days; the rest is asked for at its end alone.
+            day >= 1, day <= 28 || day <= Self.days(inMonth: month, ofYear: year),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
         else { return nil }
         self.year = year
@@ -43,6 +45,7 @@ package struct CivilTime: Equatable, Sendable {
         second = rest % 60
     }
 
+    @inline(__always)
     package var secondsSince1970: Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
@@ -53,6 +56,7 @@ package struct CivilTime: Equatable, Sendable {
         return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
+    @inline(__always)
     private static func days(inMonth month: Int, ofYear year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -194,7 +194,8 @@ public struct PreparedVerification: Sendable {
     let request: VerificationRequest
     var state: State
 
-    enum State: Sendable {
+    /// Indirect, so that a batch moves references.
+    indirect enum State: Sendable {
         /// Waits for its own signature.
         case jws(UnverifiedJWS)
         /// Its own signature holds; waits for those of what is nested in it.
@@ -281,18 +282,18 @@ public struct PreparedVerification: Sendable {
 extension VerificationRequest {
     /// Evidence whose signature, policy and expectations hold.
     func accepted(
-        _ chain: any AnchoredChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
+        _ chain: some AnchoredChain, _ facts: EvidenceFacts, _ evidence: VerifiedEvidence
     ) -> Verification {
         Verification(
             verdict: .valid,
-            detail: "signed under \(chain.anchor.name), within policy and expectations",
+            detail: chain.anchor.acceptance,
             kind: kind, environment: facts.environment, dedupKey: facts.dedupKey,
             certificate: chain.signingCertificate(at: now), evidence: evidence)
     }
 
     /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
     func refused(
-        _ refusal: Refusal, _ chain: any AnchoredChain, _ facts: EvidenceFacts
+        _ refusal: Refusal, _ chain: some AnchoredChain, _ facts: EvidenceFacts
     ) -> Verification {
         var answer = refusal.answer(kind)
         answer.environment = facts.environment

@@ -1,6 +1,7 @@
 import Assay
 import AssayLoop
 import AssayModels
+import AssayServer
 import Testing
 
 @testable import AssayCommand

@@ -8,6 +8,15 @@ extension Span<UInt8> {
         unsafe extracting(range).withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
 
+    /// Eight bytes at once, the first one highest.
+    @inline(__always)
+    func word(at position: Int) -> UInt64 {
+        precondition(position >= 0 && position <= count &- 8)
+        return unsafe withUnsafeBytes { bytes in
+            unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        }
+    }
+
     /// Appends these bytes.
     @inline(__always)
     func append(to array: inout [UInt8]) {
@@ -39,5 +48,58 @@ extension Span<UInt8> {
     /// Feeds a hash that is keyed by this process's random seed.
     func hash(into hasher: inout Hasher) {
         unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
+
+extension Span<UInt8> {
+    /// Blocks of four base64 digits become three octets each.
+    ///
+    /// - Parameters:
+    ///   - values: of all 256 characters their six bits, and bits above them where it is no digit.
+    ///   - output: has room for them.
+    /// - Returns: all values that were met, or-ed: what is wrong is looked for once, at the end.
+    func decodeBase64Blocks(
+        _ values: Span<UInt8>, to output: inout OutputSpan<UInt8>
+    ) -> UInt8 {
+        let blocks = count / 4
+        precondition(
+            count == blocks * 4 && output.freeCapacity >= blocks * 3 && values.count == 256)
+        return unsafe withUnsafeBufferPointer { text in
+            unsafe values.withUnsafeBufferPointer { values in
+                unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
+                    guard blocks > 0, let text = text.baseAddress, let values = values.baseAddress,
+                        let start = buffer.baseAddress
+                    else { return 0 }
+                    let seen = unsafe Base64Blocks.decode(
+                        text, blocks, values, to: start + initialized)
+                    initialized += blocks * 3
+                    return seen
+                }
+            }
+        }
+    }
+}
+
+private enum Base64Blocks {
+    @inline(__always)
+    static func decode(
+        _ text: UnsafePointer<UInt8>, _ blocks: Int, _ values: UnsafePointer<UInt8>,
+        to output: UnsafeMutablePointer<UInt8>
+    ) -> UInt8 {
+        var (next, target) = unsafe (text, output)
+        var seen: UInt8 = 0
+        for _ in 0..<blocks {
+            let a = unsafe values[Int(next[0])]
+            let b = unsafe values[Int(next[1])]
+            let c = unsafe values[Int(next[2])]
+            let d = unsafe values[Int(next[3])]
+            seen |= a | b | c | d
+            unsafe target[0] = a << 2 | b >> 4
+            unsafe target[1] = b << 4 | c >> 2
+            unsafe target[2] = c << 6 | d
+            unsafe next += 4
+            unsafe target += 3
+        }
+        return seen
     }
 }

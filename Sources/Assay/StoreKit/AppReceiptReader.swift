@@ -162,21 +162,22 @@ extension DERReader {
     fileprivate mutating func readShortAttribute() -> ReceiptAttributeFields? {
         let start = position
         guard remaining >= Self.shortAttributeHeader else { return nil }
-        let header = bytes.extracting(start..<start &+ Self.shortAttributeHeader)
-        let length = Int(header[1])
-        let value = Int(header[10])
-        guard header[0] == Tag.sequence.rawValue, length < 0x80,
-            header[2] == Tag.integer.rawValue, header[3] == 2, (1..<0x80).contains(header[4]),
-            header[6] == Tag.integer.rawValue, header[7] == 1, header[8] < 0x80,
-            header[9] == Tag.octetString.rawValue, value == length - 9,
-            length + 2 <= remaining
+        // 30 LL 02 02 TT TT 02 01, VV, 04 NN.
+        let word = bytes.word(at: start)
+        let length = Int(word >> 48 & 0x7F)
+        let type = Int64(word >> 16 & 0xFFFF)
+        let version = bytes[start &+ 8]
+        guard word & 0xFF80_FFFF_0000_FFFF == 0x3000_0202_0000_0201,
+            type >= 0x100, type < 0x8000, version < 0x80,
+            bytes[start &+ 9] == Tag.octetString.rawValue,
+            Int(bytes[start &+ 10]) == length &- 9, length &+ 2 <= remaining
         else { return nil }
-        let content = start + Self.shortAttributeHeader
-        skip(length + 2)
+        let content = start &+ Self.shortAttributeHeader
+        skip(length &+ 2)
         return ReceiptAttributeFields(
-            type: Int64(header[4]) << 8 | Int64(header[5]), version: Int64(header[8]),
+            type: type, version: Int64(version),
             value: DERElement(
-                tag: .octetString, start: start + 9, content: content..<content + value))
+                tag: .octetString, start: start &+ 9, content: content..<position))
     }
 
     /// Up to where the value begins.

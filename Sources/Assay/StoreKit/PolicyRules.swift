@@ -5,7 +5,7 @@ import AssayModels
 
 extension EvidenceFacts {
     func check(
-        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
         for expected in [policy.bundleId, expectations.bundleId] {
             try checkBundle(expected)
@@ -45,28 +45,18 @@ extension EvidenceFacts {
     }
 
     private func checkEnvironment(
-        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
-        guard policy.environments.contains(environment) else {
+        guard expectations.accepted(of: policy).contains(environment) else {
             throw Refusal(
                 .wrongEnvironment,
-                "the environment is \(quoted(environment.rawValue)), which is "
-                    + "not allowed here")
-        }
-        guard
-            expectations.environments.isEmpty
-                || expectations.environments.contains(environment)
-        else {
-            throw Refusal(
-                .wrongEnvironment,
-                "the environment is \(quoted(environment.rawValue)), which the "
-                    + "caller does not accept")
+                "the environment is \(quoted(environment.rawValue)), which is not accepted")
         }
         try checkAnchor(chain)
     }
 
     /// Which environments a root may speak for.
-    func checkAnchor(_ chain: any AnchoredChain) throws(Refusal) {
+    func checkAnchor(_ chain: some AnchoredChain) throws(Refusal) {
         let isXcode = environment == .xcode || environment == .localTesting
         if chain.isPinnedLeaf, !isXcode {
             throw Refusal(
