@@ -97,7 +97,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
-            dependencies: ["AssayServer", "AssayClient", "AssayMint", "AssayLoop", "TestSupport"],
+            dependencies: [
+                "Assay", "AssayServer", "AssayClient", "AssayMint", "AssayModels", "AssayWire",
+                "AssayLoop", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayCommandTests",

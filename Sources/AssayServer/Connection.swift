@@ -21,7 +21,7 @@ final class Connection {
     private(set) var state = State.open
 
     /// Ids of the requests that are being verified.
-    private var inFlight: Set<UInt64> = []
+    private(set) var inFlight: Set<UInt64> = []
     private var evidenceBytes = 0
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
@@ -70,6 +70,7 @@ final class Connection {
     }
 
     var isClosed: Bool { stream.isClosing }
+    var unwrittenCount: Int { output.count + stream.unwrittenCount }
 
     func start() {
         // The closure keeps the connection until the stream's last event.

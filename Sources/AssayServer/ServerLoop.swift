@@ -110,6 +110,19 @@ final class ServerLoop {
 
     func logFault(_ reason: StaticString) { faults.write(reason, to: log, now: now) }
 
+    var holdings: ServerHoldings {
+        var holdings = ServerHoldings()
+        holdings.connections = connections.count
+        holdings.evidenceBytes = evidenceBytes
+        holdings.bufferedBytes = bufferedBytes
+        holdings.turns = turn
+        for connection in connections.values {
+            holdings.unwrittenBytes += connection.unwrittenCount
+            holdings.requestsInFlight += connection.inFlight.count
+        }
+        return holdings
+    }
+
     // MARK: Turns
 
     /// All that was ready has been read: the batch goes to the workers, answers are written.
