@@ -47,10 +47,10 @@ enum Minted {
         return try ReceiptMinter(receiptCA.get().chain).sign(sample.payload)
     }
 
-    /// The same with a letter of the payload changed.
+    /// The same with a letter of the signature changed.
     static func tampered(_ token: [UInt8]) -> [UInt8] {
         var token = token
-        let place = token.lastIndex(of: UInt8(ascii: "."))! - 20
+        let place = token.count - 20
         token[place] = token[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
         return token
     }
@@ -70,9 +70,15 @@ final class HeldClock: Sendable {
     let isHeld = Latch()
     let release = Latch()
 
+    private let calls = Atomic(0)
+
     func arm() { isArmed.store(true, ordering: .releasing) }
 
+    /// How often the present was asked for: by each piece of work, and by each line of the log.
+    var count: Int { calls.load(ordering: .relaxed) }
+
     @Sendable func now() -> Timestamp {
+        calls.add(1, ordering: .relaxed)
         if isArmed.exchange(false, ordering: .acquiringAndReleasing) {
             isHeld.open()
             release.wait()
@@ -165,6 +171,8 @@ final class RawClient {
         socket = try BlockingClient(endpoint, receiveBuffer: receiveBuffer)
     }
 
+    init(_ socket: BlockingClient) { self.socket = socket }
+
     static func frame(_ head: RequestHead, _ body: [UInt8] = []) -> [UInt8] {
         var bytes: [UInt8] = []
         MessageCodec().encodeFrame(head, body: body, into: &bytes)
@@ -243,4 +251,10 @@ final class RawClient {
         #expect(head?.message.isEmpty == false, sourceLocation: sourceLocation)
         #expect(try receive() == nil, sourceLocation: sourceLocation)
     }
+}
+
+/// A socket that one thread sends on while another receives.
+final class SharedClient: @unchecked Sendable {
+    let client: BlockingClient
+    init(_ client: BlockingClient) { self.client = client }
 }

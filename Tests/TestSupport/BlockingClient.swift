@@ -45,6 +45,9 @@ package final class BlockingClient {
     /// Ends the writing side.
     package func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
+    /// Ends both sides, so that another thread that sends or receives stops; it stays to be closed.
+    package func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+
     /// Closes so that the peer sees a reset.
     package func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
