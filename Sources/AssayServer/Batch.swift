@@ -67,12 +67,16 @@ struct PieceAnswers: Sendable {
     /// Where each request's answer ends in `bytes`.
     private(set) var ends: [Int] = []
 
+    /// What a transaction's typed fields take.
+    private static let usualAnswerBytes = 1024
+
     init(
         _ piece: [AcceptedRequest], _ verifications: [Verification], at now: Timestamp,
         codec: MessageCodec
     ) {
         precondition(piece.count == verifications.count)
         ends.reserveCapacity(piece.count)
+        bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
         for (request, verification) in zip(piece, verifications) {
             let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
             codec.encodeFrame(answer.head, body: answer.body, into: &bytes)

@@ -30,6 +30,8 @@ final class Connection {
     /// The head of the frame that is arriving, once it is complete.
     private var arriving: Arriving?
     private var peerHasEnded = false
+    /// Waits for the end of the turn, when it is flushed.
+    var isTouched = false
 
     /// A frame whose head is complete and whose body is not.
     enum Arriving {

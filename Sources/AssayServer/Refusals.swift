@@ -39,7 +39,8 @@ extension ResponseHead {
 
     static func deadlineExceeded(_ id: UInt64) -> Self {
         ResponseHead(
-            id: id, status: .deadlineExceeded, message: "the request's time was over before its turn")
+            id: id, status: .deadlineExceeded,
+            message: "the request's time was over before its turn")
     }
 
     static func duplicate(_ id: UInt64) -> Self {

@@ -19,7 +19,7 @@ final class ServerLoop {
     private var listeners: [Listener] = []
     private var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
-    private var touched: [Swift.ObjectIdentifier: Connection] = [:]
+    private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
     private var batch: Batch
@@ -86,12 +86,13 @@ final class ServerLoop {
 
     func didClose(_ connection: Connection) {
         connections[Swift.ObjectIdentifier(connection)] = nil
-        touched[Swift.ObjectIdentifier(connection)] = nil
         endIfDrained()
     }
 
     func touch(_ connection: Connection) {
-        touched[Swift.ObjectIdentifier(connection)] = connection
+        guard !connection.isTouched else { return }
+        connection.isTouched = true
+        touched.append(connection)
     }
 
     func waitsForTurn(_ connection: Connection) { waiting.append(connection) }
@@ -104,9 +105,12 @@ final class ServerLoop {
     private func endTurn() {
         turn += 1
         dispatch()
-        let connections = touched.values
+        let connections = touched
         touched.removeAll(keepingCapacity: true)
-        for connection in connections { connection.flush() }
+        for connection in connections {
+            connection.isTouched = false
+            connection.flush()
+        }
         guard !waiting.isEmpty else { return }
         // In the next turn, which has to come at once and not with the next byte.
         let unfinished = waiting
