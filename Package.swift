@@ -22,6 +22,8 @@ let package = Package(
         .library(name: "AssayServer", targets: ["AssayServer"]),
         .library(name: "AssayClient", targets: ["AssayClient"]),
         .library(name: "AssayMint", targets: ["AssayMint"]),
+        // For Tests/Fuzz, which is a package of its own.
+        .library(name: "AssayFuzzDoors", targets: ["AssayFuzzDoors"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -60,6 +62,11 @@ let package = Package(
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
+        // What the fuzzer may reach of the parsers, and what has to hold of it.
+        .target(
+            name: "AssayFuzzDoors",
+            dependencies: ["Assay", "AssayMint", "AssayModels", "AssayWire"],
+            swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
             name: "AssayLoad",
@@ -101,10 +108,16 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
-            dependencies: ["AssayServer", "AssayClient", "AssayMint", "AssayLoop", "TestSupport"],
+            dependencies: [
+                "Assay", "AssayServer", "AssayClient", "AssayMint", "AssayModels", "AssayWire",
+                "AssayLoop", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayCommandTests", dependencies: ["AssayCommand", "AssayMint", "TestSupport"],
+            name: "AssayCommandTests",
+            dependencies: [
+                "AssayCommand", "Assay", "AssayLoop", "AssayModels", "AssayServer", "TestSupport",
+            ],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

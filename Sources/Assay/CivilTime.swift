@@ -10,9 +10,11 @@ package struct CivilTime: Equatable, Sendable {
     package var second: Int
 
     /// Nil where there is no such day or time. Leap seconds do not occur in DER (RFC 5280).
+    @inline(__always)
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (0...9999).contains(year), (1...12).contains(month),
-            (1...Self.days(inMonth: month, ofYear: year)).contains(day),
+            // Every month has 28 days; the rest is asked for at its end alone.
+            day >= 1, day <= 28 || day <= Self.days(inMonth: month, ofYear: year),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
         else { return nil }
         self.year = year
@@ -43,6 +45,7 @@ package struct CivilTime: Equatable, Sendable {
         second = rest % 60
     }
 
+    @inline(__always)
     package var secondsSince1970: Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
@@ -53,6 +56,7 @@ package struct CivilTime: Equatable, Sendable {
         return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
+    @inline(__always)
     private static func days(inMonth month: Int, ofYear year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -62,18 +66,21 @@ package struct CivilTime: Equatable, Sendable {
     }
 }
 
-extension Timestamp {
+extension CivilTime {
     /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
     package var rfc3339: String {
-        let time = CivilTime(secondsSince1970: seconds)
         func digits(_ value: Int, _ width: Int) -> String {
             let text = String(value)
             return String(repeating: "0", count: max(0, width - text.count)) + text
         }
-        return digits(time.year, 4) + "-" + digits(time.month, 2) + "-" + digits(time.day, 2)
-            + "T" + digits(time.hour, 2) + ":" + digits(time.minute, 2) + ":"
-            + digits(time.second, 2) + "Z"
+        return digits(year, 4) + "-" + digits(month, 2) + "-" + digits(day, 2)
+            + "T" + digits(hour, 2) + ":" + digits(minute, 2) + ":" + digits(second, 2) + "Z"
     }
+}
+
+extension Timestamp {
+    /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
+    package var rfc3339: String { CivilTime(secondsSince1970: seconds).rfc3339 }
 
     package init(_ time: CivilTime) {
         self.init(milliseconds: time.secondsSince1970 * 1000)

@@ -16,6 +16,12 @@ public struct TrustStore: Sendable {
         self.intermediates = intermediates
     }
 
+    /// What two stores of the same trust have in common, and others have not.
+    package var identity: [String] {
+        anchors.map { $0.fingerprint + ($0.development ? " development" : "") }
+            + intermediates.map(\.fingerprint.text) + denied.sorted()
+    }
+
     /// Trusts nothing; a store to pin into.
     public static let empty = TrustStore(anchors: [])
 

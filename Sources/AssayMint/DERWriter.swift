@@ -54,6 +54,9 @@ package struct DERWriter: Sendable {
         element(tag: tag, content: DERWriter.build(body), length: length)
     }
 
+    /// Identifier and length octets of an element with that many content octets.
+    package static func header(tag: UInt8, count: Int) -> [UInt8] { [tag] + shortestLength(count) }
+
     private static func shortestLength(_ count: Int) -> [UInt8] {
         if count < 0x80 { return [UInt8(count)] }
         let octets = (Int.bitWidth - count.leadingZeroBitCount + 7) / 8

@@ -89,7 +89,7 @@ extension DevelopmentCA {
 
 extension [UInt8] {
     /// Whether `part` stands somewhere in these bytes.
-    fileprivate func holds(_ part: [UInt8]) -> Bool {
+    func holds(_ part: [UInt8]) -> Bool {
         guard part.count <= count else { return false }
         return (0...(count - part.count)).contains { self[$0..<($0 + part.count)] == part[...] }
     }

@@ -27,6 +27,12 @@ package final class AcceptedRequest: Sendable {
         self.evidence = evidence
         self.deadline = deadline
     }
+
+    /// Whether it takes a worker less time than waking one does.
+    var isQuick: Bool {
+        let evidence = evidence
+        return app.verifier.isQuick(evidence.span, as: kind)
+    }
 }
 
 /// Verifies a piece of a batch: one answer for each request, in their order.

@@ -109,8 +109,9 @@ private func error<Answer>(
 
     @Test func aDeadlineIsKeptWithoutTheServer() async throws {
         try await withServer { peer, head, _ in
-            if case .health = head.call { peer.pong(peer.kept[0]) }
             if case .health = head.call {
+                // On a busy machine the ping's time may be over before it is sent.
+                if let late = peer.kept.first { peer.pong(late) }
                 peer.answer(ResponseHead(id: head.id, result: .health(serving: false)))
             }
             peer.kept.append(head.id)

@@ -179,17 +179,16 @@ import Testing
 
     @Test func unifiedShape() throws {
         var purchases = InAppPurchases()
-        var purchase = InAppPurchases.Compact()
+        var purchase = InAppPurchaseReceipt()
         purchase.quantity = 1
-        let (product, transaction) = (Array("gold".utf8), Array("1".utf8))
-        purchase.productId = purchases.keep(product.span)
-        purchase.transactionId = purchases.keep(transaction.span)
+        purchase.productId = "gold"
+        purchase.transactionId = "1"
         purchase.webOrderLineItemId = 1_000_000_030_938_713
         purchase.isTrialPeriod = true
         purchase.isInIntroOfferPeriod = false
         purchase.cancellationDate = Timestamp(milliseconds: 1_406_193_060_000)
         purchase.cancellationReason = 1
-        purchases.append(purchase, unknown: [])
+        purchases.append(purchase)
         var receipt = AppReceipt()
         receipt.receiptType = "Production"
         receipt.adamId = 7

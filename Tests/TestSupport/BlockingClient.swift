@@ -5,7 +5,10 @@ import Glibc
 package final class BlockingClient {
     private var descriptor: Int32
 
-    package struct Failure: Error { package let what: String }
+    package struct Failure: Error {
+        package let what: String
+        package init(what: String) { self.what = what }
+    }
 
     package init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
         let (family, address): (Int32, [UInt8]) =

@@ -22,6 +22,15 @@ package struct DERReader: ~Escapable {
 
     package var isAtEnd: Bool { position == end }
 
+    /// Octets that are left.
+    var remaining: Int { end &- position }
+
+    /// Passes octets that were looked at in `bytes`.
+    mutating func skip(_ count: Int) {
+        precondition(count <= remaining)
+        position &+= count
+    }
+
     /// Insists that nothing is left.
     package func atEnd() throws(DERError) {
         guard position == end else { throw .trailingBytes(at: position) }
@@ -31,17 +40,21 @@ package struct DERReader: ~Escapable {
     package var nextTag: Tag? { position < end ? Tag(rawValue: bytes[position]) : nil }
 
     /// Reads the next element, whatever it is. All other reads rest on this one.
+    @inline(__always)
     package mutating func readElement() throws(DERError) -> DERElement {
         let start = position
-        guard let header = try TLVHeader.decode(bytes, at: start, rules: .der),
+        // What lies behind the end belongs to others, and decides nothing here.
+        let own = bytes.extracting(0..<end)
+        guard let header = try TLVHeader.decode(own, at: start, rules: .der),
             let length = header.length
         else { throw .truncated }
         let content = start + header.size
-        guard content <= end, length <= end - content else { throw .truncated }
+        guard length <= end - content else { throw .truncated }
         position = content + length
         return DERElement(tag: header.tag, start: start, content: content..<content + length)
     }
 
+    @inline(__always)
     package mutating func read(_ tag: Tag) throws(DERError) -> DERElement {
         let element = try readElement()
         guard element.tag == tag else {
@@ -80,6 +93,7 @@ package struct DERReader: ~Escapable {
     }
 
     /// INTEGER of any size: its content octets, minimal two's complement (section 8.3.2).
+    @inline(__always)
     package mutating func readIntegerOctets() throws(DERError) -> DERElement {
         let element = try read(.integer)
         let octets = element.content

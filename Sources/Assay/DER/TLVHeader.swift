@@ -16,7 +16,9 @@ package struct TLVHeader: Equatable, Sendable {
     /// Octets that the header itself takes.
     package var size: Int
 
-    /// Decodes the header at `position`; nil where the bytes end inside of it.
+    /// Decodes the header at `position`; nil where the bytes end inside of it. Inlined, because
+    /// receipts have hundreds of thousands, nearly all of them two octets.
+    @inline(__always)
     package static func decode(
         _ bytes: Span<UInt8>, at position: Int, rules: EncodingRules
     ) throws(DERError) -> TLVHeader? {
@@ -36,6 +38,7 @@ package struct TLVHeader: Equatable, Sendable {
         return try decodeLongForm(bytes, at: position, tag: tag, octets: Int(first & 0x7F), rules)
     }
 
+    @inline(never)
     private static func decodeLongForm(
         _ bytes: Span<UInt8>, at position: Int, tag: Tag, octets: Int, _ rules: EncodingRules
     ) throws(DERError) -> TLVHeader? {

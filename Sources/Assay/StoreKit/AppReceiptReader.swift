@@ -129,7 +129,23 @@ struct ReceiptAttributeFields {
     let version: Int64
     let value: DERElement
 
+    @inline(__always)
     init(_ reader: inout DERReader) throws(DERError) {
+        if let short = reader.readShortAttribute() {
+            self = short
+        } else {
+            try self.init(general: &reader)
+        }
+    }
+
+    fileprivate init(type: Int64, version: Int64, value: DERElement) {
+        self.type = type
+        self.version = version
+        self.value = value
+    }
+
+    @inline(never)
+    private init(general reader: inout DERReader) throws(DERError) {
         var fields = try reader.readInside(.sequence)
         type = try fields.readInteger()
         version = try fields.readInteger()
@@ -139,6 +155,34 @@ struct ReceiptAttributeFields {
 }
 
 extension DERReader {
+    /// An attribute in the form that nearly all of an in-app record have: a type of two octets, a
+    /// version of one, a value below 116 octets. What it reads, the general way reads alike; nil,
+    /// and nothing read, where the form is another.
+    @inline(__always)
+    fileprivate mutating func readShortAttribute() -> ReceiptAttributeFields? {
+        let start = position
+        guard remaining >= Self.shortAttributeHeader else { return nil }
+        // 30 LL 02 02 TT TT 02 01, VV, 04 NN.
+        let word = bytes.word(at: start)
+        let length = Int(word >> 48 & 0x7F)
+        let type = Int64(word >> 16 & 0xFFFF)
+        let version = bytes[start &+ 8]
+        guard word & 0xFF80_FFFF_0000_FFFF == 0x3000_0202_0000_0201,
+            type >= 0x100, type < 0x8000, version < 0x80,
+            bytes[start &+ 9] == Tag.octetString.rawValue,
+            Int(bytes[start &+ 10]) == length &- 9, length &+ 2 <= remaining
+        else { return nil }
+        let content = start &+ Self.shortAttributeHeader
+        skip(length &+ 2)
+        return ReceiptAttributeFields(
+            type: type, version: Int64(version),
+            value: DERElement(
+                tag: .octetString, start: start &+ 9, content: content..<position))
+    }
+
+    /// Up to where the value begins.
+    private static var shortAttributeHeader: Int { 11 }
+
     /// The one character string of an attribute, nil where it is empty. Apple writes UTF8String
     /// and IA5String; which of them proves nothing.
     mutating func readText() throws(DERError) -> String? {
@@ -150,9 +194,13 @@ extension DERReader {
     }
 
     /// Where the text lies; nil: it is empty.
+    @inline(__always)
     mutating func readTextRange() throws(DERError) -> Range<Int>? {
         let element = try readElement()
-        guard [.utf8String, .ia5String, .printableString].contains(element.tag) else {
+        guard
+            element.tag == .utf8String || element.tag == .ia5String
+                || element.tag == .printableString
+        else {
             throw .unexpectedTag(
                 expected: Tag.utf8String.rawValue, found: element.tag.rawValue, at: element.start)
         }
@@ -161,13 +209,23 @@ extension DERReader {
     }
 
     /// The one INTEGER of an attribute.
+    @inline(__always)
     mutating func readNumber() throws(DERError) -> Int64 {
+        // 0, 1 and other small ones: most of them.
+        if remaining == 3 {
+            let octets = bytes.extracting(position..<position &+ 3)
+            if octets[0] == Tag.integer.rawValue, octets[1] == 1 {
+                skip(3)
+                return Int64(Int8(bitPattern: octets[2]))
+            }
+        }
         let value = try readInteger()
         try atEnd()
         return value
     }
 
     /// A date as text; nil where it is empty.
+    @inline(__always)
     mutating func readDate() throws(DERError) -> Timestamp? {
         guard let range = try readTextRange() else { return nil }
         do throws(ReceiptDateError) {

@@ -29,13 +29,13 @@ struct InAppCollector {
         note(fields, list.bytes)
         switch selection {
         case .none: return
-        case .all: append(fields, list.bytes)
+        case .all: append(&fields, list.bytes)
         case .product(let product):
             guard let range = fields.productId,
                 list.bytes.extracting(range).equals(Array(product.utf8))
             else { return }
-            append(fields, list.bytes)
-        case .latest: keepLatest(fields, list.bytes)
+            append(&fields, list.bytes)
+        case .latest: keepLatest(&fields, list.bytes)
         }
     }
 
@@ -55,47 +55,26 @@ struct InAppCollector {
         }
     }
 
-    private mutating func append(_ fields: InAppFields, _ bytes: Span<UInt8>) {
-        let record = compact(fields, bytes)
-        purchases.append(record, unknown: unknown(fields, bytes))
+    private mutating func append(_ fields: inout InAppFields, _ bytes: Span<UInt8>) {
+        fields.keepText(bytes, in: &purchases)
+        purchases.append(fields.record, unknown: unknown(fields, bytes))
     }
 
-    private mutating func keepLatest(_ fields: InAppFields, _ bytes: Span<UInt8>) {
+    private mutating func keepLatest(_ fields: inout InAppFields, _ bytes: Span<UInt8>) {
         let id = (fields.originalTransactionId ?? fields.transactionId).map { bytes.array($0) }
         let key = id ?? []
         guard let index = latest[key] else {
             latest[key] = purchases.count
-            append(fields, bytes)
+            append(&fields, bytes)
             return
         }
         let kept = purchases[compact: index]
         let keptDate = kept.expiresDate ?? kept.purchaseDate
         let date = fields.record.expiresDate ?? fields.record.purchaseDate
         guard let date, keptDate.map({ $0 < date }) ?? true else { return }
+        fields.keepText(bytes, in: &purchases, replacing: kept)
         purchases.replace(
-            at: index, with: compact(fields, bytes, replacing: kept),
-            unknown: unknown(fields, bytes))
-    }
-
-    /// - Parameter old: the record that it takes the place of, whose text it overwrites.
-    private mutating func compact(
-        _ fields: InAppFields, _ bytes: Span<UInt8>, replacing old: InAppPurchases.Compact? = nil
-    ) -> InAppPurchases.Compact {
-        var record = fields.record
-        record.productId = keep(fields.productId, bytes, old?.productId)
-        record.transactionId = keep(fields.transactionId, bytes, old?.transactionId)
-        record.originalTransactionId = keep(
-            fields.originalTransactionId, bytes, old?.originalTransactionId)
-        record.promotionalOfferId = keep(
-            fields.promotionalOfferId, bytes, old?.promotionalOfferId)
-        return record
-    }
-
-    private mutating func keep(
-        _ range: Range<Int>?, _ bytes: Span<UInt8>, _ old: InAppPurchases.TextSlice?
-    ) -> InAppPurchases.TextSlice? {
-        guard let range else { return nil }
-        return purchases.keep(bytes.extracting(range), replacing: old)
+            at: index, with: fields.record, unknown: unknown(fields, bytes))
     }
 
     private mutating func unknown(
@@ -122,6 +101,7 @@ private struct InAppFields {
     /// Types 1700 to 1763 that have occurred.
     private var seen: UInt64 = 0
 
+    @inline(__always)
     mutating func read(_ list: inout DERReader) throws(DERError) {
         let attribute = try ReceiptAttributeFields(&list)
         if (1700..<1764).contains(attribute.type) {
@@ -132,6 +112,7 @@ private struct InAppFields {
         try set(attribute, list.inside(attribute.value))
     }
 
+    @inline(__always)
     private mutating func set(
         _ attribute: ReceiptAttributeFields, _ value: consuming DERReader
     ) throws(DERError) {
@@ -160,7 +141,26 @@ private struct InAppFields {
         }
     }
 
+    /// - Parameter old: the record that it takes the place of, whose text it overwrites.
+    mutating func keepText(
+        _ bytes: Span<UInt8>, in purchases: inout InAppPurchases,
+        replacing old: InAppPurchases.Compact? = nil
+    ) {
+        func keep(
+            _ range: Range<Int>?, _ old: InAppPurchases.TextSlice?
+        ) -> InAppPurchases.TextSlice? {
+            guard let range else { return nil }
+            let octets = bytes.extracting(range)
+            return purchases.keep(octets, replacing: old) { octets.append(to: &$0) }
+        }
+        record.productId = keep(productId, old?.productId)
+        record.transactionId = keep(transactionId, old?.transactionId)
+        record.originalTransactionId = keep(originalTransactionId, old?.originalTransactionId)
+        record.promotionalOfferId = keep(promotionalOfferId, old?.promotionalOfferId)
+    }
+
     /// Text is checked where it is read and becomes a String where it is looked at.
+    @inline(__always)
     private func text(_ value: inout DERReader) throws(DERError) -> Range<Int>? {
         guard let range = try value.readTextRange() else { return nil }
         guard value.bytes.extracting(range).isUTF8 else {

@@ -8,6 +8,7 @@ package enum ReceiptDate {
     /// Nil: empty, no date.
     package static func parse(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
         guard text.count > 0 else { return nil }
+        if let date = parseUTC(text) { return date }
         var digits = DateDigits(text)
         let year = try digits.number(4)
         try digits.expect("-")
@@ -24,6 +25,30 @@ package enum ReceiptDate {
                 second: time.second)
         else { throw .noSuchTime }
         return Timestamp(milliseconds: (civil.secondsSince1970 - offset) * 1000 + milliseconds)
+    }
+
+    /// The form that nearly all have, `2015-09-22T08:55:28Z`, at once; nil where it is another.
+    @inline(__always)
+    private static func parseUTC(_ text: Span<UInt8>) -> Timestamp? {
+        guard text.count == 20 else { return nil }
+        let text = text.extracting(0..<20)
+        // What is no digit is looked for at the end, so that digits need no branch each.
+        var largest: UInt8 = 0
+        func number(_ index: Int) -> Int {
+            let (tens, ones) = (text[index] &- 0x30, text[index &+ 1] &- 0x30)
+            largest = max(largest, tens, ones)
+            return Int(tens) &* 10 &+ Int(ones)
+        }
+        let year = number(0) &* 100 &+ number(2)
+        let (month, day) = (number(5), number(8))
+        let (hour, minute, second) = (number(11), number(14), number(17))
+        guard largest <= 9, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
+            text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"),
+            text[16] == UInt8(ascii: ":"), text[19] == UInt8(ascii: "Z"),
+            let civil = CivilTime(
+                year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        else { return nil }
+        return Timestamp(milliseconds: civil.secondsSince1970 * 1000)
     }
 
     /// The dates of transaction receipts and of verifyReceipt: `2012-04-30 15:05:55 Etc/GMT`.

@@ -76,17 +76,16 @@ struct ServerSettings {
 extension ServerSettings {
     /// Entries of the same trust share a verifier, and so its cache.
     var serverConfiguration: ServerConfiguration {
-        var verifiers: [(anchors: [String], verifier: Verifier)] = []
+        var verifiers: [[String]: Verifier] = [:]
         var entries: [String: AppEntry] = [:]
         for app in apps {
-            let anchors = app.trust.anchors.map { "\($0.fingerprint) \($0.development)" }
-            let known = verifiers.first { $0.anchors == anchors }?.verifier
-            let verifier = known ?? Verifier(trust: app.trust, keyTables: .onRequest)
-            if known == nil { verifiers.append((anchors, verifier)) }
+            let verifier =
+                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: .onRequest)
+            verifiers[app.trust.identity] = verifier
             entries[app.name] = app.entry(verifier)
         }
         var configuration = ServerConfiguration(
-            listen: listen, apps: entries, defaultApp: defaultApp?.name,
+            listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
             version: AssayVersion.current)
         if let workers { configuration.workers = workers }
         return configuration

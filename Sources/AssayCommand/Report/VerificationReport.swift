@@ -7,6 +7,8 @@ struct VerificationReport {
     /// `payload`, and what a notification carries beside it, each as it was signed; empty unless
     /// the verdict is VALID.
     var members: [Member]
+    /// The same in the JSON of Apple's verifyReceipt, where that was asked for.
+    var verifyReceipt: [UInt8]?
 
     struct Member {
         let name: String

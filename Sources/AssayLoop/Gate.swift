@@ -1,7 +1,7 @@
 import Glibc
 
 /// Opens once; threads wait until it has.
-package final class Latch: Sendable {
+package final class Gate: Sendable {
     private let semaphore: Semaphore
 
     package init() throws(LoopError) { semaphore = try Semaphore() }

@@ -1,0 +1,205 @@
+package import Assay
+public import AssayModels
+
+/// A root, an intermediate and a leaf of the shape that StoreKit 1 receipts have: RSA of 2048
+/// bits, Apple's marker identifiers. What they sign passes a verifier that pins this root.
+///
+/// Lives beside a `DevelopmentCA`, in files of names of its own.
+public struct ReceiptCA: Sendable {
+    /// DER; the root is what a trust store pins.
+    public let rootCertificate: [UInt8]
+    public let intermediateCertificate: [UInt8]
+    public let leafCertificate: [UInt8]
+    /// Nil where the folder that this was read from does not hold it.
+    package let rootKey: SigningKey?
+    /// Nil where the folder that this was read from does not hold it.
+    package let intermediateKey: SigningKey?
+    package let leafKey: SigningKey
+
+    /// New keys and certificates, each link signed over that digest: SHA-1 as Apple did until
+    /// 2022, or SHA-256.
+    public static func make(
+        at now: Timestamp, digest: ReceiptDigest = .sha256
+    ) throws(MintError) -> ReceiptCA {
+        let root = try makeRoot(validity: .around(now, days: 9131), digest: digest)
+        let intermediate = try makeIntermediate(
+            under: root, validity: .around(now, days: 5480), digest: digest)
+        let leaf = try makeLeaf(
+            under: intermediate, validity: .around(now, days: 760), digest: digest)
+        return ReceiptCA(root: root, intermediate: intermediate, leaf: leaf)
+    }
+
+    package init(
+        root: IssuedCertificate, intermediate: IssuedCertificate, leaf: IssuedCertificate
+    ) {
+        rootCertificate = root.der
+        intermediateCertificate = intermediate.der
+        leafCertificate = leaf.der
+        rootKey = root.key
+        intermediateKey = intermediate.key
+        leafKey = leaf.key
+    }
+
+    /// What signs receipts: leaf, intermediate, root, and the leaf's key.
+    public var chain: SigningChain {
+        SigningChain(
+            certificates: [leafCertificate, intermediateCertificate, rootCertificate], key: leafKey)
+    }
+}
+
+// MARK: The three certificates
+
+extension ReceiptCA {
+    package static func makeRoot(
+        validity: Validity, digest: ReceiptDigest, key given: SigningKey? = nil,
+        configure: (inout CertificateBuilder) -> Void = { _ in }
+    ) throws(MintError) -> IssuedCertificate {
+        let key = if let given { given } else { try newKey() }
+        return try DevelopmentCA.makeRoot(validity: validity, key: key) { builder in
+            builder.subject = rootName
+            builder.issuer = rootName
+            builder.setAlgorithm(digest.withRSA)
+            configure(&builder)
+        }
+    }
+
+    package static func makeIntermediate(
+        under root: IssuedCertificate, validity: Validity, digest: ReceiptDigest,
+        key given: SigningKey? = nil, configure: (inout CertificateBuilder) -> Void = { _ in }
+    ) throws(MintError) -> IssuedCertificate {
+        let key = if let given { given } else { try newKey() }
+        return try DevelopmentCA.makeIntermediate(
+            under: root, validity: validity, key: key
+        ) { builder in
+            builder.subject = intermediateName
+            builder.issuer = rootName
+            builder.setAlgorithm(digest.withRSA)
+            configure(&builder)
+        }
+    }
+
+    package static func makeLeaf(
+        under intermediate: IssuedCertificate, validity: Validity, digest: ReceiptDigest,
+        key given: SigningKey? = nil, configure: (inout CertificateBuilder) -> Void = { _ in }
+    ) throws(MintError) -> IssuedCertificate {
+        let key = if let given { given } else { try newKey() }
+        return try DevelopmentCA.makeLeaf(
+            under: intermediate.key, validity: validity, key: key
+        ) { builder in
+            builder.subject = leafName
+            builder.issuer = intermediateName
+            builder.setAlgorithm(digest.withRSA)
+            configure(&builder)
+        }
+    }
+
+    /// A self-made certificate as Xcode's StoreKit testing signs receipts with, and its key.
+    package static func storeKitTesting(
+        validity: Validity, configure: (inout CertificateBuilder) -> Void = { _ in }
+    ) throws(MintError) -> SigningChain {
+        let key = try newKey()
+        let common = "StoreKit Testing in Xcode"
+        let name = DistinguishedName(commonName: common, organization: common)
+        var builder = CertificateBuilder(
+            subject: name, issuer: name, publicKeyOf: key, validity: validity,
+            extensions: [.basicConstraints(ca: true, pathLength: 0), .keyUsage(.digitalSignature)])
+        builder.setAlgorithm(.sha256WithRSA)
+        configure(&builder)
+        return SigningChain(
+            certificates: [try builder.issue(for: key, signedBy: key).der], key: key)
+    }
+
+    /// As large as Apple's.
+    private static let keyBits = 2048
+
+    private static func newKey() throws(MintError) -> SigningKey {
+        try DevelopmentCA.newKey(.rsa(bits: keyBits))
+    }
+
+    package static let rootName = DistinguishedName(
+        commonName: "Assay Development Receipt Root CA", organizationalUnit: "Not a real authority",
+        organization: "Assay Project", country: "US")
+    package static let intermediateName = DistinguishedName(
+        commonName: "Assay Development Receipt Relations Certification Authority",
+        organizationalUnit: "G1", organization: "Assay Project", country: "US")
+    package static let leafName = DistinguishedName(
+        commonName: "Assay Development Receipt Signing",
+        organizationalUnit: "Assay Development Receipt Relations",
+        organization: "Assay Project", country: "US")
+}
+
+// MARK: Files
+
+extension ReceiptCA {
+    private static let stems = ["receipt-root", "receipt-intermediate", "receipt-leaf"]
+
+    /// Names of all files that `files` may give and `init(files:)` looks for.
+    public static let fileNames = stems.map { $0 + ".pem" } + stems.map { $0 + "-key.pem" }
+
+    public func files() throws(MintError) -> [DevelopmentCA.File] {
+        var files: [DevelopmentCA.File] = []
+        let certificates = [rootCertificate, intermediateCertificate, leafCertificate]
+        for (stem, der) in zip(Self.stems, certificates) {
+            let pem = PEM.encode(der, label: "CERTIFICATE")
+            files.append(.init(name: stem + ".pem", contents: pem, secret: false))
+        }
+        for (stem, key) in zip(Self.stems, [rootKey, intermediateKey, leafKey]) {
+            guard let key else { continue }
+            let der = try minting { () throws(SigningKeyError) in try key.pkcs8() }
+            let pem = PEM.encode(der, label: "PRIVATE KEY")
+            files.append(.init(name: stem + "-key.pem", contents: pem, secret: true))
+        }
+        return files
+    }
+
+    /// Reads what `files` gave. The keys of root and intermediate may be missing.
+    public init(files: [DevelopmentCA.File]) throws(MintError) {
+        func content(_ name: String) -> [UInt8]? { files.first { $0.name == name }?.contents }
+
+        func certificate(_ stem: String, _ subject: DistinguishedName) throws(MintError) -> [UInt8]
+        {
+            let name = stem + ".pem"
+            guard let text = content(name) else { throw .missingFile(name) }
+            guard let der = PEM.decode(text, label: "CERTIFICATE") else {
+                throw .malformedFile(name)
+            }
+            guard der.holds(subject.der) else { throw .foreignCertificate(name) }
+            return der
+        }
+
+        func key(_ stem: String, of certificate: [UInt8]) throws(MintError) -> SigningKey? {
+            let name = stem + "-key.pem"
+            guard let text = content(name) else { return nil }
+            guard let key = try? SigningKey(encoded: text) else { throw .malformedFile(name) }
+            guard certificate.holds(key.subjectPublicKeyInfo) else { throw .keyMismatch(name) }
+            return key
+        }
+
+        rootCertificate = try certificate(Self.stems[0], Self.rootName)
+        intermediateCertificate = try certificate(Self.stems[1], Self.intermediateName)
+        leafCertificate = try certificate(Self.stems[2], Self.leafName)
+        rootKey = try key(Self.stems[0], of: rootCertificate)
+        intermediateKey = try key(Self.stems[1], of: intermediateCertificate)
+        guard let leafKey = try key(Self.stems[2], of: leafCertificate) else {
+            throw .missingFile(Self.stems[2] + "-key.pem")
+        }
+        self.leafKey = leafKey
+    }
+}
+
+/// The digest under a receipt's signature, and under those of its certificates.
+public enum ReceiptDigest: String, Sendable, Hashable, CaseIterable {
+    case sha1, sha256
+
+    var signing: SigningKey.Digest { self == .sha1 ? .sha1 : .sha256 }
+    package var withRSA: SignatureAlgorithm { self == .sha1 ? .sha1WithRSA : .sha256WithRSA }
+    /// The digest's own AlgorithmIdentifier.
+    package var der: [UInt8] {
+        DERWriter.build { writer in
+            writer.sequence {
+                $0.oid(self == .sha1 ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1")
+                $0.null()
+            }
+        }
+    }
+}

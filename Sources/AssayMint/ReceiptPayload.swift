@@ -1,0 +1,146 @@
+package import AssayModels
+
+/// Writes the payload of an app receipt: a SET of attributes, each
+/// SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }.
+///
+/// Quick for records by the hundred thousand: everything is appended to one array, lengths are
+/// computed before.
+package struct ReceiptPayload: Sendable {
+    /// The SET's content so far.
+    package private(set) var attributes: [UInt8] = []
+    /// One record at a time, kept for its capacity.
+    private var record: [UInt8] = []
+
+    package init() {}
+
+    /// The SET.
+    package var bytes: [UInt8] {
+        DERWriter.header(tag: 0x31, count: attributes.count) + attributes
+    }
+
+    package mutating func reserve(_ count: Int) { attributes.reserveCapacity(count) }
+
+    package mutating func append(_ attribute: ReceiptAttribute) {
+        attributes += ReceiptPayload.encode(attribute)
+    }
+
+    /// Anything, as it is.
+    package mutating func append(raw bytes: [UInt8]) { attributes += bytes }
+
+    package static func encode(_ attribute: ReceiptAttribute) -> [UInt8] {
+        DERWriter.build { writer in
+            writer.sequence {
+                $0.integer(attribute.type)
+                $0.integer(attribute.version)
+                $0.octetString(attribute.value)
+            }
+        }
+    }
+
+    /// An in-app record (attribute 17) of these attributes, in the order given.
+    package static func inApp(_ attributes: [ReceiptAttribute]) -> ReceiptAttribute {
+        let content = Array(attributes.map(encode).joined())
+        return ReceiptAttribute(
+            type: 17, version: 1,
+            value: DERWriter.header(tag: 0x31, count: content.count) + content)
+    }
+
+    /// A record as the sandbox writes one: all attributes of 2022, in DER's order.
+    package mutating func append(_ purchase: SamplePurchase) {
+        record.removeAll(keepingCapacity: true)
+        let isSubscription = purchase.productType == 3
+        for type in [1709, 1712] { text(type, 0x0C, "".utf8) }
+        for type in 1714...1718 { text(type, 0x0C, "".utf8) }
+        if !isSubscription { text(1708, 0x16, "".utf8) }
+        number(1701, 1)
+        number(1707, purchase.productType)
+        number(1710, 0)
+        number(1713, purchase.isTrialPeriod ? 1 : 0)
+        number(1719, 0)
+        number(1722, 0)
+        number(1711, isSubscription ? purchase.webOrderLineItemId : 0)
+        text(1703, 0x0C, purchase.transactionId.utf8)
+        text(1705, 0x0C, purchase.originalTransactionId.utf8)
+        date(1704, purchase.purchaseDate)
+        date(1706, purchase.originalPurchaseDate)
+        if isSubscription { date(1708, purchase.expiresDate) }
+        text(1702, 0x0C, purchase.productId.utf8)
+        let set = DERWriter.header(tag: 0x31, count: record.count)
+        let octets = DERWriter.header(tag: 0x04, count: set.count + record.count)
+        let content = 6 + octets.count + set.count + record.count
+        attributes += DERWriter.header(tag: 0x30, count: content)
+        attributes += [0x02, 0x01, 17, 0x02, 0x01, 0x01]
+        attributes += octets
+        attributes += set
+        attributes += record
+    }
+
+    /// Type, version 1, and the header of the OCTET STRING; all of it shorter than 128 octets.
+    private mutating func open(_ type: Int, tag: UInt8, count: Int) {
+        precondition(count < 100, "a sample's text is short")
+        record.append(0x30)
+        record.append(UInt8(11 + count))
+        record.append(0x02)
+        record.append(0x02)
+        record.append(UInt8(type >> 8))
+        record.append(UInt8(type & 0xFF))
+        record.append(0x02)
+        record.append(0x01)
+        record.append(0x01)
+        record.append(0x04)
+        record.append(UInt8(2 + count))
+        record.append(tag)
+        record.append(UInt8(count))
+    }
+
+    private mutating func text(_ type: Int, _ tag: UInt8, _ text: String.UTF8View) {
+        open(type, tag: tag, count: text.count)
+        record.append(contentsOf: text)
+    }
+
+    /// Not negative.
+    private mutating func number(_ type: Int, _ value: Int64) {
+        let octets = (64 - value.leadingZeroBitCount) / 8 + 1
+        open(type, tag: 0x02, count: octets)
+        for index in (0..<octets).reversed() {
+            record.append(UInt8(truncatingIfNeeded: value >> Int64(index * 8)))
+        }
+    }
+
+    private mutating func date(_ type: Int, _ date: Timestamp) {
+        open(type, tag: 0x16, count: 20)
+        ReceiptPayload.append(date, to: &record)
+    }
+
+    /// `2017-03-07T14:21:49Z`.
+    package static func append(_ date: Timestamp, to text: inout [UInt8]) {
+        func append(_ value: Int, _ separator: Unicode.Scalar) {
+            text.append(UInt8(ascii: "0") + UInt8(value / 10))
+            text.append(UInt8(ascii: "0") + UInt8(value % 10))
+            text.append(UInt8(ascii: separator))
+        }
+        let time = CalendarTime(date)
+        text.append(UInt8(ascii: "0") + UInt8(time.year / 1000))
+        text.append(UInt8(ascii: "0") + UInt8(time.year / 100 % 10))
+        append(time.year % 100, "-")
+        append(time.month, "-")
+        append(time.day, "T")
+        append(time.secondOfDay / 3600, ":")
+        append(time.secondOfDay / 60 % 60, ":")
+        append(time.secondOfDay % 60, "Z")
+    }
+}
+
+/// What differs between the records of a sample.
+package struct SamplePurchase: Sendable, Equatable {
+    package var productId: String
+    package var transactionId: String
+    package var originalTransactionId: String
+    package var purchaseDate: Timestamp
+    package var originalPurchaseDate: Timestamp
+    package var expiresDate: Timestamp
+    package var webOrderLineItemId: Int64
+    /// 0 non-consumable, 1 consumable, 3 auto-renewable.
+    package var productType: Int64
+    package var isTrialPeriod: Bool
+}

@@ -1,0 +1,186 @@
+import Assay
+import AssayMint
+import AssayModels
+import TestSupport
+import Testing
+
+/// A receipt in pieces, cut short, and changed.
+@Suite struct AppReceiptStreamTests {
+    private struct Evidence {
+        let name: String
+        let bytes: [UInt8]
+        let verifier: Verifier
+        let policy: Policy
+
+        func answer(_ bytes: [UInt8]) -> Verification {
+            verifier.verify(bytes.span, as: .appReceipt, policy: policy, at: MintedReceipts.now)
+        }
+
+        /// In chunks whose sizes `next` gives.
+        func answer(_ bytes: [UInt8], chunks next: () -> Int) -> Verification {
+            var stream = AppReceiptStream(verifier, policy: policy)
+            var start = 0
+            while start < bytes.count {
+                let end = min(start + next(), bytes.count)
+                stream.receive(Array(bytes[start..<end]).span)
+                start = end
+            }
+            return stream.finish(at: MintedReceipts.now)
+        }
+    }
+
+    /// Minted ones of every form, and all of Apple's and Xcode's.
+    private static func evidence() throws -> [Evidence] {
+        var list = try minted()
+        for name in AppReceiptFieldTests.names {
+            let bytes = try #require(Vectors.bytes("sk1/unified/" + name + ".der"))
+            list.append(
+                Evidence(
+                    name: name, bytes: bytes,
+                    verifier: try AppReceiptFieldTests.verifier(for: name, bytes),
+                    policy: AppReceiptFieldTests.everything))
+        }
+        Vectors.report("receipts in pieces", AppReceiptFieldTests.names.count)
+        return list
+    }
+
+    private static func minted() throws -> [Evidence] {
+        let chain = try MintedReceipts.ca.get().chain
+        let payload = MintedReceipts.sample(.count(4)).payload
+        let der = try ReceiptMinter(chain).sign(payload)
+        let forms: [(String, [UInt8])] = [
+            ("DER", der), ("base64", ReceiptMinter.base64(der)),
+            ("base64 in lines", ReceiptMinter.base64(der, lineLength: 64)),
+            ("BER", try ReceiptMinter(chain, encoding: .ber(segment: 100)).sign(payload)),
+            (
+                "BER, SHA-1",
+                try ReceiptMinter(chain, digest: .sha1, encoding: .ber(segment: 1))
+                    .sign(payload)
+            ),
+        ]
+        let verifier = try MintedReceipts.verifier()
+        return forms.map {
+            Evidence(
+                name: $0.0, bytes: $0.1, verifier: verifier, policy: MintedReceipts.policy)
+        }
+    }
+
+    @Test("line 57: every way of cutting a receipt gives the same answer")
+    func chunksDoNotMatter() throws {
+        var random = SplitMix64(state: 57)
+        for evidence in try Self.evidence() {
+            let whole = evidence.answer(evidence.bytes)
+            #expect(whole.verdict == .valid, "\(evidence.name): \(whole.detail)")
+            #expect(evidence.answer(evidence.bytes) { 1 } == whole, "\(evidence.name)")
+            for largest in [7, 300, 5000] {
+                let split = evidence.answer(evidence.bytes) {
+                    Int(random.next() % UInt64(largest)) + 1
+                }
+                #expect(split == whole, "\(evidence.name)")
+            }
+            // A broken one is refused in the same words.
+            var broken = evidence.bytes
+            broken[broken.count / 2] ^= 0x40
+            let refused = evidence.answer(broken)
+            #expect(refused.verdict != .valid)
+            #expect(evidence.answer(broken) { 1 } == refused, "\(evidence.name)")
+            #expect(evidence.answer(broken) { 64 } == refused, "\(evidence.name)")
+        }
+    }
+
+    @Test("line 57: a chunk's border at every byte")
+    func everyBorder() throws {
+        for evidence in try Self.minted() {
+            let whole = evidence.answer(evidence.bytes)
+            for border in stride(from: 1, to: evidence.bytes.count, by: 3) {
+                var sizes = [evidence.bytes.count, border]
+                let split = evidence.answer(evidence.bytes) { sizes.popLast() ?? 1 }
+                #expect(split == whole, "\(evidence.name) at \(border)")
+            }
+        }
+    }
+
+    @Test("line 57: a receipt that ends too early is refused, wherever it ends")
+    func truncation() throws {
+        for evidence in try Self.evidence() {
+            // A base64 text may end in a line break, or in padding, that nothing depends on.
+            let isText = evidence.bytes[0] == UInt8(ascii: "M")
+            let end =
+                isText
+                ? evidence.bytes.lastIndex { $0 > 0x2A && $0 != UInt8(ascii: "=") } ?? 0
+                : evidence.bytes.count
+            var stream = AppReceiptStream(evidence.verifier, policy: evidence.policy)
+            for count in 0..<end {
+                // A copy of the stream stands for a connection that ends here.
+                let answer = stream.finish(at: MintedReceipts.now)
+                #expect(answer.verdict == .malformed, "\(evidence.name) at \(count)")
+                #expect(answer.evidence == nil)
+                stream.receive([evidence.bytes[count]].span)
+            }
+        }
+    }
+
+    /// Outside of what is signed are: the version numbers of SignedData and SignerInfo, the
+    /// certificates that the chain does not need (the root), unused parts of the algorithm
+    /// identifiers (NULL, or nothing), and, in BER, the lengths' own spelling.
+    @Test func changedReceiptsAreRefusedOrTheSame() throws {
+        var random = SplitMix64(state: 2000)
+        var outside: [String: Int] = [:]
+        for evidence in try Self.evidence() {
+            let whole = evidence.answer(evidence.bytes)
+            let changes = Self.changes
+            for _ in 0..<changes {
+                var changed = evidence.bytes
+                let index = Int(random.next() % UInt64(changed.count))
+                changed[index] ^= UInt8(random.next() % 255 + 1)
+                let answer = evidence.answer(changed)
+                guard answer.verdict == .valid else {
+                    #expect(answer.evidence == nil)
+                    continue
+                }
+                #expect(answer.evidence == whole.evidence, "\(evidence.name) at \(index)")
+                #expect(answer.dedupKey == whole.dedupKey, "\(evidence.name) at \(index)")
+                let place = evidence.bytes[0] == 0x30 ? Self.place(evidence.bytes, index) : "base64"
+                outside[place, default: 0] += 1
+            }
+        }
+        print("changes outside of what is signed: \(outside)")
+        let known: Set = [
+            "the version", "the root", "an algorithm's parameters", "base64", "a length",
+            "the signer's version",
+        ]
+        #expect(Set(outside.keys).isSubset(of: known), "\(outside)")
+    }
+
+    /// What a debug build does in reasonable time; all 2,000 where time does not matter.
+    private static let changes = 2000
+
+    /// Names what lies at that offset of a receipt.
+    private static func place(_ bytes: [UInt8], _ index: Int) -> String {
+        let certificates = AppReceiptFieldTests.certificates(in: bytes)
+        func range(of part: [UInt8]) -> Range<Int>? {
+            guard let first = part.first else { return nil }
+            return bytes.indices.lazy.filter {
+                bytes[$0] == first && $0 + part.count <= bytes.count
+            }
+            .first { bytes[$0..<$0 + part.count].elementsEqual(part) }
+            .map { $0..<$0 + part.count }
+        }
+        for certificate in certificates {
+            guard let place = range(of: certificate), place.contains(index) else { continue }
+            let parsed = try? Certificate(der: certificate)
+            let isRoot = parsed.map { $0.der[$0.issuer] == $0.der[$0.subject] } ?? false
+            return isRoot ? "the root" : "a certificate"
+        }
+        let lastCertificate = certificates.compactMap { range(of: $0)?.upperBound }.max() ?? 0
+        if index < 40 {
+            if bytes[max(index - 2, 0)] == 2, bytes[max(index - 1, 0)] == 1 { return "the version" }
+            return bytes[index] == 5 || bytes[index] == 0 ? "an algorithm's parameters" : "a length"
+        }
+        if index >= lastCertificate {
+            if bytes[index - 2] == 2, bytes[index - 1] == 1 { return "the signer's version" }
+            return "the signer at \(index - lastCertificate) of \(bytes.count - lastCertificate)"
+        }
+        return "\(index) of \(bytes.count)"
+    }
+}
