@@ -24,6 +24,12 @@ final class KnownChains: Sendable {
         tables.withLock { ($0.known.count, $0.refused.count) }
     }
 
+    /// Whether that header's chain has validated.
+    func isKnown(header: Span<UInt8>) -> Bool {
+        let key = keyedHash(header)
+        return tables.withLock { $0.lookUp(key, header) != nil }
+    }
+
     /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
     /// check that it fails, at that effective date.
     func resolve(
