@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Many requests, many connections, large ones, slow ones.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ServerFlowTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ServerFlowTests {
     @Test func tenThousandRequestsOnOneConnection() throws {
         let token = try Minted.transaction.get()
         try withServer { test in
