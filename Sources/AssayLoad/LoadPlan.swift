@@ -1,5 +1,4 @@
 package import AssayLoop
-package import AssayModels
 
 /// What a run does to a server, and how.
 package struct LoadPlan: Sendable {

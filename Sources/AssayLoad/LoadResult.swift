@@ -1,3 +1,5 @@
+import Histogram
+
 /// What a run found.
 package struct LoadResult: Sendable {
     package let plan: LoadPlan
@@ -51,7 +53,10 @@ package struct LoadResult: Sendable {
     }
 
     /// The percentiles that reports name.
-    package static let percentiles: [Double] = [50, 75, 90, 99, 99.9, 99.99, 100]
+    package static let percentiles: [(name: String, value: Double)] = [
+        ("50", 50), ("75", 75), ("90", 90), ("99", 99), ("99.9", 99.9), ("99.99", 99.99),
+        ("100", 100),
+    ]
 
     /// HdrHistogram's own text form, in milliseconds; its plotter reads it.
     package var percentileDistribution: String {

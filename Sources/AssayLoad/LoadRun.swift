@@ -91,10 +91,7 @@ package struct LoadRun: Sendable {
                 progress(moments[moments.count - 1])
                 last = now
             }
-            let sends = try running.contains { pair throws(LoadError) in
-                try ask(pair.loop) { !pair.load.isFinished }
-            }
-            guard sends else { break }
+            if try isFinished(running) { break }
             if stopped == nil, now >= warm + plan.duration.nanoseconds || interruption.isSet {
                 stopped = now
                 for (loop, load) in running { loop.post { load.stop() } }
@@ -104,6 +101,13 @@ package struct LoadRun: Sendable {
         }
         let used = clock.elapsed(server: plan.serverProcess)
         return try result(running, moments, used, wasInterrupted: interruption.isSet)
+    }
+
+    private func isFinished(_ running: [Running]) throws(LoadError) -> Bool {
+        for (loop, load) in running {
+            guard try ask(loop, { load.isFinished }) else { return false }
+        }
+        return true
     }
 
     /// Between the making of connections and the first request.

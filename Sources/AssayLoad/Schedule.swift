@@ -1,4 +1,4 @@
-import Numerics
+import RealModule
 
 /// When the requests of an open loop are due, whatever has become of those before. Nanoseconds.
 struct Schedule {

@@ -29,6 +29,8 @@ final class Connection {
     private var skipping = 0
     /// The head of the frame that is arriving, once it is complete.
     private var arriving: Arriving?
+    /// Waits for the end of the turn, when it is flushed.
+    var isTouched = false
 
     /// A frame whose head is complete and whose body is not.
     enum Arriving {
@@ -289,9 +291,9 @@ final class Connection {
         evidenceBytes -= bytes
     }
 
-    func answer(_ head: ResponseHead) {
+    func answer(_ head: ResponseHead, body: [UInt8] = []) {
         guard canWrite else { return }
-        server.codec.encodeFrame(head, into: &output)
+        server.codec.encodeFrame(head, body: body, into: &output)
         server.touch(self)
     }
 
@@ -311,6 +313,7 @@ final class Connection {
 
     /// At the end of a turn: one write of all that was answered; then what is held may go on.
     func flush() {
+        if case .closed = state { return }
         if !output.isEmpty {
             if stream.unwrittenCount == 0 { lastWriteProgress = server.now }
             givenBytes += output.count

@@ -10,6 +10,7 @@ final class ServerLoop {
     var limits: ServerLimits { configuration.limits }
     let decoder: FrameDecoder
     let codec = MessageCodec()
+    private let codecs = IdleCodecs()
 
     private let log: Log
     private var faults = FaultLog()
@@ -19,7 +20,7 @@ final class ServerLoop {
     private var listeners: [Listener] = []
     private var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
-    private var touched: [Swift.ObjectIdentifier: Connection] = [:]
+    private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
     private var batch: Batch
@@ -92,12 +93,13 @@ final class ServerLoop {
 
     func didClose(_ connection: Connection) {
         connections[Swift.ObjectIdentifier(connection)] = nil
-        touched[Swift.ObjectIdentifier(connection)] = nil
         endIfDrained()
     }
 
     func touch(_ connection: Connection) {
-        touched[Swift.ObjectIdentifier(connection)] = connection
+        guard !connection.isTouched else { return }
+        connection.isTouched = true
+        touched.append(connection)
     }
 
     /// The connection's next turn comes at once, and not with the next byte of anybody.
@@ -133,9 +135,12 @@ final class ServerLoop {
     }
 
     private func writeAnswers() {
-        let connections = touched.values
+        let connections = touched
         touched.removeAll(keepingCapacity: true)
-        for connection in connections { connection.flush() }
+        for connection in connections {
+            connection.isTouched = false
+            connection.flush()
+        }
     }
 
     private func giveTurns() {
@@ -306,6 +311,7 @@ final class ServerLoop {
     // MARK: Work
 
     private func dispatch() {
+        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
         let now = now
         // Nobody waits for what is over, or whose connection has gone.
         let (pieces, dropped) = batch.pieces {
@@ -315,13 +321,28 @@ final class ServerLoop {
         for piece in pieces { submit(piece) }
     }
 
+    private func verifyInPlace(_ piece: [AcceptedRequest]) {
+        let time = configuration.clock()
+        for (request, verification) in zip(piece, Exchange.verify(piece, at: time)) {
+            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
+            answered(request) { $0.answer(answer.head, body: answer.body) }
+        }
+        for request in piece where request.app.verifier.hasPendingKeyTables {
+            let verifier = request.app.verifier
+            workers.submit { verifier.buildPendingKeyTables() }
+        }
+        endIfDrained()
+    }
+
     private func submit(_ piece: [AcceptedRequest]) {
-        let (configuration, loop) = (configuration, loop)
+        let (configuration, loop, codecs) = (configuration, loop, codecs)
         let work = LoopBound(self, to: loop)
         workers.submit {
             let now = configuration.clock()
             let verifications = Exchange.verify(piece, at: now)
-            let answers = PieceAnswers(piece, verifications, at: now, codec: MessageCodec())
+            let answers = codecs.lend { codec in
+                PieceAnswers(piece, verifications, at: now, codec: codec)
+            }
             loop.post { work.value.deliver(answers, of: piece) }
             for request in piece where request.app.verifier.hasPendingKeyTables {
                 request.app.verifier.buildPendingKeyTables()

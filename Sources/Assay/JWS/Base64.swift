@@ -114,6 +114,8 @@ struct Base64Digits {
         unused = c << 6
     }
 
+    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
+
     @inline(__always)
     private func value(_ character: UInt8) -> UInt8 { values[Int(character)] }
 
