@@ -97,34 +97,6 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         return TextSlice(start: UInt32(start), count: UInt32(octets.count))
     }
 
-    /// Where a text lies in the buffer that all records share.
-    package struct TextSlice: Equatable, Sendable {
-        let start: UInt32
-        let count: UInt32
-        var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
-    }
-
-    /// A record without its text.
-    package struct Compact: Equatable, Sendable {
-        package var quantity: Int64?
-        package var productId: TextSlice?
-        package var transactionId: TextSlice?
-        package var originalTransactionId: TextSlice?
-        package var promotionalOfferId: TextSlice?
-        package var purchaseDate: Timestamp?
-        package var originalPurchaseDate: Timestamp?
-        package var expiresDate: Timestamp?
-        package var cancellationDate: Timestamp?
-        package var webOrderLineItemId: Int64?
-        package var productType: InAppProductType?
-        package var itemId: Int64?
-        package var isTrialPeriod: Bool?
-        package var isInIntroOfferPeriod: Bool?
-        package var cancellationReason: Int64?
-
-        package init() {}
-    }
-
     public static func == (left: Self, right: Self) -> Bool {
         left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
     }

@@ -152,7 +152,7 @@ import Testing
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.dateFormat =
-            text.contains(".") ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXXXX" : "yyyy-MM-dd'T'HH:mm:ssXX"
+            text.contains(".") ? "yyyy-MM-dd'T'HH:mm:ss.SSSXX" : "yyyy-MM-dd'T'HH:mm:ssXX"
         guard let date = formatter.date(from: text) else {
             Issue.record("no date: \(text)")
             return nil

@@ -1,0 +1,178 @@
+import Assay
+import AssayMint
+import AssayModels
+import Testing
+
+/// Payloads with one thing wrong each, and what is no app receipt: lines 56 and 58 of the list of
+/// hostile input.
+@Suite struct HostileReceiptPayloadTests {
+    private typealias Minted = MintedReceipts
+
+    // MARK: The payload
+
+    private static func payload(
+        _ change: (inout [ReceiptAttribute]) -> Void
+    ) -> [UInt8] {
+        var attributes = Minted.sample().attributes
+        change(&attributes)
+        var payload = ReceiptPayload()
+        for attribute in attributes { payload.append(attribute) }
+        return payload.bytes
+    }
+
+    private static func set(_ type: Int64, _ value: [UInt8]) -> [UInt8] {
+        payload { attributes in
+            attributes.removeAll { $0.type == type }
+            attributes.append(ReceiptAttribute(type: type, version: 1, value: value))
+        }
+    }
+
+    @Test("line 56: attributes twice, unordered, unknown")
+    func attributes() throws {
+        for type in [0, 1, 2, 3, 4, 5, 8, 12, 15, 16, 18, 19, 25] as [Int64] {
+            let twice = Self.payload { list in
+                list += list.filter { $0.type == type }
+            }
+            #expect(try HostileReceipts.verdict(payload: twice) == .malformed, "\(type) twice")
+        }
+        #expect(try HostileReceipts.verdict(payload: Self.payload { $0.reverse() }) == .valid)
+        let unknown = Self.payload {
+            $0.append(ReceiptAttribute(type: 9999, version: 7, value: [1, 2, 3]))
+            $0.append(ReceiptAttribute(type: 9999, version: 7, value: []))
+            $0.append(ReceiptAttribute(type: -1, version: -7, value: []))
+        }
+        #expect(try HostileReceipts.verdict(payload: unknown) == .valid)
+        #expect(try HostileReceipts.verdict(payload: Self.payload { $0[0].version = 2 }) == .valid)
+        let many = Self.payload { list in
+            list += (100..<5000).map { ReceiptAttribute(type: $0, version: 1, value: []) }
+        }
+        #expect(try HostileReceipts.verdict(payload: many) == .valid)
+        let large = Self.payload {
+            $0.append(
+                ReceiptAttribute(type: 99, version: 1, value: .init(repeating: 0, count: 1 << 20)))
+        }
+        #expect(try HostileReceipts.verdict(payload: large) == .malformed)
+    }
+
+    @Test("line 56: values of wrong types, sizes and dates")
+    func values() throws {
+        func text(_ tag: UInt8, _ text: String) -> [UInt8] {
+            DERWriter.build { $0.element(tag: tag, content: Array(text.utf8)) }
+        }
+        let cases: [(Int64, [UInt8], Verdict)] = [
+            (3, text(0x0C, "1"), .valid), (3, text(0x16, "1"), .valid),
+            (3, text(0x04, "1"), .malformed),
+            (3, [], .malformed), (3, [0x0C, 0x02, 0x41], .malformed),
+            (3, text(0x0C, "1") + [0], .malformed), (3, [0x0C, 0x01, 0xFF], .malformed),
+            (2, text(0x0C, ""), .wrongBundle), (2, text(0x0C, "com.example.game\0"), .wrongBundle),
+            (16, [0x02, 0x01, 0xFF], .valid),
+            (16, [0x02, 0x08] + .init(repeating: 0x7F, count: 8), .valid),
+            (16, [0x02, 0x09] + .init(repeating: 0x7F, count: 9), .malformed),
+            (16, [0x02, 0x00], .malformed), (16, [0x02, 0x02, 0x00, 0x01], .malformed),
+            (16, text(0x0C, "1"), .malformed),
+            (18, text(0x16, ""), .valid), (18, text(0x16, "9999-12-31T23:59:59Z"), .valid),
+            (18, text(0x16, "10000-01-01T00:00:00Z"), .malformed),
+            (18, text(0x16, "2015-02-29T00:00:00Z"), .malformed),
+            (18, text(0x16, "2016-02-29T00:00:00Z"), .valid),
+            (18, text(0x16, "2015-01-01T24:00:00Z"), .malformed),
+            (18, text(0x16, "2015-01-01T00:00:00.304Z"), .valid),
+            (18, text(0x16, "2015-01-01T00:00:00.3Z"), .malformed),
+            (18, text(0x16, "2015-01-01T00:00:00"), .malformed),
+            (18, text(0x16, "2015-01-01 00:00:00Z"), .malformed),
+            (18, text(0x16, "2015-1-01T00:00:00ZZ"), .malformed),
+            (18, text(0x16, "2015-01-01T0A:00:00Z"), .malformed),
+            (12, text(0x16, "2099-01-01T00:00:00Z"), .invalidDate),
+            (12, text(0x16, "2001-01-01T00:00:00Z"), .certificateExpired),
+        ]
+        for (type, value, expected) in cases {
+            let verdict = try HostileReceipts.verdict(payload: Self.set(type, value))
+            #expect(verdict == expected, "\(type): \(hexadecimal(value.span))")
+        }
+        #expect(
+            try HostileReceipts.verdict(payload: Self.payload { $0.removeAll { $0.type == 2 } })
+                == .wrongBundle)
+        #expect(
+            try HostileReceipts.verdict(payload: Self.payload { $0.removeAll { $0.type == 0 } })
+                == .wrongEnvironment)
+    }
+
+    @Test("line 56: the SET itself, and records in it")
+    func structure() throws {
+        let right = Minted.sample().payload
+        var sequence = right
+        sequence[0] = 0x30
+        #expect(try HostileReceipts.verdict(payload: sequence) == .malformed, "SEQUENCE")
+        #expect(try HostileReceipts.verdict(payload: []) == .malformed)
+        #expect(try HostileReceipts.verdict(payload: [0x31, 0x00]) == .wrongBundle)
+        #expect(
+            try HostileReceipts.verdict(payload: [0x31, 0x80] + right.dropFirst(4) + [0, 0])
+                == .malformed)
+        #expect(try HostileReceipts.verdict(payload: right + [0]) == .malformed)
+        #expect(try HostileReceipts.verdict(payload: Array(right.dropLast())) == .malformed)
+        #expect(
+            try HostileReceipts.verdict(payload: [0x31, 0x83, 0x00] + right[2...]) == .malformed)
+        func record(_ type: Int64, _ value: [UInt8]) -> ReceiptAttribute {
+            ReceiptAttribute(type: type, version: 1, value: value)
+        }
+        func verdict(_ attribute: ReceiptAttribute) throws -> Verdict {
+            try HostileReceipts.verdict(payload: Self.payload { $0.append(attribute) })
+        }
+        let quantity = record(1701, [0x02, 0x01, 0x01])
+        #expect(try verdict(ReceiptPayload.inApp([])) == .valid)
+        #expect(try verdict(ReceiptPayload.inApp([quantity])) == .valid)
+        #expect(try verdict(ReceiptPayload.inApp([quantity, quantity])) == .malformed)
+        #expect(try verdict(ReceiptPayload.inApp([ReceiptPayload.inApp([quantity])])) == .valid)
+        #expect(
+            try verdict(ReceiptPayload.inApp([record(5000, [1]), record(5000, [1])])) == .valid)
+        #expect(try verdict(record(17, [0x30, 0x00])) == .malformed)
+        #expect(try verdict(record(17, [])) == .malformed)
+        #expect(try verdict(record(17, [0x31, 0x00, 0x00])) == .malformed)
+        #expect(try verdict(record(17, [0x31, 0x02, 0x30, 0x00])) == .malformed)
+        // The same transaction twice is Apple's to explain, not ours to refuse.
+        var twice = ReceiptPayload()
+        for attribute in Minted.sample().attributes { twice.append(attribute) }
+        var purchases = SamplePurchases(bundleId: Minted.bundleId, until: Minted.now, seed: 1)
+        let purchase = purchases.next()
+        for _ in 0..<2 { twice.append(purchase) }
+        #expect(try HostileReceipts.verdict(payload: twice.bytes) == .valid)
+    }
+
+    @Test("line 58: what is no app receipt is told as what it is")
+    func otherKinds() throws {
+        let receipt = try HostileReceipts.minter().sign(Minted.sample().payload)
+        let base64 = ReceiptMinter.base64(receipt)
+        func wrapper(_ payload: String, store: String = "AppleAppStore") -> [UInt8] {
+            Array(
+                "{\"Store\":\"\(store)\",\"TransactionID\":\"1\",\"Payload\":\"\(payload)\"}".utf8)
+        }
+        let text = String(decoding: base64, as: UTF8.self)
+        let jws = try Minter(DevelopmentCA.make(at: Minted.now).chain).sign(Array("{}".utf8))
+        let transaction = Array("{\"signature\" = \"AA==\";\"purchase-info\" = \"AA==\";}".utf8)
+        let cases: [(String, [UInt8], Verdict)] = [
+            ("wrapper", wrapper(text), .valid),
+            (
+                "wrapper, escaped", wrapper(text.split(separator: "/").joined(separator: "\\/")),
+                .valid
+            ),
+            ("wrapped JWS", wrapper(String(decoding: jws, as: UTF8.self)), .wrongKind),
+            ("wrapped wrapper", wrapper("{}"), .wrongKind),
+            ("wrapper without payload", Array("{\"Store\":\"AppleAppStore\"}".utf8), .wrongKind),
+            ("JSON", Array("{\"a\":1}".utf8), .wrongKind),
+            ("JWS", jws, .wrongKind),
+            ("transaction receipt", transaction, .wrongKind),
+            ("transaction receipt in base64", Base64.encode(transaction.span), .wrongKind),
+            ("gzip", [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0], .malformed),
+            ("base64 twice", Base64.encode(base64.span), .malformed),
+            ("base64url", base64.map { $0 == 0x2B ? 0x2D : $0 == 0x2F ? 0x5F : $0 }, .malformed),
+            ("nothing", [], .malformed), ("a byte", [0x30], .malformed), ("M", [0x4D], .malformed),
+            ("PEM", Array("-----BEGIN PKCS7-----\n".utf8) + base64, .malformed),
+            ("spaces before", [0x20] + base64, .malformed),
+            ("spaces behind", base64 + [0x20, 0x0D, 0x0A], .valid),
+            ("NUL behind", base64 + [0], .malformed),
+            ("quoted", [0x22] + base64 + [0x22], .malformed),
+        ]
+        for (name, bytes, expected) in cases {
+            #expect(try HostileReceipts.verdict(bytes) == expected, "\(name)")
+        }
+    }
+}
