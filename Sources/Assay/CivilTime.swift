@@ -66,18 +66,21 @@ package struct CivilTime: Equatable, Sendable {
     }
 }
 
-extension Timestamp {
+extension CivilTime {
     /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
     package var rfc3339: String {
-        let time = CivilTime(secondsSince1970: seconds)
         func digits(_ value: Int, _ width: Int) -> String {
             let text = String(value)
             return String(repeating: "0", count: max(0, width - text.count)) + text
         }
-        return digits(time.year, 4) + "-" + digits(time.month, 2) + "-" + digits(time.day, 2)
-            + "T" + digits(time.hour, 2) + ":" + digits(time.minute, 2) + ":"
-            + digits(time.second, 2) + "Z"
+        return digits(year, 4) + "-" + digits(month, 2) + "-" + digits(day, 2)
+            + "T" + digits(hour, 2) + ":" + digits(minute, 2) + ":" + digits(second, 2) + "Z"
     }
+}
+
+extension Timestamp {
+    /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
+    package var rfc3339: String { CivilTime(secondsSince1970: seconds).rfc3339 }
 
     package init(_ time: CivilTime) {
         self.init(milliseconds: time.secondsSince1970 * 1000)

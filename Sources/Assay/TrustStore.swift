@@ -16,6 +16,12 @@ public struct TrustStore: Sendable {
         self.intermediates = intermediates
     }
 
+    /// What two stores of the same trust have in common, and others have not.
+    package var identity: [String] {
+        anchors.map { $0.fingerprint + ($0.development ? " development" : "") }
+            + intermediates.map(\.fingerprint.text) + denied.sorted()
+    }
+
     /// Trusts nothing; a store to pin into.
     public static let empty = TrustStore(anchors: [])
 
@@ -100,12 +106,15 @@ public struct TrustAnchor: Sendable {
     /// One of Apple's, built in.
     public let isApple: Bool
 
+    /// The detail of evidence that is valid under it.
+    let acceptance: String
     let certificate: Certificate
     let ecKey: PublicKey?
     let rsaKey: RSAPublicKey?
 
     init(_ certificate: Certificate, development: Bool, isApple: Bool) {
         name = certificate.subjectCommonName
+        acceptance = "signed under \(name), within policy and expectations"
         fingerprint = certificate.fingerprint.text
         notBefore = Timestamp(milliseconds: certificate.notBefore * 1000)
         notAfter = Timestamp(milliseconds: certificate.notAfter * 1000)

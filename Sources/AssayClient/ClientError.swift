@@ -13,7 +13,7 @@ public enum ClientError: Error, Hashable, Sendable {
     case cancelled
     /// The server could not do the call, or not on this connection. Trying again helps after
     /// `retryAfterMilliseconds`; 0: it does not.
-    case status(Status, message: String, retryAfterMilliseconds: UInt32)
+    case status(AssayWire.Status, message: String, retryAfterMilliseconds: UInt32)
     /// The peer does not speak the protocol.
     case protocolViolation(String)
     /// The client was closed.

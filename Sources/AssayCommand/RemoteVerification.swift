@@ -10,13 +10,19 @@ struct RemoteVerification {
 
     /// Asks for the signed JSON instead of typed fields: it has unknown members too.
     func report(
-        on evidence: [UInt8], as kind: EvidenceKind, expecting expectations: Expectations
+        on evidence: [UInt8], as kind: EvidenceKind, expecting expectations: Expectations,
+        inApp: InAppSelection, isVerifyReceipt: Bool
     ) async throws -> VerificationReport {
         let call = VerifyCall(
             kind: kind, expectations: expectations, returnsTypedPayload: false,
-            returnsPayloadJSON: true)
+            returnsPayloadJSON: true, inApp: inApp, returnsVerifyReceiptJSON: isVerifyReceipt)
         let answer = try await server.ask { client throws(ClientError) in
             try await client.verify(evidence, call)
+        }
+        if isVerifyReceipt {
+            var report = VerificationReport(answer.verification)
+            report.verifyReceipt = answer.payloadJSON
+            return report
         }
         do throws(JSONError) {
             return try VerificationReport(answer.verification, body: answer.payloadJSON)

@@ -69,7 +69,20 @@ struct ServeCommand: AsyncParsableCommand {
             try Output.line(settings.summary(now: .now))
             return
         }
-        throw Failure("")
+        let server = try start(settings)
+        try Output.line(
+            "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
+        server.wait()
+    }
+
+    private func start(_ settings: ServerSettings) throws -> Server {
+        do throws(ServerError) {
+            let server = try Server(settings.serverConfiguration)
+            try server.drainOnSignals()
+            return server
+        } catch {
+            throw Failure("\(error)")
+        }
     }
 
     private func settings() throws -> ServerSettings {

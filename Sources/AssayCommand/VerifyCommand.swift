@@ -20,6 +20,9 @@ struct VerifyCommand: AsyncParsableCommand {
               Xcode's StoreKit testing: pin the certificate that Xcode saved:
                 assay verify --kind app-transaction --environment Xcode \\
                   --root StoreKitTestCertificate.cer token.jws
+              A StoreKit 1 receipt, bound to a device, as verifyReceipt showed it:
+                assay verify --kind app-receipt --device-id 7EB61F70-E56D-46F1-... \\
+                  --in-app latest --format verify-receipt receipt.b64
               The verdict of a running server:
                 assay verify --kind transaction \\
                   --server unix:/run/assay/assay.sock token.jws
@@ -79,17 +82,59 @@ struct VerifyCommand: AsyncParsableCommand {
         transform: endpointArgument)
     var server: Endpoint?
 
-    @Option(help: "json, or text for people: check by check, then the main fields.")
+    @Option(
+        name: .customLong("intermediate"),
+        help: ArgumentHelp(
+            "A further intermediate for old receipts, which bring none, PEM or DER. Repeat for "
+                + "more.",
+            valueName: "file"))
+    var intermediates: [String] = []
+
+    @Option(
+        name: .customLong("device-id"),
+        help: ArgumentHelp(
+            "The device that it has to be for: of an app receipt identifierForVendor or a Mac's "
+                + "address, in hexadecimal; of StoreKit 2 AppStore.deviceVerificationID.",
+            valueName: "id"))
+    var device: DeviceArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "Of an app receipt, the in-app records to print: all, latest (of each original "
+                + "transaction), none, or product=ID. All of them are checked. (default: all)",
+            valueName: "records"),
+        transform: inAppArgument)
+    var inApp: InAppSelection = .all
+
+    @Option(
+        help: ArgumentHelp(
+            "json; text for people: check by check, then the main fields; verify-receipt: what "
+                + "Apple's verifyReceipt answered, for receipts."))
     var format: OutputFormat = .json
 
     @Argument(
         help: ArgumentHelp(
-            "A compact JWS, or the POST body of a notification; - is standard input.",
+            "A compact JWS, the POST body of a notification, or a receipt (DER or base64); - is "
+                + "standard input.",
             valueName: "file"))
     var file: String
 
     func validate() throws {
+        if let device, kind == .appReceipt, ![6, 16].contains(device.octets?.count) {
+            throw ValidationError(
+                "--device-id of an app receipt is 16 octets (identifierForVendor) or 6 (a Mac's "
+                    + "address) in hexadecimal")
+        }
+        if format == .verifyReceipt, kind != .appReceipt, kind != .transactionReceipt {
+            throw ValidationError(
+                "--format verify-receipt goes with --kind app-receipt and transaction-receipt")
+        }
         guard server != nil else { return }
+        if !intermediates.isEmpty {
+            throw ValidationError(
+                "--intermediate can't go with --server: a server completes chains from its own "
+                    + "configuration.")
+        }
         if !roots.isEmpty {
             throw ValidationError(
                 "--root can't go with --server: a server trusts what its own configuration pins, "
@@ -102,7 +147,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let evidence = Self.trimmed(try Input.read(file, limit: Input.evidenceLimit))
+        let evidence = trimmed(try Input.read(file, limit: Input.evidenceLimit))
         guard !evidence.isEmpty else {
             throw Failure(
                 file == "-"
@@ -112,12 +157,16 @@ struct VerifyCommand: AsyncParsableCommand {
         switch format {
         case .json: try Output.line(report.json)
         case .text: try Output.line(report.text)
+        case .verifyReceipt: try Output.line(report.verifyReceipt ?? [])
         }
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
     }
 
-    /// Files end in a line break, tokens do not.
-    private static func trimmed(_ file: [UInt8]) -> [UInt8] {
+    /// Files end in a line break, tokens do not. A receipt is left as it is: DER may end in any
+    /// octet, and text is read with its white space.
+    private func trimmed(_ file: [UInt8]) -> [UInt8] {
+        let isReceipt = kind == .appReceipt || kind == .transactionReceipt
+        guard !isReceipt, file.first != 0x30 else { return file }
         let end = file.lastIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         return Array(file[..<(end.map { $0 + 1 } ?? 0)])
     }
@@ -133,28 +182,53 @@ struct VerifyCommand: AsyncParsableCommand {
         _ evidence: [UInt8], as kind: EvidenceKind
     ) async throws -> VerificationReport {
         if let server {
-            return try await RemoteVerification(server: server)
-                .report(on: evidence, as: kind, expecting: expectations)
+            return try await RemoteVerification(server: server).report(
+                on: evidence, as: kind, expecting: expectations(of: kind), inApp: inApp,
+                isVerifyReceipt: format == .verifyReceipt)
         }
         var trust = TrustStore.apple
         for root in roots { trust = try trust.pinning(file: root) }
+        for intermediate in intermediates { trust = try trust.adding(file: intermediate) }
         let policy = Policy(
             bundleId: bundleId, appAppleId: appAppleId, environments: Set(accepted))
+        let now = at?.timestamp ?? .now
         let verification = Verifier(trust: trust).verify(
-            evidence.span, as: kind, policy: policy, at: at?.timestamp ?? .now)
-        return VerificationReport(verification)
+            evidence.span, as: kind, policy: policy, expecting: expectations(of: kind),
+            inApp: inApp, at: now)
+        var report = VerificationReport(verification)
+        if format == .verifyReceipt {
+            report.verifyReceipt = verifyReceiptResponse(for: verification, requestDate: now)
+        }
+        return report
     }
 
     private var accepted: [StoreEnvironment] {
         environments.isEmpty ? [.production] : environments.map(\.environment)
     }
 
-    private var expectations: Expectations {
-        Expectations(bundleId: bundleId, appAppleId: appAppleId, environments: accepted)
+    private func expectations(of kind: EvidenceKind) -> Expectations {
+        var expectations = Expectations(
+            bundleId: bundleId, appAppleId: appAppleId, environments: accepted)
+        if kind == .appReceipt {
+            expectations.deviceIdentifier = device.map { $0.octets ?? [] }
+        } else {
+            expectations.deviceVerificationId = device?.text
+        }
+        return expectations
     }
 }
 
 extension TrustStore {
+    /// This store and the intermediate in a file.
+    func adding(file: String) throws -> TrustStore {
+        let content = try Input.read(file)
+        do throws(TrustStoreError) {
+            return try adding(intermediate: content)
+        } catch {
+            throw Failure("\(file) is no intermediate that completes a receipt's chain: \(error)")
+        }
+    }
+
     /// This store and the certificate in a file.
     func pinning(file: String, development: Bool = false) throws -> TrustStore {
         let content = try Input.read(file)

@@ -24,7 +24,7 @@ public struct NotificationData: Equatable, Sendable {
     public var signedTransactionInfo: String?
     /// A JWS of its own, verified with the notification.
     public var signedRenewalInfo: String?
-    public var status: Status?
+    public var status: SubscriptionStatus?
     public var consumptionRequestReason: ConsumptionRequestReason?
 
     public init() {}
@@ -122,7 +122,7 @@ public struct Subtype: RawRepresentable, Hashable, Sendable {
 }
 
 /// Values that Apple adds later are kept as they come.
-public struct Status: RawRepresentable, Hashable, Sendable {
+public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
 

@@ -13,6 +13,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return milliseconds % 1000 < 0 ? quotient - 1 : quotient
     }
 
+    /// Later by that much, at most the last moment that 64 bits hold.
+    package func advanced(by duration: Int64) -> Timestamp {
+        let sum = milliseconds.addingReportingOverflow(duration)
+        guard sum.overflow else { return Timestamp(milliseconds: sum.partialValue) }
+        return Timestamp(milliseconds: duration < 0 ? .min : .max)
+    }
+
     public static func < (left: Self, right: Self) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -13,7 +13,6 @@ private func refusal(_ id: UInt64, detail: String) -> ResponseHead {
 }
 
 private let call = VerifyCall(kind: .transaction)
-private let noRetry = ClientOptions(retriesOnce: false)
 
 /// The error of a call, or nil.
 private func error<Answer>(
@@ -53,7 +52,7 @@ private func error<Answer>(
 
     @Test func neverMoreInFlightThanAllowed() async throws {
         let most = Mutex(0)
-        var options = ClientOptions()
+        var options = ClientOptions.patient
         options.inFlightLimit = 7
         try await withServer(options) { peer, head, _ in
             peer.kept.append(head.id)
@@ -110,8 +109,9 @@ private func error<Answer>(
 
     @Test func aDeadlineIsKeptWithoutTheServer() async throws {
         try await withServer { peer, head, _ in
-            if case .health = head.call { peer.pong(peer.kept[0]) }
             if case .health = head.call {
+                // On a busy machine the ping's time may be over before it is sent.
+                if let late = peer.kept.first { peer.pong(late) }
                 peer.answer(ResponseHead(id: head.id, result: .health(serving: false)))
             }
             peer.kept.append(head.id)
@@ -192,7 +192,7 @@ private func error<Answer>(
     }
 
     @Test func whatNoFrameHoldsIsNotSent() async throws {
-        var options = ClientOptions()
+        var options = ClientOptions.patient
         options.requestLimits = FrameLimits(frameBytes: 1000, headBytes: 100)
         try await withServer(options) { peer, head, _ in
             peer.answer(refusal(head.id, detail: ""))

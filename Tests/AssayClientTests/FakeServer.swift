@@ -118,9 +118,15 @@ extension [UInt8] {
     }
 }
 
+extension ClientOptions {
+    /// No deadline of a busy machine's making.
+    static let patient = ClientOptions(timeout: longestTimeout)
+    static let patientOnce = ClientOptions(timeout: longestTimeout, retriesOnce: false)
+}
+
 /// A fake server and a client of it, for the length of a test.
 func withServer(
-    _ options: ClientOptions = ClientOptions(), at endpoint: Endpoint? = nil,
+    _ options: ClientOptions = .patient, at endpoint: Endpoint? = nil,
     answering: @escaping FakeServer.Answering,
     _ body: (FakeServer, AssayClient) async throws -> Void
 ) async throws {

@@ -6,8 +6,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-private let noRetry = ClientOptions(retriesOnce: false)
-
 private func pingError(_ client: AssayClient) async -> ClientError? {
     do throws(ClientError) {
         try await client.ping()
@@ -31,7 +29,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
     }
 
     @Test func aLossEndsWhatWasInFlight() async throws {
-        try await withServer(noRetry, answering: Self.firstOneGoes) { server, client in
+        try await withServer(.patientOnce, answering: Self.firstOneGoes) { server, client in
             #expect(await pings(10, client).allSatisfy { $0 == .connectionLost })
             #expect(await pings(10, client).allSatisfy { $0 == nil })
             #expect(server.connectionCount == 2)
@@ -52,7 +50,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
     }
 
     @Test func attemptsInARowPause() async throws {
-        var options = noRetry
+        var options = ClientOptions.patientOnce
         options.shortestPause = .milliseconds(40)
         options.longestPause = .milliseconds(80)
         try await withServer(options) { peer, _, _ in
@@ -84,7 +82,8 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         let early = try FakeServer { _, _, _ in }
         early.stop()
         let client = try AssayClient(
-            address: early.endpoint, options: ClientOptions(waitsForServer: true))
+            address: early.endpoint,
+            options: ClientOptions(timeout: .seconds(30), waitsForServer: true))
         let waiting = Task { await pingError(client) }
         try await Task.sleep(for: .milliseconds(150))
         let server = try FakeServer(at: early.endpoint) { peer, head, _ in peer.pong(head.id) }
@@ -95,7 +94,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 
     @Test func aDrainLetsTheRestBeAnswered() async throws {
         let drained = Latch()
-        try await withServer(noRetry) { peer, head, _ in
+        try await withServer(.patientOnce) { peer, head, _ in
             guard peer.number == 1 else { return peer.pong(head.id) }
             peer.kept.append(head.id)
             if peer.kept.count == 10 {

@@ -1,6 +1,7 @@
 import Assay
 import AssayLoop
 import AssayModels
+import AssayServer
 import Testing
 
 @testable import AssayCommand
@@ -34,6 +35,7 @@ struct ConfigurationTests {
             """
             listen = ["tcp://127.0.0.1:0", "unix:/run/assay/assay.sock"]
             workers = 3
+            limits.idle-seconds = 7
             denied = ["\(String(repeating: "AB:", count: 31))AB"]
             [[app]]
             name = "game"
@@ -51,6 +53,7 @@ struct ConfigurationTests {
             settings.listen.map(\.description).joined(separator: " ")
                 == "tcp://127.0.0.1:0 unix:/run/assay/assay.sock")
         #expect(settings.workers == 3)
+        #expect(settings.limits.server.idleMilliseconds == 7000)
         #expect(settings.apps.map(\.name) == ["game", "test"])
         #expect(settings.defaultApp?.name == "game")
         #expect(settings.apps[0].environments == [.production, .sandbox])
@@ -76,6 +79,9 @@ struct ConfigurationTests {
             ("workers = 0\n" + Self.game, "workers: 0", "from 1 to 256"),
             ("workers = 1.5\n" + Self.game, "workers: of type floating", "whole number"),
             ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
+            (Self.game + "[limits]\nconnections = 0", "limits.connections: 0", "from 1 to"),
+            (Self.game + "[limits]\nframes = 1", "limits.frames: unknown key", "write one of"),
+            ("limits = 3\n" + Self.game, "limits: of type integer", "[limits]"),
             (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),
             (Self.game + "environments = []", "app[1].environments: empty", "at least one"),
             (

@@ -172,6 +172,9 @@ struct VerifyCommandTests {
                     "2025-01-01T00:00:00Z", "x",
                 ], "its own clock"
             ),
+            (["verify", "--kind", "transaction", "--server", "unix:/none", root], "unix:/none"),
+            (["health", "unix:" + folder("none")], "no such file"),
+            (["health", "here"], "tcp://HOST:PORT"),
             (["mint", "transaction"], "--ca"),
             (["mint", "transaction", "--ca", folder("none")], "assay mint ca"),
             (["mint", "transaction", "--ca", folder("ca"), "--count", "0"], "--count"),
@@ -191,7 +194,8 @@ struct VerifyCommandTests {
     @Test(
         "help is there for every command and shows examples",
         arguments: [
-            [], ["verify"], ["serve"], ["mint"], ["mint", "ca"], ["mint", "transaction"],
+            [], ["verify"], ["serve"], ["health"], ["mint"], ["mint", "ca"],
+            ["mint", "transaction"],
             ["mint", "renewal-info"], ["mint", "app-transaction"], ["mint", "notification"],
             ["mint", "realtime-request"],
         ])

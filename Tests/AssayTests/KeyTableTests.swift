@@ -100,10 +100,9 @@ import Testing
         let tables = KeyTables(isEnabled: true)
         // The generator of P-384 (SEC 2, section 2.5.1).
         let point = P256Forge.octets(
-            "04aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a"
-                + "385502f25dbf55296c3a545e3872760ab73617de4a96262c6f5d9e98bf9292dc"
-                + "29f8f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e"
-                + "5f")
+            "04aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a38"
+                + "5502f25dbf55296c3a545e3872760ab73617de4a96262c6f5d9e98bf9292dc29f8"
+                + "f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e5f")
         guard let key = PublicKey.ec(.p384, point: point.span) else {
             Issue.record("not a point")
             return

@@ -84,73 +84,40 @@ struct Base64Digits {
         guard text.count % 4 != 1 else { throw .length }
         let before = bytes.count
         let size = text.count / 4 * 3 + max(text.count % 4 - 1, 0)
-        // What is wrong is looked for at the end, so that the loop has no branch for it.
-        var (seen, unused): (UInt8, UInt8) = (0, 0)
+        let whole = text.count / 4 * 4
+        var seen: UInt8 = 0
+        var unused: UInt8 = 0
         bytes.append(addingCapacity: size) { output in
-            seen = decodeBlocks(text, to: &output)
-            unused = decodeRest(text, to: &output, &seen)
+            seen = text.extracting(0..<whole).decodeBase64Blocks(values.span, to: &output)
+            decodeRest(text.extracting(whole...), to: &output, &seen, &unused)
         }
         guard seen & Self.invalid == 0, unused == 0 else {
             bytes.removeLast(bytes.count - before)
-            throw seen & Self.invalid == 0 ? .trailingBits : invalidCharacter(text)
+            throw seen & Self.invalid != 0 ? invalidCharacter(text) : .trailingBits
         }
     }
 
-    /// Every four digits; gives the bits of all of them.
-    private func decodeBlocks(_ text: Span<UInt8>, to output: inout OutputSpan<UInt8>) -> UInt8 {
-        // Borrowed once: an InlineArray that is subscripted in a loop is copied each time.
-        let values = values.span
-        func value(_ word: UInt64, _ index: UInt64) -> UInt8 {
-            values[Int(UInt8(truncatingIfNeeded: word >> (56 &- 8 &* index)))]
-        }
-        var seen: UInt8 = 0
-        var position = 0
-        for _ in 0..<text.count / 8 {
-            let word = text.word(at: position)
-            let (a, b) = (value(word, 0), value(word, 1))
-            let (c, d) = (value(word, 2), value(word, 3))
-            let (e, f) = (value(word, 4), value(word, 5))
-            let (g, h) = (value(word, 6), value(word, 7))
-            seen |= a | b | c | d | e | f | g | h
-            output.append(a << 2 | b >> 4)
-            output.append(b << 4 | c >> 2)
-            output.append(c << 6 | d)
-            output.append(e << 2 | f >> 4)
-            output.append(f << 4 | g >> 2)
-            output.append(g << 6 | h)
-            position &+= 8
-        }
-        if text.count & 4 != 0 {
-            let (a, b) = (values[Int(text[position])], values[Int(text[position &+ 1])])
-            let (c, d) = (values[Int(text[position &+ 2])], values[Int(text[position &+ 3])])
-            seen |= a | b | c | d
-            output.append(a << 2 | b >> 4)
-            output.append(b << 4 | c >> 2)
-            output.append(c << 6 | d)
-        }
-        return seen
-    }
-
-    /// What is left of less than four digits; gives the bits that belong to no byte.
+    /// The two or three digits behind the last block, or none.
     private func decodeRest(
-        _ text: Span<UInt8>, to output: inout OutputSpan<UInt8>, _ seen: inout UInt8
-    ) -> UInt8 {
-        let rest = text.count & ~3
-        guard text.count > rest else { return 0 }
-        let (a, b) = (value(text[rest]), value(text[rest + 1]))
+        _ text: Span<UInt8>, to output: inout OutputSpan<UInt8>, _ seen: inout UInt8,
+        _ unused: inout UInt8
+    ) {
+        guard text.count >= 2 else { return }
+        let (a, b) = (value(text[0]), value(text[1]))
         seen |= a | b
         output.append(a << 2 | b >> 4)
-        guard text.count > rest + 2 else { return b << 4 }
-        let c = value(text[rest + 2])
+        unused = b << 4
+        guard text.count > 2 else { return }
+        let c = value(text[2])
         seen |= c
         output.append(b << 4 | c >> 2)
-        return c << 6
+        unused = c << 6
     }
+
+    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
 
     @inline(__always)
     private func value(_ character: UInt8) -> UInt8 { values[Int(character)] }
-
-    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
 
     private func invalidCharacter(_ text: Span<UInt8>) -> Base64Error {
         for index in text.indices where value(text[index]) & Self.invalid != 0 {

@@ -13,10 +13,9 @@ enum EffectiveDate: Sendable, Equatable {
             self = .at(now)
             return
         }
-        let latest = now.milliseconds.addingReportingOverflow(Limits.clockSkewMilliseconds)
         if signed.milliseconds <= 0 {
             self = .invalid("it was signed at \(signed.milliseconds) ms, before 1970")
-        } else if !latest.overflow, signed.milliseconds > latest.partialValue {
+        } else if signed > now.advanced(by: Limits.clockSkewMilliseconds) {
             self = .invalid("it was signed in the future, at \(signed.milliseconds) ms since 1970")
         } else {
             self = .at(signed)

@@ -12,6 +12,8 @@ final class KnownChains: Sendable {
     private let intermediates = ValidatedIntermediates()
     private let tables = Mutex(Tables())
     private let validationCount = Atomic<Int>(0)
+    /// Nobody outside knows which headers share a place.
+    private let seed = UInt64.random(in: 1...UInt64.max)
 
     init(trust: TrustStore) { self.trust = trust }
 
@@ -20,6 +22,12 @@ final class KnownChains: Sendable {
     /// Valid and refused entries.
     var counts: (known: Int, refused: Int) {
         tables.withLock { ($0.known.count, $0.refused.count) }
+    }
+
+    /// Whether that header's chain has validated.
+    func isKnown(header: Span<UInt8>) -> Bool {
+        let key = keyedHash(header)
+        return tables.withLock { $0.lookUp(key, header) != nil }
     }
 
     /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
@@ -34,7 +42,13 @@ final class KnownChains: Sendable {
         }
         // From here on it is a stranger: its digest stands for it in the tables below.
         let digest = HeaderDigest(header)
-        let slot = tables.withLock { $0.slot(for: digest, now: now) }
+        let slot: ChainSlot
+        switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
+        case .known(let known):
+            try known.chain.checkValidity(at: try effectiveDate.seconds())
+            return known
+        case .stranger(let found): slot = found
+        }
         let (result, state) = slot.withLock { state in
             let result = resolve(&state, header: header, effectiveDate: effectiveDate)
             return (result, state)
@@ -83,20 +97,9 @@ final class KnownChains: Sendable {
         return try UnvalidatedChain(x5c: x5c, trust: trust)
     }
 
-    /// SipHash under this process's random key, of a part of the leaf certificate. Only chains
-    /// that validated are looked up by it, and the header is then compared byte for byte.
-    private func keyedHash(_ header: Span<UInt8>) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(header.count)
-        let start = min(Self.hashedOffset, header.count)
-        let end = min(start + Self.hashedBytes, header.count)
-        header.extracting(start..<end).hash(into: &hasher)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
-    }
-
-    /// Behind what all of Apple's leaves begin with; key and signature differ from there on.
-    private static let hashedOffset = 512
-    private static let hashedBytes = 512
+    /// Quick rather than proof against collisions: only chains that validated are looked up by
+    /// it, and the header is then compared byte for byte.
+    private func keyedHash(_ header: Span<UInt8>) -> UInt64 { header.hash(seed: seed) }
 }
 
 /// A chain, and SHA-256 after the header that brought it and the full stop behind.
@@ -164,33 +167,42 @@ private struct Tables {
         return known.values[index].chain
     }
 
-    mutating func slot(for digest: HeaderDigest, now: Timestamp) -> ChainSlot {
+    enum Entry {
+        case known(ResolvedChain)
+        case stranger(ChainSlot)
+    }
+
+    /// Looks again among the known: since the caller did, another request may have settled it.
+    mutating func entry(
+        _ digest: HeaderDigest, _ key: UInt64, _ header: Span<UInt8>, now: Timestamp
+    ) -> Entry {
+        if let chain = lookUp(key, header) { return .known(chain) }
         if let entry = refused[digest] {
-            if now < entry.expires { return entry.slot }
+            if now < entry.expires { return .stranger(entry.slot) }
             refused[digest] = nil
         }
-        if let slot = inFlight[digest] { return slot }
+        if let slot = inFlight[digest] { return .stranger(slot) }
         let slot = ChainSlot()
         inFlight[digest] = slot
-        return slot
+        return .stranger(slot)
     }
 
     mutating func settle(
         _ slot: ChainSlot, _ state: ChainSlot.State, _ digest: HeaderDigest, _ key: UInt64,
         _ header: Span<UInt8>, now: Timestamp
     ) {
-        // Another request of the same chain may have settled it already.
-        guard inFlight[digest] === slot else { return }
-        inFlight[digest] = nil
+        let isFirst = inFlight[digest] === slot
+        if isFirst { inFlight[digest] = nil }
         switch state {
         case .unseen, .unvalidated: break
-        case .valid(let chain): enter(chain, key, header)
-        case .refused:
+        case .valid(let chain):
+            // Not the first where that one's date kept it from validating anything.
+            if isFirst || lookUp(key, header) == nil { enter(chain, key, header) }
+        case .refused where isFirst:
             if refused.count >= Limits.refusedChains { dropExpired(now) }
             refused[digest] = Refused(
-                slot: slot,
-                expires: Timestamp(
-                    milliseconds: now.milliseconds + Limits.refusedChainMilliseconds))
+                slot: slot, expires: now.advanced(by: Limits.refusedChainMilliseconds))
+        case .refused: break
         }
     }
 

@@ -5,13 +5,13 @@ import AssayModels
 
 extension EvidenceFacts {
     func check(
-        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
         for expected in [policy.bundleId, expectations.bundleId] {
             try checkBundle(expected)
         }
         for expected in [policy.appAppleId, expectations.appAppleId] {
-            try checkApp(expected, policy)
+            try checkApp(expected, accepting: expectations.accepted(of: policy))
         }
         try checkEnvironment(policy, expectations, chain: chain)
     }
@@ -28,12 +28,14 @@ extension EvidenceFacts {
         }
     }
 
-    private func checkApp(_ expected: Int64?, _ policy: Policy) throws(Refusal) {
+    private func checkApp(
+        _ expected: Int64?, accepting environments: Set<StoreEnvironment>
+    ) throws(Refusal) {
         guard carriesAppAppleId, let expected else { return }
         // In the sandbox an app has no App Store id: Apple leaves it out, or writes 0.
         if environment != .production, appAppleId ?? 0 == 0 { return }
         // Outside of Production it decides nothing, unless nothing else is allowed anyway.
-        guard environment == .production || policy.environments == [.production] else { return }
+        guard environment == .production || environments == [.production] else { return }
         guard let appAppleId else {
             throw Refusal(.wrongApp, "the \(kind.name) names no app, not \(expected)")
         }
@@ -43,28 +45,18 @@ extension EvidenceFacts {
     }
 
     private func checkEnvironment(
-        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
-        guard policy.environments.contains(environment) else {
+        guard expectations.accepted(of: policy).contains(environment) else {
             throw Refusal(
                 .wrongEnvironment,
-                "the environment is \(quoted(environment.rawValue)), which is "
-                    + "not allowed here")
-        }
-        guard
-            expectations.environments.isEmpty
-                || expectations.environments.contains(environment)
-        else {
-            throw Refusal(
-                .wrongEnvironment,
-                "the environment is \(quoted(environment.rawValue)), which the "
-                    + "caller does not accept")
+                "the environment is \(quoted(environment.rawValue)), which is not accepted")
         }
         try checkAnchor(chain)
     }
 
     /// Which environments a root may speak for.
-    func checkAnchor(_ chain: any AnchoredChain) throws(Refusal) {
+    func checkAnchor(_ chain: some AnchoredChain) throws(Refusal) {
         let isXcode = environment == .xcode || environment == .localTesting
         if chain.isPinnedLeaf, !isXcode {
             throw Refusal(
@@ -135,6 +127,13 @@ extension EvidenceFacts {
                     .mismatch, "the \(kind.name) is not bound to the expected device")
             }
         }
+    }
+}
+
+extension Expectations {
+    /// The environments that policy and caller accept both.
+    fileprivate func accepted(of policy: Policy) -> Set<StoreEnvironment> {
+        environments.isEmpty ? policy.environments : policy.environments.intersection(environments)
     }
 }
 

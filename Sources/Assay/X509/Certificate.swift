@@ -41,7 +41,8 @@ extension Certificate {
         }
         let serial = der[serialNumber]
         // Section 4.1.2.2: positive, at most 20 octets (a 21st is the sign).
-        guard serial.count <= 21, let first = serial.first, first & 0x80 == 0,
+        guard let first = serial.first, first & 0x80 == 0,
+            serial.count <= 20 || serial.count == 21 && first == 0,
             serial.contains(where: { $0 != 0 })
         else { throw .invalidSerialNumber }
         guard notBefore <= notAfter else { throw .invalidValidity }

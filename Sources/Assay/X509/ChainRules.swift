@@ -104,7 +104,7 @@ extension Certificate {
     func checkValidity(at seconds: Int64, as position: ChainPosition) throws(Refusal) {
         guard contains(seconds) else {
             func text(_ seconds: Int64) -> String {
-                Timestamp(milliseconds: seconds * 1000).rfc3339
+                CivilTime(secondsSince1970: seconds).rfc3339
             }
             throw Refusal(
                 .certificateExpired,

@@ -9,6 +9,8 @@ enum KindChoice: String, ExpressibleByArgument, CaseIterable {
     case appTransaction = "app-transaction"
     case notification
     case realtimeRequest = "realtime-request"
+    case appReceipt = "app-receipt"
+    case transactionReceipt = "transaction-receipt"
     case auto
 
     /// Nil for `auto`.
@@ -37,6 +39,38 @@ enum EnvironmentChoice: String, ExpressibleByArgument, CaseIterable {
 /// `--format` of verify.
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     case json, text
+    case verifyReceipt = "verify-receipt"
+}
+
+/// `--in-app` of verify.
+func inAppArgument(_ text: String) throws -> InAppSelection {
+    switch text {
+    case "all": return .all
+    case "latest": return .latest
+    case "none": return .none
+    case _ where text.hasPrefix("product=") && text.count > "product=".count:
+        return .product(String(text.dropFirst("product=".count)))
+    default: throw ValidationError("write all, latest, none or product=ID")
+    }
+}
+
+/// `--device-id` of verify: what is compared depends on the kind of evidence.
+struct DeviceArgument: ExpressibleByArgument {
+    /// As it was written: for StoreKit 2, AppStore.deviceVerificationID.
+    let text: String
+    /// Its octets, for app receipts; nil where it is no hexadecimal.
+    let octets: [UInt8]?
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        text = argument
+        // UUIDs have hyphens, addresses of network cards colons.
+        let digits = argument.filter { $0 != "-" && $0 != ":" }
+        let pairs = stride(from: 0, to: digits.utf8.count, by: 2).map { offset in
+            UInt8(digits.dropFirst(offset).prefix(2), radix: 16)
+        }
+        octets = digits.utf8.count % 2 == 0 && !pairs.contains(nil) ? pairs.compactMap(\.self) : nil
+    }
 }
 
 /// A point in time, RFC 3339.

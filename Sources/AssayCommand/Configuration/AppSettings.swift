@@ -34,9 +34,13 @@ extension AppSettings {
         isDefault = table.bool("default") ?? false
         let accepted = Self.environments(table)
         environments = accepted
-        self.trust = Self.pinning(
-            to: Self.pinning(to: trust, table, "roots", folder, development: false),
-            table, "development-roots", folder, development: true)
+        var trust = trust
+        Self.extend(&trust, table, "roots", folder) { try $0.pinning(file: $1) }
+        Self.extend(&trust, table, "development-roots", folder) {
+            try $0.pinning(file: $1, development: true)
+        }
+        Self.extend(&trust, table, "intermediates", folder) { try $0.adding(file: $1) }
+        self.trust = trust
         checkIdentity(table)
         checkRoots(table, accepted)
         table.finish()
@@ -95,15 +99,15 @@ extension AppSettings {
         }
     }
 
-    private static func pinning(
-        to trust: TrustStore, _ table: ConfigurationTable, _ key: String, _ folder: String,
-        development: Bool
-    ) -> TrustStore {
-        var trust = trust
+    /// Adds the certificates that the table names under that key.
+    private static func extend(
+        _ trust: inout TrustStore, _ table: ConfigurationTable, _ key: String, _ folder: String,
+        _ add: (TrustStore, String) throws -> TrustStore
+    ) {
         for (index, name) in (table.strings(key) ?? []).enumerated() {
             let path = name.hasPrefix("/") || folder.isEmpty ? name : folder + name
             do {
-                trust = try trust.pinning(file: path, development: development)
+                trust = try add(trust, path)
             } catch let failure as Failure {
                 table.note(
                     key, failure.reason,
@@ -113,6 +117,5 @@ extension AppSettings {
                 table.note(key, "\(error)", "name a file with one certificate", element: index + 1)
             }
         }
-        return trust
     }
 }

@@ -1,6 +1,7 @@
 import Assay
 import AssayLoop
 import AssayModels
+import AssayServer
 
 /// What `serve` was asked to be: flags before environment variables, before the file, before the
 /// defaults.
@@ -69,5 +70,35 @@ struct ServerSettings {
     /// The entry of requests that name none.
     var defaultApp: AppSettings? {
         apps.first(where: \.isDefault) ?? (apps.count == 1 ? apps[0] : nil)
+    }
+}
+
+extension ServerSettings {
+    /// Entries of the same trust share a verifier, and so its cache.
+    var serverConfiguration: ServerConfiguration {
+        var verifiers: [[String]: Verifier] = [:]
+        var entries: [String: AppEntry] = [:]
+        for app in apps {
+            let verifier =
+                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: .onRequest)
+            verifiers[app.trust.identity] = verifier
+            entries[app.name] = app.entry(verifier)
+        }
+        var configuration = ServerConfiguration(
+            listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
+            version: AssayVersion.current)
+        if let workers { configuration.workers = workers }
+        return configuration
+    }
+}
+
+extension AppSettings {
+    fileprivate func entry(_ verifier: Verifier) -> AppEntry {
+        let policy = Policy(
+            bundleId: bundleId, appAppleId: appAppleId,
+            environments: Set(environments ?? StoreEnvironment.known))
+        return AppEntry(
+            verifier: verifier, policy: policy,
+            unnamedEnvironments: environments == nil ? [.production] : nil)
     }
 }

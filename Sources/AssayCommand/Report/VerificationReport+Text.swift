@@ -113,7 +113,7 @@ private enum Check: String, CaseIterable {
     var meaning: String {
         switch self {
         case .shape: "sizes, encoding and JSON are as its kind demands"
-        case .algorithm: "ES256, and nothing that would change what is signed"
+        case .algorithm: "one that Apple signs this kind with"
         case .chain: "the certificates lead to a pinned root"
         case .markers: "the certificates are made for this purpose"
         case .revocation: "no certificate is on the deny list"

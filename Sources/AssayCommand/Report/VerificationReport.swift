@@ -7,6 +7,8 @@ struct VerificationReport {
     /// `payload`, and what a notification carries beside it, each as it was signed; empty unless
     /// the verdict is VALID.
     var members: [Member]
+    /// The same in the JSON of Apple's verifyReceipt, where that was asked for.
+    var verifyReceipt: [UInt8]?
 
     struct Member {
         let name: String
@@ -26,7 +28,8 @@ struct VerificationReport {
         // A server bounds what it sends, and a receipt may take megabytes.
         let document = try JSONDocument.parse(body, limit: .max)
         for (name, value) in try document.members().pairs {
-            members.append(Member(name: name, document: try JSONDocument.parse(value.raw, limit: .max)))
+            let document = try JSONDocument.parse(value.raw, limit: .max)
+            members.append(Member(name: name, document: document))
         }
     }
 

@@ -1,0 +1,42 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// An app receipt that is verified while its frame arrives: its bytes are hashed and read where
+/// they were received, and handed back at once. Lives on the loop's thread until it is complete.
+final class ArrivingReceipt {
+    let head: RequestHead
+    let call: VerifyCall
+    let deadline: UInt64
+    private(set) var remaining: Int
+    private(set) var received = 0
+    private var stream: AppReceiptStream
+
+    /// Nil for evidence that is not read as a stream: other kinds, and receipts so small that they
+    /// come whole in one read or two.
+    init?(_ head: RequestHead, _ frame: FrameDecoder.Frame, _ server: ServerLoop, began: UInt64?) {
+        guard case .verify(let call) = head.call, let kind = call.kind,
+            server.isStreamed(kind, frame.body.count), let app = server.app(named: head.app)
+        else { return nil }
+        self.head = head
+        self.call = call
+        deadline = server.deadline(of: head, began: began)
+        remaining = frame.body.count
+        stream = AppReceiptStream(
+            app.verifier, policy: app.policy, expecting: app.narrowed(call.expectations),
+            inApp: call.inApp)
+    }
+
+    func receive(_ bytes: SlabBytes) {
+        stream.receive(bytes.span)
+        remaining -= bytes.count
+        received += bytes.count
+    }
+
+    /// All of it, for a worker to finish.
+    var completed: AppReceiptStream {
+        precondition(remaining == 0)
+        return stream
+    }
+}

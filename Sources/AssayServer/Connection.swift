@@ -1,0 +1,392 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// One client. Lives on the loop's thread.
+final class Connection {
+    let stream: Stream
+    unowned let server: ServerLoop
+    var limits: ServerLimits { server.limits }
+
+    enum State {
+        /// Takes requests and answers them.
+        case open
+        /// Takes no more: what was accepted is answered, then the end.
+        case ending
+        /// The end is on its way; waits for the peer's.
+        case finishing
+        case closed
+    }
+    private(set) var state = State.open
+
+    /// Ids of the requests that are being verified.
+    private(set) var inFlight: Set<UInt64> = []
+    private var evidenceBytes = 0
+    /// Answers of this turn, written at its end.
+    private var output: [UInt8] = []
+    /// Bytes of a refused frame that are still to come, and are thrown away.
+    private var skipping = 0
+    /// The head of the frame that is arriving, once it is complete.
+    private var arriving: Arriving?
+    /// Waits for the end of the turn, when it is flushed.
+    var isTouched = false
+
+    /// A frame whose head is complete and whose body is not.
+    enum Arriving {
+        /// Its body is collected.
+        case whole(RequestHead)
+        /// A receipt, verified as it arrives.
+        case receipt(ArrivingReceipt)
+    }
+
+    /// The turn in which `framesThisTurn` were taken.
+    private var turn: UInt64 = 0
+    private var framesThisTurn = 0
+
+    /// It is not read from, though it may have sent more: its share of this turn is used up, or
+    /// there is no room for another request.
+    private var isHeld = false
+    private var awaitsTurn = false
+    /// Unread bytes that the server counts as this connection's.
+    private var countedBytes = 0
+
+    // Milliseconds of the loop's clock.
+    private var lastActivity: UInt64
+    private var lastReceived: UInt64
+    /// The frame at the front; nil between frames.
+    private var pace: FramePace?
+    private var lastWriteProgress: UInt64
+    /// Bytes that were given to the stream, and those of them that the system had taken when time
+    /// was last looked at.
+    private var givenBytes = 0
+    private var writtenBytes = 0
+    private var lastUnwritten: UInt64 = 0
+
+    init(_ stream: Stream, server: ServerLoop) {
+        self.stream = stream
+        self.server = server
+        lastActivity = server.now
+        lastReceived = server.now
+        lastWriteProgress = server.now
+    }
+
+    var isClosed: Bool { stream.isClosing }
+    var unwrittenCount: Int { output.count + stream.unwrittenCount }
+
+    func start() {
+        // The closure keeps the connection until the stream's last event.
+        stream.setHandler { [self] event in handle(event) }
+        stream.resumeReading()
+    }
+
+    private func handle(_ event: Stream.Event) {
+        switch event {
+        case .connected: break
+        case .received:
+            lastActivity = server.now
+            lastReceived = server.now
+            if pace == nil { pace = FramePace(began: server.now) }
+            pace?.didReceive(at: server.now)
+            takeFrames()
+        case .written: flush()
+        case .ended:
+            if case .open = state { end(peerEnd) }
+            server.touch(self)
+        case .failed:
+            server.logFault("the peer has gone")
+            stream.close()
+        case .closed:
+            state = .closed
+            countUnread()
+            server.didClose(self)
+        }
+    }
+
+    /// What to say to a peer that writes no more: nothing, unless it was within a frame.
+    private var peerEnd: ResponseHead? {
+        stream.received.unreadCount > 0 || arriving != nil || skipping > 0 ? .endedWithinFrame : nil
+    }
+
+    // MARK: Frames in
+
+    private var mayTakeFrame: Bool {
+        guard case .open = state, !stream.isClosing else { return false }
+        if turn != server.turn { (turn, framesThisTurn) = (server.turn, 0) }
+        return framesThisTurn < limits.framesPerTurn && hasRoom
+    }
+
+    /// Whether another request could be held, and its answer.
+    private var hasRoom: Bool {
+        inFlight.count < limits.requestsInFlight
+            && evidenceBytes < limits.evidenceBytesPerConnection
+            && output.count + stream.unwrittenCount <= limits.outputBytes
+    }
+
+    /// Takes what is complete out of what was received, as much as a turn allows.
+    private func takeFrames() {
+        defer { countUnread() }
+        while mayTakeFrame {
+            guard takeNext() else { return }
+        }
+        if case .open = state {
+            isHeld = true
+            stream.pauseReading()
+            askForTurn()
+        } else {
+            stream.received.skip(stream.received.unreadCount)
+        }
+    }
+
+    /// What is held goes on in the next turn, once there is room. Without room there will be an
+    /// answer or a write that asks again.
+    private func askForTurn() {
+        guard isHeld, !awaitsTurn, hasRoom else { return }
+        awaitsTurn = true
+        server.waitsForTurn(self)
+    }
+
+    func takeTurn() {
+        awaitsTurn = false
+        guard case .open = state, isHeld, hasRoom, !stream.isClosing else { return }
+        isHeld = false
+        pace?.didResume(at: server.now)
+        takeFrames()
+        if case .open = state, !isHeld { stream.resumeReading() }
+    }
+
+    /// Tells the server how much this connection has in its buffer.
+    private func countUnread() {
+        let unread = isClosed ? 0 : stream.received.unreadCount
+        server.bufferedBytes += unread - countedBytes
+        countedBytes = unread
+    }
+
+    /// One step; false where more bytes are needed.
+    private func takeNext() -> Bool {
+        if skipping > 0 {
+            let count = min(skipping, stream.received.unreadCount)
+            stream.received.skip(count)
+            pace?.didTake(count)
+            skipping -= count
+            if skipping > 0 { return false }
+            didEndFrame()
+        }
+        guard let unread = stream.received.unread else { return false }
+        if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
+        switch server.decoder.next(in: unread.span) {
+        case .needMore(let count):
+            stream.received.expect(count)
+            return false
+        case .head(let frame): return didReceiveHead(frame, unread)
+        case .frame(let frame):
+            let bytes = stream.received.take(frame.end)
+            let head = arrivingHead ?? server.decode(bytes.extracting(frame.head), for: self)
+            arriving = nil
+            framesThisTurn += 1
+            if let head { take(head, bytes.extracting(frame.body)) }
+            didEndFrame()
+            return true
+        case .fault(let fault):
+            refuse(fault)
+            return true
+        }
+    }
+
+    private var arrivingHead: RequestHead? {
+        guard case .whole(let head) = arriving else { return nil }
+        return head
+    }
+
+    private func didEndFrame() {
+        pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
+    }
+
+    /// The head is there and the body is not: refuse what will be refused before its bytes come,
+    /// and verify a receipt as it arrives.
+    private func didReceiveHead(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
+        if arriving == nil {
+            guard let head = server.decode(unread.extracting(frame.head), for: self) else {
+                return skip(frame)
+            }
+            if let refusal = server.refusal(of: head, bodyBytes: frame.body.count, for: self) {
+                answer(refusal)
+                return skip(frame)
+            }
+            if let receipt = ArrivingReceipt(head, frame, server, began: pace?.began) {
+                inFlight.insert(head.id)
+                stream.received.skip(frame.body.lowerBound)
+                pace?.didTake(frame.body.lowerBound)
+                arriving = .receipt(receipt)
+                return true
+            }
+            arriving = .whole(head)
+        } else if let head = arrivingHead, server.isFull {
+            answer(.memoryExhausted(head.id))
+            arriving = nil
+            return skip(frame)
+        }
+        stream.received.expect(frame.end)
+        return false
+    }
+
+    private func skip(_ frame: FrameDecoder.Frame) -> Bool {
+        framesThisTurn += 1
+        skipping = frame.end
+        return true
+    }
+
+    /// Gives a receipt's next bytes to its verification; they are not kept.
+    private func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
+        let count = min(receipt.remaining, unread.count)
+        receipt.receive(unread.extracting(0..<count))
+        stream.received.skip(count)
+        pace?.didTake(count)
+        guard receipt.remaining == 0 else { return false }
+        framesThisTurn += 1
+        arriving = nil
+        server.finish(receipt, of: self)
+        didEndFrame()
+        return true
+    }
+
+    private func refuse(_ fault: FrameFault) {
+        let status: Status =
+            switch fault {
+            case .frameTooLarge, .headTooLarge: .resourceExhausted
+            case .frameTooShort, .headBeyondFrame, .foreign: .invalidArgument
+            }
+        let head = ResponseHead(
+            id: ResponseHead.connectionId, status: status, message: fault.description)
+        guard let skip = fault.skip else {
+            server.logFault("not a frame")
+            return end(head)
+        }
+        answer(head)
+        framesThisTurn += 1
+        skipping = skip
+    }
+
+    private func take(_ head: RequestHead, _ body: SlabBytes) {
+        if let refusal = server.refusal(of: head, bodyBytes: body.count, for: self) {
+            return answer(refusal)
+        }
+        switch head.call {
+        case .verify(let call): server.accept(head, call, body, from: self, began: pace?.began)
+        case .health, .info, .ping, .unknown: answer(server.answer(to: head))
+        }
+    }
+
+    func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }
+
+    // MARK: Answers out
+
+    func didAccept(_ id: UInt64, bytes: Int) {
+        inFlight.insert(id)
+        evidenceBytes += bytes
+    }
+
+    func didAnswer(_ id: UInt64, bytes: Int) {
+        inFlight.remove(id)
+        evidenceBytes -= bytes
+    }
+
+    func answer(_ head: ResponseHead, body: [UInt8] = []) {
+        guard canWrite else { return }
+        server.codec.encodeFrame(head, body: body, into: &output)
+        server.touch(self)
+    }
+
+    /// An answer that is encoded already.
+    func append(_ frame: ArraySlice<UInt8>) {
+        guard canWrite else { return }
+        output.append(contentsOf: frame)
+        server.touch(self)
+    }
+
+    private var canWrite: Bool {
+        switch state {
+        case .open, .ending: true
+        case .finishing, .closed: false
+        }
+    }
+
+    /// At the end of a turn: one write of all that was answered; then what is held may go on.
+    func flush() {
+        if case .closed = state { return }
+        if !output.isEmpty {
+            if stream.unwrittenCount == 0 { lastWriteProgress = server.now }
+            givenBytes += output.count
+            stream.write(output)
+            output.removeAll(keepingCapacity: output.count <= limits.outputBytes)
+            lastActivity = server.now
+        }
+        switch state {
+        case .open: askForTurn()
+        case .ending: if inFlight.isEmpty { finish() }
+        case .finishing, .closed: break
+        }
+    }
+
+    private func finish() {
+        state = .finishing
+        lastUnwritten = server.now
+        stream.finish()
+    }
+
+    /// Takes no more requests; what was accepted is answered, and then the connection ends.
+    func end(_ last: ResponseHead?) {
+        guard case .open = state else { return }
+        if let last { answer(last) }
+        if case .receipt(let receipt) = arriving { didAnswer(receipt.head.id, bytes: 0) }
+        arriving = nil
+        state = .ending
+        stream.received.skip(stream.received.unreadCount)
+        countUnread()
+        server.touch(self)
+    }
+
+    var isIdle: Bool {
+        inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && pace == nil
+    }
+
+    // MARK: Time
+
+    /// Called some times a second. Where the loop itself was late, it has reads and writes to catch
+    /// up with before it may judge its peers.
+    func sweep(isLate: Bool) {
+        let now = server.now
+        let unwritten = stream.unwrittenCount
+        if isLate || unwritten == 0 || givenBytes - unwritten > writtenBytes {
+            lastWriteProgress = now
+        }
+        writtenBytes = givenBytes - unwritten
+        if now - lastWriteProgress > limits.writeStallMilliseconds {
+            server.logFault("the peer does not read its answers")
+            return stream.close()
+        }
+        switch state {
+        case .open:
+            if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
+            if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
+                return end(nil)
+            }
+            if !isLate, isSlow(now) {
+                server.logFault("a frame came too slowly")
+                end(.slowFrame)
+            }
+        case .ending: break
+        case .finishing:
+            // Until the last answer has gone, the write stall above is what limits the wait.
+            if unwritten > 0 { lastUnwritten = now }
+            if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
+        case .closed: break
+        }
+    }
+
+    /// Whether the frame at the front comes slower than it may, through the peer's fault.
+    private func isSlow(_ now: UInt64) -> Bool {
+        guard let pace, !isHeld else { return false }
+        return pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
+    }
+}

@@ -1,0 +1,116 @@
+import Assay
+import AssayLoop
+package import AssayModels
+import AssayWire
+
+/// A Verify request that the server has accepted: it will be answered. A class, as it goes from
+/// hand to hand: the loop, the batch, a worker, the loop.
+package final class AcceptedRequest: Sendable {
+    let connection: LoopBound<Connection>
+    let id: UInt64
+    let app: AppEntry
+    let kind: EvidenceKind
+    let call: VerifyCall
+    let evidence: SlabBytes
+    /// The loop's milliseconds at which nobody waits any more.
+    let deadline: UInt64
+
+    init(
+        connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
+        call: VerifyCall, evidence: SlabBytes, deadline: UInt64
+    ) {
+        self.connection = connection
+        self.id = id
+        self.app = app
+        self.kind = kind
+        self.call = call
+        self.evidence = evidence
+        self.deadline = deadline
+    }
+
+    /// Whether it takes a worker less time than waking one does.
+    var isQuick: Bool {
+        let evidence = evidence
+        return app.verifier.isQuick(evidence.span, as: kind)
+    }
+}
+
+/// Verifies a piece of a batch: one answer for each request, in their order.
+package typealias PieceVerifier = @Sendable ([AcceptedRequest], Timestamp) -> [Verification]
+
+/// Where the wire and the verifier meet.
+enum Exchange {
+    /// A request becomes a verification.
+    static func prepare(_ request: AcceptedRequest, at now: Timestamp) -> PreparedVerification {
+        let evidence = request.evidence
+        return request.app.verifier.prepare(
+            evidence.span, as: request.kind, policy: request.app.policy,
+            expecting: request.app.narrowed(request.call.expectations),
+            inApp: request.call.inApp, at: now)
+    }
+
+    /// A verdict becomes an answer: its head, and the body where JSON was asked for.
+    static func answer(
+        _ verification: consuming Verification, to id: UInt64, _ call: VerifyCall,
+        at now: Timestamp
+    ) -> (head: ResponseHead, body: [UInt8]) {
+        var body: [UInt8] = []
+        if call.returnsVerifyReceiptJSON {
+            body = verifyReceiptResponse(for: verification, requestDate: now)
+        } else if call.returnsPayloadJSON {
+            body = verification.evidence?.json ?? []
+        }
+        if !call.returnsTypedPayload { verification.evidence = nil }
+        return (ResponseHead(id: id, result: .verification(verification)), body)
+    }
+
+    /// All signatures of the piece in one call for each verifier among its requests.
+    static func verify(_ piece: [AcceptedRequest], at now: Timestamp) -> [Verification] {
+        let verifier = piece[0].app.verifier
+        if piece.allSatisfy({ $0.app.verifier === verifier }) {
+            return verify(piece, by: verifier, at: now)
+        }
+        var answers = [Verification?](repeating: nil, count: piece.count)
+        var rest = Array(piece.indices)
+        while let first = rest.first {
+            let verifier = piece[first].app.verifier
+            let mine = rest.filter { piece[$0].app.verifier === verifier }
+            rest.removeAll { piece[$0].app.verifier === verifier }
+            let verifications = verify(mine.map { piece[$0] }, by: verifier, at: now)
+            for (index, verification) in zip(mine, verifications) { answers[index] = verification }
+        }
+        return answers.map { $0! }
+    }
+
+    private static func verify(
+        _ piece: [AcceptedRequest], by verifier: Verifier, at now: Timestamp
+    ) -> [Verification] {
+        var batch: [PreparedVerification] = []
+        batch.reserveCapacity(piece.count)
+        for request in piece { batch.append(prepare(request, at: now)) }
+        verifier.settle(&batch)
+        return batch.map(\.verification)
+    }
+
+    /// The kinds that `Verifier` takes.
+    static let kinds: [EvidenceKind] = [
+        .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+        .appReceipt, .transactionReceipt,
+    ]
+}
+
+extension VerifiedEvidence {
+    /// The signed JSON as one object: `payload`, and beside it what a notification carries.
+    fileprivate var json: [UInt8] { Self.object(payloadJSON) }
+
+    private static func object(_ members: [(name: String, json: [UInt8])]) -> [UInt8] {
+        var text: [UInt8] = []
+        for (name, json) in members {
+            text.append(UInt8(ascii: text.isEmpty ? "{" : ","))
+            text += "\"\(name)\":".utf8
+            text += json
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
+    }
+}

@@ -1,0 +1,88 @@
+import AssayModels
+import AssayWire
+
+/// The answers of calls that are not carried out, and of streams that can't go on.
+extension ResponseHead {
+    /// What a connection is told that outlives its use.
+    static func connection(_ status: Status, _ message: String, retryAfter: UInt32 = 0) -> Self {
+        ResponseHead(
+            id: connectionId, status: status, message: message,
+            retryAfterMilliseconds: retryAfter)
+    }
+
+    /// How soon a refused client may try again, where the shortage is ours.
+    static let retryMilliseconds: UInt32 = 100
+    /// Where another instance, or this one after its restart, will take it.
+    static let retryElsewhereMilliseconds: UInt32 = 1_000
+
+    static let draining = connection(
+        .unavailable, "the server is draining; requests that it has received are still answered",
+        retryAfter: retryElsewhereMilliseconds)
+
+    static let tooManyConnections = connection(
+        .resourceExhausted, "the server has as many connections as it takes",
+        retryAfter: retryElsewhereMilliseconds)
+
+    static let idle = connection(.unavailable, "closed: the connection was idle")
+
+    static let slowFrame = connection(
+        .deadlineExceeded, "closed: a frame came slower than the server waits for")
+
+    static let endedWithinFrame = connection(
+        .invalidArgument, "the stream ended within a frame")
+
+    static func unavailable(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .unavailable, message: "the server is draining",
+            retryAfterMilliseconds: retryElsewhereMilliseconds)
+    }
+
+    static func deadlineExceeded(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .deadlineExceeded,
+            message: "the request's time was over before its turn")
+    }
+
+    static func duplicate(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .alreadyExists,
+            message: "a request with this id is in flight on this connection")
+    }
+
+    static let reservedId = ResponseHead(
+        id: connectionId, status: .invalidArgument, message: "a request's id can't be 0")
+
+    static func unknownCall(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .unimplemented,
+            message: "the request has no call that this server knows")
+    }
+
+    static func unknownKind(_ id: UInt64, _ kind: EvidenceKind?) -> Self {
+        ResponseHead(
+            id: id, status: .unimplemented,
+            message: kind.map { "this server verifies no \($0.name)" }
+                ?? "the evidence is of no kind that this server knows")
+    }
+
+    static func unknownApp(_ id: UInt64, isNamed: Bool) -> Self {
+        ResponseHead(
+            id: id, status: .notFound,
+            message: isNamed
+                ? "the server has no such app entry"
+                : "the request names no app entry and the server has no default one")
+    }
+
+    static func bodyTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the body has \(count) bytes; evidence of this kind can have \(limit)")
+    }
+
+    static func memoryExhausted(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the server holds as much evidence as it takes",
+            retryAfterMilliseconds: retryMilliseconds)
+    }
+}

@@ -1,0 +1,148 @@
+public import Assay
+public import AssayLoop
+public import AssayModels
+
+/// What a server listens on, what it verifies, and within which limits.
+public struct ServerConfiguration: Sendable {
+    public var listen: [Endpoint]
+    /// App entries by the names that requests choose them with.
+    public var apps: [String: AppEntry]
+    /// The entry of requests that name none; nil: such requests are NOT_FOUND.
+    public var defaultApp: String?
+    /// Threads that verify.
+    public var workers: Int
+    public var limits: ServerLimits
+    /// What Info tells.
+    public var version: String
+    public var log: any LogSink
+    /// The present, as evidence is compared with it.
+    public var clock: @Sendable () -> Timestamp
+
+    public init(
+        listen: [Endpoint], apps: [String: AppEntry], defaultApp: String? = nil,
+        workers: Int = Self.availableParallelism, limits: ServerLimits = ServerLimits(),
+        version: String = "", log: any LogSink = StandardErrorLog(),
+        clock: @escaping @Sendable () -> Timestamp = Self.systemClock
+    ) {
+        self.listen = listen
+        self.apps = apps
+        self.defaultApp = defaultApp
+        self.workers = workers
+        self.limits = limits
+        self.version = version
+        self.log = log
+        self.clock = clock
+    }
+
+    /// One worker for each thread that the machine runs at once: the loop's own needs little.
+    public static var availableParallelism: Int { SystemClock.availableParallelism }
+
+    public static let systemClock: @Sendable () -> Timestamp = {
+        Timestamp(milliseconds: SystemClock.wallMilliseconds)
+    }
+}
+
+/// One app: whose evidence is verified, and what of it passes. Entries with the same trust share
+/// a verifier, and so its cache.
+public struct AppEntry: Sendable {
+    public var verifier: Verifier
+    public var policy: Policy
+    /// The environments of a request that names none; nil: all of the policy. The entry of a
+    /// server without configuration allows any environment that a request names, and Production
+    /// alone where it names none.
+    public var unnamedEnvironments: [StoreEnvironment]?
+
+    public init(
+        verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
+    ) {
+        self.verifier = verifier
+        self.policy = policy
+        self.unnamedEnvironments = unnamedEnvironments
+    }
+
+    func narrowed(_ expectations: Expectations) -> Expectations {
+        guard let unnamedEnvironments, expectations.environments.isEmpty else {
+            return expectations
+        }
+        var narrowed = expectations
+        narrowed.environments = unnamedEnvironments
+        return narrowed
+    }
+}
+
+/// Every bound of the server, with its reason.
+public struct ServerLimits: Sendable {
+    /// A frame, without its length; the largest receipts seen have some 20 MB.
+    public var frameBytes = 32 << 20
+    /// A head; a request's takes some 100 bytes, all expectations filled in some 10 KB.
+    public var headBytes = 64 << 10
+    /// The body of a JWS kind: the verifier's own limit.
+    public var jwsBytes = 64 << 10
+    /// The body of a notification: its JWS and what JSON escaping may add.
+    public var notificationBytes = 256 << 10
+    /// An app receipt above this is verified while it arrives; smaller ones come whole in one
+    /// read or two and go to the workers with the rest.
+    public var streamedReceiptBytes = 64 << 10
+    /// Requests of one connection that are being verified. One that pipelines more is not read
+    /// from until some are answered.
+    public var requestsInFlight = 1024
+    /// Evidence of those requests: 8 KB for each.
+    public var evidenceBytesPerConnection = 8 << 20
+    /// Evidence of all connections. Above, requests are refused until some are answered.
+    public var evidenceBytes = 256 << 20
+    /// Answers that the peer has not read. Above, the connection is not read from.
+    public var outputBytes = 256 << 10
+    /// Frames of one connection in one turn of the loop, so that one that pipelines starves
+    /// nobody.
+    public var framesPerTurn = 32
+    /// Requests that one worker takes at a time: the batched arithmetic gains nothing above it,
+    /// and the answers of a piece wait for its last one.
+    public var requestsPerPiece = 64
+    public var connections = 10_000
+    /// Connections that the system keeps until they are accepted.
+    public var backlog: Int32 = 511
+    /// A request's time where it names none, and the longest that it can name.
+    public var defaultTimeoutMilliseconds: UInt32 = 2_000
+    public var longestTimeoutMilliseconds: UInt32 = 30_000
+    /// A connection with nothing in flight in either direction.
+    public var idleMilliseconds: UInt64 = 300_000
+    /// A frame may come as slowly as it likes for this long, then at least this fast.
+    public var frameGraceMilliseconds: UInt64 = 5_000
+    public var frameBytesPerSecond = 64 << 10
+    /// Answers of which the peer takes nothing.
+    public var writeStallMilliseconds: UInt64 = 10_000
+    /// How long a connection that is over waits for the peer to see it.
+    public var lingerMilliseconds: UInt64 = 2_000
+    /// While draining: a connection without work closes when nothing has come for this long.
+    public var drainQuietMilliseconds: UInt64 = 100
+    /// A drain takes no longer.
+    public var drainMilliseconds: UInt64 = 10_000
+
+    public init() {}
+}
+
+/// Why a server can't start.
+public enum ServerError: Error, Equatable, Sendable {
+    case noListener
+    case noApp
+    /// The default app is none of the entries.
+    case unknownDefaultApp(String)
+    case noWorker
+    /// An endpoint can't be listened on.
+    case listen(Endpoint, LoopError)
+    /// The system refuses a loop or a thread.
+    case system(LoopError)
+}
+
+extension ServerError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .noListener: "there is nothing to listen on: name at least one address"
+        case .noApp: "there is no app entry"
+        case .unknownDefaultApp(let name): "the default app \"\(name)\" is none of the entries"
+        case .noWorker: "at least one worker is needed"
+        case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
+        case .system(let error): "can't start: \(error)"
+        }
+    }
+}

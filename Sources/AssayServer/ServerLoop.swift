@@ -1,0 +1,410 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// The server on its loop's thread: listeners, connections, the batch, the drain.
+final class ServerLoop {
+    let loop: EventLoop
+    let configuration: ServerConfiguration
+    var limits: ServerLimits { configuration.limits }
+    let decoder: FrameDecoder
+    let codec = MessageCodec()
+    private let codecs = IdleCodecs()
+
+    private let log: Log
+    private var faults = FaultLog()
+    private let workers: WorkerPool
+    private let onEnd: @Sendable () -> Void
+
+    private var listeners: [Listener] = []
+    private var connections: [Swift.ObjectIdentifier: Connection] = [:]
+    /// Connections with something to write, or to look at, at the end of this turn.
+    private var touched: [Connection] = []
+    /// Connections that have had their share of this turn and have more.
+    private var waiting: [Connection] = []
+    private var batch: Batch
+    /// Evidence that was accepted and is not answered.
+    private(set) var evidenceBytes = 0
+    /// What the connections have received of frames that are not complete, or not taken yet.
+    var bufferedBytes = 0
+    private var turnEnd: TurnEnd?
+    private var sweepTimer: Timer?
+
+    private(set) var turn: UInt64 = 0
+    private(set) var isDraining = false
+    private var drainEnds: UInt64 = .max
+    private var hasEnded = false
+
+    /// How often time is looked at; limits are seconds.
+    private static let sweepMilliseconds: UInt64 = 100
+    /// A loop that was kept from running for so long has bytes to read before it may judge.
+    private static let lateSweepMilliseconds: UInt64 = 1_000
+    private var lastSweep: UInt64 = 0
+
+    /// - Parameter onEnd: called once, when a drain has ended.
+    init(
+        _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
+        onEnd: @escaping @Sendable () -> Void
+    ) throws(LoopError) {
+        self.configuration = configuration
+        self.loop = loop
+        self.workers = workers
+        self.onEnd = onEnd
+        log = Log(sink: configuration.log, clock: configuration.clock)
+        decoder = FrameDecoder(
+            limits: FrameLimits(
+                frameBytes: configuration.limits.frameBytes,
+                headBytes: configuration.limits.headBytes),
+            reportsHeads: true)
+        batch = Batch(
+            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
+        turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
+        let timer = try Timer(on: loop)
+        timer.start(
+            afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
+        ) { [self] in sweep() }
+        sweepTimer = timer
+    }
+
+    var now: UInt64 { loop.now }
+
+    /// Listens; gives the address with the port that the system chose.
+    func listen(on endpoint: Endpoint) throws(LoopError) -> Endpoint {
+        let listener = try Listener(on: loop, at: endpoint, backlog: limits.backlog) {
+            [self] stream in accept(stream)
+        }
+        listeners.append(listener)
+        log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
+        return listener.endpoint
+    }
+
+    private func accept(_ stream: Stream) {
+        let connection = Connection(stream, server: self)
+        connections[Swift.ObjectIdentifier(connection)] = connection
+        connection.start()
+        if isDraining {
+            connection.end(.draining)
+        } else if connections.count > limits.connections {
+            logFault("too many connections")
+            connection.end(.tooManyConnections)
+        }
+    }
+
+    func didClose(_ connection: Connection) {
+        connections[Swift.ObjectIdentifier(connection)] = nil
+        endIfDrained()
+    }
+
+    func touch(_ connection: Connection) {
+        guard !connection.isTouched else { return }
+        connection.isTouched = true
+        touched.append(connection)
+    }
+
+    /// The connection's next turn comes at once, and not with the next byte of anybody.
+    func waitsForTurn(_ connection: Connection) {
+        waiting.append(connection)
+        guard waiting.count == 1 else { return }
+        let server = LoopBound(self, to: loop)
+        loop.post { server.value.giveTurns() }
+    }
+
+    func logFault(_ reason: StaticString) { faults.write(reason, to: log, now: now) }
+
+    var holdings: ServerHoldings {
+        var holdings = ServerHoldings()
+        holdings.connections = connections.count
+        holdings.evidenceBytes = evidenceBytes
+        holdings.bufferedBytes = bufferedBytes
+        holdings.turns = turn
+        for connection in connections.values {
+            holdings.unwrittenBytes += connection.unwrittenCount
+            holdings.requestsInFlight += connection.inFlight.count
+        }
+        return holdings
+    }
+
+    // MARK: Turns
+
+    /// All that was ready has been read: the batch goes to the workers, answers are written.
+    private func endTurn() {
+        turn += 1
+        dispatch()
+        writeAnswers()
+    }
+
+    private func writeAnswers() {
+        let connections = touched
+        touched.removeAll(keepingCapacity: true)
+        for connection in connections {
+            connection.isTouched = false
+            connection.flush()
+        }
+    }
+
+    private func giveTurns() {
+        let unfinished = waiting
+        waiting.removeAll(keepingCapacity: true)
+        for connection in unfinished { connection.takeTurn() }
+    }
+
+    private func sweep() {
+        dropOverdue()
+        let isLate = now - lastSweep > Self.lateSweepMilliseconds
+        lastSweep = now
+        for connection in connections.values { connection.sweep(isLate: isLate) }
+        faults.flush(to: log)
+        if isDraining, now >= drainEnds {
+            log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
+            for connection in connections.values { connection.stream.close() }
+        }
+        // Timers come before a turn's wait: nothing may be left over for its end.
+        writeAnswers()
+        endIfDrained()
+    }
+
+    // MARK: Drain
+
+    /// No new connections and requests; what was accepted is answered; then the end.
+    func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        drainEnds = now + limits.drainMilliseconds
+        log.write(.info, "draining", ["connections": .number(connections.count)])
+        for listener in listeners { listener.close() }
+        listeners.removeAll()
+        for connection in connections.values { connection.answer(.draining) }
+        endIfDrained()
+    }
+
+    private func endIfDrained() {
+        guard isDraining, connections.isEmpty, batch.isEmpty, !hasEnded else { return }
+        hasEnded = true
+        sweepTimer?.close()
+        turnEnd?.close()
+        log.write(.info, "stopped")
+        onEnd()
+    }
+
+    // MARK: Requests
+
+    /// The head of a frame; nil where it is unusable, and the client has been told.
+    func decode(_ bytes: SlabBytes, for connection: Connection) -> RequestHead? {
+        do throws(MessageError) {
+            return try codec.decodeRequest(bytes.span)
+        } catch {
+            let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
+            connection.answer(
+                ResponseHead(
+                    id: MessageCodec.leadingId(of: bytes.span), status: status,
+                    message: "the head can't be used: \(error)"))
+            return nil
+        }
+    }
+
+    /// Why a request is not carried out; nil: it is.
+    func refusal(
+        of head: RequestHead, bodyBytes: Int, for connection: Connection
+    ) -> ResponseHead? {
+        guard head.id != ResponseHead.connectionId else { return .reservedId }
+        guard !connection.isInFlight(head.id) else { return .duplicate(head.id) }
+        guard case .verify(let call) = head.call else {
+            return refusal(ofOther: head, bodyBytes: bodyBytes)
+        }
+        guard !isDraining else { return .unavailable(head.id) }
+        guard let kind = call.kind, Exchange.kinds.contains(kind) else {
+            return .unknownKind(head.id, call.kind)
+        }
+        guard app(named: head.app) != nil else {
+            return .unknownApp(head.id, isNamed: !head.app.isEmpty)
+        }
+        let limit = bodyLimit(of: kind)
+        guard bodyBytes <= limit else { return .bodyTooLarge(head.id, bodyBytes, limit: limit) }
+        guard !isStreamed(kind, bodyBytes) else { return nil }
+        guard evidenceBytes + bodyBytes <= limits.evidenceBytes, !isFull else {
+            return .memoryExhausted(head.id)
+        }
+        return nil
+    }
+
+    /// Calls that have no body: one that is there all the same is not waited for when it is long.
+    private func refusal(ofOther head: RequestHead, bodyBytes: Int) -> ResponseHead? {
+        if case .unknown = head.call { return .unknownCall(head.id) }
+        guard bodyBytes <= limits.jwsBytes else {
+            return .bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes)
+        }
+        return nil
+    }
+
+    /// Whether the evidence is verified as it arrives, and not kept.
+    func isStreamed(_ kind: EvidenceKind, _ bodyBytes: Int) -> Bool {
+        kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
+    }
+
+    /// Whether all connections together hold as much as they may.
+    var isFull: Bool { evidenceBytes + bufferedBytes > limits.evidenceBytes }
+
+    private func bodyLimit(of kind: EvidenceKind) -> Int {
+        switch kind {
+        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt:
+            limits.jwsBytes
+        case .notification: limits.notificationBytes
+        case .appReceipt: limits.frameBytes
+        }
+    }
+
+    func app(named name: String) -> AppEntry? {
+        let name = name.isEmpty ? configuration.defaultApp : name
+        return name.flatMap { configuration.apps[$0] }
+    }
+
+    /// From the frame's first byte on.
+    func deadline(of head: RequestHead, began: UInt64?) -> UInt64 {
+        let timeout =
+            head.timeoutMilliseconds == 0
+            ? limits.defaultTimeoutMilliseconds
+            : min(head.timeoutMilliseconds, limits.longestTimeoutMilliseconds)
+        return (began ?? now) + UInt64(timeout)
+    }
+
+    func accept(
+        _ head: RequestHead, _ call: VerifyCall, _ body: SlabBytes, from connection: Connection,
+        began: UInt64?
+    ) {
+        guard let app = app(named: head.app), let kind = call.kind else { return }
+        connection.didAccept(head.id, bytes: body.count)
+        evidenceBytes += body.count
+        batch.add(
+            AcceptedRequest(
+                connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
+                call: call, evidence: body, deadline: deadline(of: head, began: began)))
+    }
+
+    /// The calls that are answered at once.
+    func answer(to head: RequestHead) -> ResponseHead {
+        switch head.call {
+        case .health: ResponseHead(id: head.id, result: .health(serving: !isDraining))
+        case .info: ResponseHead(id: head.id, result: .info(information))
+        case .ping: ResponseHead(id: head.id, result: .pong)
+        case .verify, .unknown: .unknownCall(head.id)
+        }
+    }
+
+    private var information: ServerInfo {
+        let app = app(named: "") ?? configuration.apps.values.first
+        return ServerInfo(
+            version: configuration.version, kinds: Exchange.kinds,
+            limits: ServerInfo.Limits(
+                frameBytes: UInt32(limits.frameBytes), headBytes: UInt32(limits.headBytes),
+                jwsBytes: UInt32(limits.jwsBytes),
+                notificationBytes: UInt32(limits.notificationBytes),
+                requestsInFlight: UInt32(limits.requestsInFlight)),
+            trustedRoots: (app?.verifier.trust.anchors ?? []).map { anchor in
+                ServerInfo.TrustedRoot(
+                    name: anchor.name, fingerprint: anchor.fingerprint,
+                    notAfter: anchor.notAfter, development: anchor.development)
+            },
+            proto: protoText)
+    }
+
+    // MARK: Work
+
+    private func dispatch() {
+        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
+        let now = now
+        // Nobody waits for what is over, or whose connection has gone.
+        let (pieces, dropped) = batch.pieces {
+            $0.deadline <= now || $0.connection.value.isClosed
+        }
+        for request in dropped { drop(request) }
+        for piece in pieces { submit(piece) }
+    }
+
+    private func verifyInPlace(_ piece: [AcceptedRequest]) {
+        let time = configuration.clock()
+        for (request, verification) in zip(piece, Exchange.verify(piece, at: time)) {
+            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
+            answered(request) { $0.answer(answer.head, body: answer.body) }
+        }
+        for request in piece where request.app.verifier.hasPendingKeyTables {
+            let verifier = request.app.verifier
+            workers.submit { verifier.buildPendingKeyTables() }
+        }
+        endIfDrained()
+    }
+
+    private func submit(_ piece: [AcceptedRequest]) {
+        let (configuration, loop, codecs) = (configuration, loop, codecs)
+        let work = LoopBound(self, to: loop)
+        workers.submit {
+            let now = configuration.clock()
+            let verifications = Exchange.verify(piece, at: now)
+            let answers = codecs.lend { codec in
+                PieceAnswers(piece, verifications, at: now, codec: codec)
+            }
+            loop.post { work.value.deliver(answers, of: piece) }
+            for request in piece where request.app.verifier.hasPendingKeyTables {
+                request.app.verifier.buildPendingKeyTables()
+            }
+        }
+    }
+
+    private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
+        batch.workerIsIdle()
+        var start = 0
+        for (request, end) in zip(piece, answers.ends) {
+            answered(request) { $0.append(answers.bytes[start..<end]) }
+            start = end
+        }
+        endIfDrained()
+    }
+
+    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
+        let connection = request.connection.value
+        evidenceBytes -= request.evidence.count
+        precondition(evidenceBytes >= 0)
+        connection.didAnswer(request.id, bytes: request.evidence.count)
+        answer(connection)
+        touch(connection)
+    }
+
+    private func drop(_ request: AcceptedRequest) {
+        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
+    }
+
+    /// Requests whose time was over before their turn are told so, and not worked on.
+    private func dropOverdue() {
+        let now = now
+        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
+    }
+
+    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
+    func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
+        let (id, call, bytes) = (receipt.head.id, receipt.call, receipt.received)
+        guard receipt.deadline > now else {
+            connection.didAnswer(id, bytes: 0)
+            return connection.answer(.deadlineExceeded(id))
+        }
+        // What was read is not kept, but its answer may be as long.
+        connection.didAccept(id, bytes: bytes)
+        evidenceBytes += bytes
+        let completed = receipt.completed
+        let (clock, loop) = (configuration.clock, loop)
+        let work = LoopBound((server: self, connection: connection), to: loop)
+        workers.submit {
+            let now = clock()
+            let answer = Exchange.answer(completed.finish(at: now), to: id, call, at: now)
+            var frame: [UInt8] = []
+            MessageCodec().encodeFrame(answer.head, body: answer.body, into: &frame)
+            let encoded = frame
+            loop.post {
+                let (server, connection) = work.value
+                server.evidenceBytes -= bytes
+                connection.didAnswer(id, bytes: bytes)
+                connection.append(encoded[...])
+                server.touch(connection)
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import AssayClient
+import AssayLoop
+import AssayWire
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a load generator does: no tasks, and each answer brings the next request.
+private final class ClosedLoop: Sendable {
+    let channel: Channel
+    let done = Latch()
+    let failures = Atomic(0)
+    let offLoop = Atomic(0)
+    private let left: Atomic<Int>
+
+    init(_ channel: Channel, count: Int) {
+        self.channel = channel
+        left = Atomic(count)
+    }
+
+    func step() {
+        channel.send(ClientRequest(.ping), id: channel.newId()) { [self] result in
+            if case .failure = result { failures.add(1, ordering: .relaxed) }
+            if !channel.loop.isCurrent { offLoop.add(1, ordering: .relaxed) }
+            if left.subtract(1, ordering: .relaxed).newValue <= 0 { done.open() } else { step() }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ChannelTests {
+    @Test func answersBringFurtherRequests() async throws {
+        let server = try FakeServer { peer, head, _ in peer.pong(head.id) }
+        let loop = try EventLoop(name: "channel")
+        try loop.start()
+        let channel = Channel(to: server.endpoint, options: .patient, on: loop)
+        let load = ClosedLoop(channel, count: 5_000)
+        for _ in 0..<32 { load.step() }
+        #expect(await load.done.opens())
+        #expect(load.failures.load(ordering: .relaxed) == 0)
+        #expect(load.offLoop.load(ordering: .relaxed) == 0)
+        channel.close()
+        loop.stop()
+        loop.join()
+        server.stop()
+    }
+
+    @Test func aStoppedLoopEndsTheRest() async throws {
+        let arrived = Latch()
+        let server = try FakeServer { _, _, _ in arrived.open() }
+        let loop = try EventLoop(name: "channel")
+        try loop.start()
+        let client = AssayClient(address: server.endpoint, options: .patient, loop: loop)
+        let call = Task {
+            _ = await #expect(throws: ClientError.closed) { try await client.ping() }
+        }
+        #expect(await arrived.opens())
+        loop.stop()
+        loop.join()
+        await call.value
+        await #expect(throws: ClientError.closed) { try await client.ping() }
+        server.stop()
+    }
+}

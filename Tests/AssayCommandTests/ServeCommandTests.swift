@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `assay serve` in a process of its own, ended with its owner.
+private final class RunningServer {
+    /// The line that it printed when it was ready.
+    let ready: String
+    private let process = Process()
+
+    init(_ options: [String], folder: TemporaryFolder) throws {
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: Tool.path)
+        process.arguments = ["serve"] + options
+        process.environment = [:]
+        process.standardOutput = output
+        process.standardError = try FileHandle(
+            forWritingTo: URL(fileURLWithPath: folder.write("log", "")))
+        try process.run()
+        var line = Data()
+        // Empty at the end of the stream: it did not start.
+        while !line.contains(10), case let more = output.fileHandleForReading.availableData,
+            !more.isEmpty
+        {
+            line += more
+        }
+        ready = String(decoding: line, as: UTF8.self)
+    }
+
+    var tcp: String {
+        ready.split { $0 == " " || $0 == "\n" }.first { $0.hasPrefix("tcp://") }.map(String.init)
+            ?? "none"
+    }
+
+    /// SIGTERM; the exit status.
+    func end() -> Int32 {
+        process.terminate()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    deinit { if process.isRunning { process.terminate() } }
+}
+
+@Suite("assay serve")
+struct ServeCommandTests {
+    private let folder = TemporaryFolder()
+    private let socket: String
+
+    init() throws {
+        socket = "unix:" + folder("s")
+        let made = try Tool.run("mint", "ca", folder("ca"))
+        try #require(made.status == 0, "\(made.error)")
+    }
+
+    private func token(_ kind: String, _ options: String...) throws -> String {
+        try Tool.run(["mint", kind, "--ca", folder("ca")] + options).output
+    }
+
+    private func withoutDetail(_ answer: Tool.Result) throws -> NSDictionary {
+        try answer.json.filter { $0.key != "detail" } as NSDictionary
+    }
+
+    @Test("one ready line, and the same answers as in-process over both transports")
+    func sameAnswers() throws {
+        let root = folder("ca") + "/root.pem"
+        let server = try RunningServer(
+            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root], folder: folder)
+        #expect(server.ready == "assay ready \(server.tcp) \(socket)\n")
+        #expect(server.tcp != "none" && !server.tcp.hasSuffix(":0"))
+
+        let transaction = try token("transaction")
+        let app = try token("app-transaction", "--app-apple-id", "42")
+        let notification = try token("notification", "--environment", "Sandbox", "--post-body")
+        let table: [(evidence: String, options: [String], verdict: String)] = [
+            (transaction, ["transaction"], "VALID"),
+            (transaction, ["transaction", "--bundle-id", "com.example.game"], "VALID"),
+            (transaction, ["transaction", "--bundle-id", "com.example.other"], "WRONG_BUNDLE"),
+            (transaction, ["transaction", "--environment", "Sandbox"], "WRONG_ENVIRONMENT"),
+            (transaction, ["renewal-info"], "WRONG_KIND"),
+            (transaction, ["auto"], "VALID"),
+            (app, ["app-transaction", "--app-apple-id", "42"], "VALID"),
+            (app, ["app-transaction", "--app-apple-id", "43"], "WRONG_APP"),
+            (notification, ["notification"], "WRONG_ENVIRONMENT"),
+            (notification, ["notification", "--environment", "Sandbox"], "VALID"),
+            ("a.b.c", ["auto"], "MALFORMED"),
+            (transaction + transaction, ["transaction"], "MALFORMED"),
+        ]
+        for (evidence, options, verdict) in table {
+            let here = try Tool.run(
+                ["verify", "--root", root, "--kind"] + options + ["-"], input: evidence)
+            #expect(here.verdict == verdict, "\(options)")
+            for address in [server.tcp, socket] {
+                let there = try Tool.run(
+                    ["verify", "--server", address, "--kind"] + options + ["-"], input: evidence)
+                #expect(there.status == here.status)
+                // Who refuses an environment, policy or caller, is told in other words.
+                #expect(try withoutDetail(there) == withoutDetail(here), "\(options)")
+            }
+        }
+        let health = try Tool.run("health", socket)
+        #expect(health.status == 0 && health.output == "SERVING\n")
+        #expect(server.end() == 0)
+        #expect(try Tool.run("health", socket).status == 2)
+    }
+
+    @Test("an app entry's policy holds, whatever a client expects")
+    func policy() throws {
+        let config = folder.write(
+            "assay.toml",
+            """
+            listen = ["\(socket)"]
+            [[app]]
+            name = "game"
+            bundle-id = "com.example.game"
+            app-apple-id = 1234567890
+            roots = ["ca/root.pem"]
+            """)
+        let server = try RunningServer(["--config", config], folder: folder)
+        #expect(server.ready == "assay ready \(socket)\n")
+        func verdict(_ evidence: String, _ options: String...) throws -> String? {
+            try Tool.run(
+                ["verify", "--server", socket, "--kind", "auto"] + options + ["-"],
+                input: evidence
+            ).verdict
+        }
+        #expect(try verdict(token("transaction")) == "VALID")
+        let other = try token("transaction", "--bundle-id", "com.example.other")
+        #expect(try verdict(other) == "WRONG_BUNDLE")
+        #expect(try verdict(other, "--bundle-id", "com.example.other") == "WRONG_BUNDLE")
+        let sandbox = try token("transaction", "--environment", "Sandbox")
+        #expect(try verdict(sandbox, "--environment", "Sandbox") == "WRONG_ENVIRONMENT")
+        let app = try token("app-transaction", "--app-apple-id", "7")
+        #expect(try verdict(app, "--app-apple-id", "7") == "WRONG_APP")
+        #expect(server.end() == 0)
+    }
+
+    @Test("an address that can't be listened at ends with status 2 and the reason")
+    func unusable() throws {
+        let answer = try Tool.run("serve", "--listen", "unix:" + folder("none") + "/s")
+        #expect(answer.status == 2 && answer.output.isEmpty)
+        #expect(answer.error.contains("can't listen on unix:"))
+    }
+}

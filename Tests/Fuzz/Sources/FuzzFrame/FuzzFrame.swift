@@ -1,0 +1,12 @@
+import AssayFuzzDoors
+import FuzzSupport
+
+@c(LLVMFuzzerInitialize)
+public func initialize(_ count: OpaquePointer?, _ arguments: OpaquePointer?) -> CInt {
+    writeSeeds(FuzzDoors.frameSeeds)
+}
+
+@c(LLVMFuzzerTestOneInput)
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    pass(start, count, to: FuzzDoors.frame)
+}
