@@ -88,8 +88,12 @@ let package = Package(
 
         // Measures; never part of the product.
         .executableTarget(
-            name: "bench", dependencies: ["Assay", "AssayMint", "AssayModels", "COpenSSL"],
-            path: "bench",
+            name: "bench",
+            dependencies: [
+                "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire",
+                "COpenSSL",
+            ],
+            path: "bench", exclude: ["run", "compare", "thresholds", "README.md", "results"],
             swiftSettings: settings),
 
         .target(

@@ -2,81 +2,146 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// Whole in-process verifications of known-chain tokens, against bare EVP_PKEY_verify.
+/// Whole in-process verifications of tokens, against bare EVP_PKEY_verify.
 enum JWSSuite {
     private static let now = Timestamp(milliseconds: 1_795_219_200_000)
+    private static let policy = Policy(
+        bundleId: "com.example.game", appAppleId: 1234, environments: [.sandbox])
 
-    static func run(only part: String?) throws {
+    static func run(only part: String?, isQuick: Bool) throws -> [Row] {
         let ca = try DevelopmentCA.make(at: now)
-        let signer = Signer()
-        let signed = (0..<64).map(signer.sign)
         let trust = try TrustStore.apple.pinning(ca.rootCertificate, development: true)
-        let minter = Minter(ca.chain)
-        let tokens = try (0..<64).map { index in
-            try minter.sign(
-                Samples.transaction(
-                    index: index, bundleId: "com.example.game", appAppleId: 1234,
-                    environment: .sandbox, signedDate: now))
-        }
-        let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
-        func whole(_ name: String, _ size: Int, _ building: KeyTableBuilding) -> Measurement {
-            let verifier = Verifier(trust: trust, keyTables: building)
-            let batches = stride(from: 0, to: 64, by: size).map { Array(tokens[$0..<$0 + size]) }
-            for _ in 0..<40 { verify(verifier, tokens, policy) }
-            return Measurement(name, units: 64) {
-                for batch in batches { verify(verifier, batch, policy) }
-            }
-        }
-        let stages = Verifier(trust: trust, keyTables: .inSettle)
-        for _ in 0..<40 { verify(stages, tokens, policy) }
-        let payloads = tokens.map { token in
-            let parts = token.split(separator: UInt8(ascii: "."))
-            return Array(parts[1])
-        }
-        let texts = try payloads.map { try Base64URL.decode($0.span) }
-        var measurements = [
-            Measurement("EVP_PKEY_verify, prepared", units: signed.count) {
-                for (check, der) in signed {
-                    precondition(signer.evpVerifies(der, check.digest))
-                }
-            },
-            whole("transaction, batch of 1", 1, .inSettle),
-            whole("transaction, batch of 8", 8, .inSettle),
-            whole("transaction, batch of 64", 64, .inSettle),
-            whole("transaction, batch of 64, no table", 64, .never),
-            Measurement("  of it: preparing", units: 64) {
-                for token in tokens {
-                    _ = stages.prepare(token.span, as: .transaction, policy: policy, at: now)
-                }
-            },
-            Measurement("  of it: base64 of the payload", units: 64) {
-                for payload in payloads { _ = try! Base64URL.decode(payload.span) }
-            },
-            Measurement("  of it: reading the JSON", units: 64) {
-                for text in texts { _ = try! JSONDocument.parse(text) }
-            },
-            Measurement("  of it: decoding the fields", units: 64) {
-                for text in texts {
-                    _ = try! JSONDocument.parse(text).decode(JWSTransactionDecodedPayload.self)
-                }
-            },
-        ]
+        var measurements = [evp(Signer())]
+        measurements += try known(ca, trust)
+        measurements += try stages(ca, trust)
         if let part { measurements.removeAll { !$0.name.hasSuffix(part) } }
-        guard !measurements.isEmpty else { return print("no name has that in it") }
-        Measurement.rounds(part == nil ? 15 : 100, of: .milliseconds(20), &measurements)
-        let evp = measurements[0].median
-        for measurement in measurements {
-            print(
-                measurement.name.padded(to: 40) + measurement.median.short.aligned(to: 10)
-                    + (evp / measurement.median).short.aligned(to: 10))
+        let rounds = isQuick ? 5 : part == nil ? 25 : 100
+        Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
+        var rows = measurements.map { $0.row(against: measurements[0]) }
+        if part == nil { rows += try unseen(ca, trust, rounds: isQuick ? 3 : 9) }
+        return rows
+    }
+
+    static func evp(_ signer: Signer) -> Measurement {
+        let signed = (0..<64).map(signer.sign)
+        return Measurement("EVP_PKEY_verify, prepared", units: signed.count) {
+            for (check, der) in signed { precondition(signer.evpVerifies(der, check.digest)) }
         }
     }
 
-    private static func verify(_ verifier: Verifier, _ tokens: [[UInt8]], _ policy: Policy) {
-        var batch = tokens.map {
-            verifier.prepare($0.span, as: .transaction, policy: policy, at: now)
+    // MARK: Known chain
+
+    private static func known(_ ca: DevelopmentCA, _ trust: TrustStore) throws -> [Measurement] {
+        let transactions = try tokens(.transaction, Minter(ca.chain))
+        var measurements = [1, 8, 64].map {
+            whole("transaction, batch of \($0)", transactions, .transaction, $0, trust)
+        }
+        measurements.append(
+            whole(
+                "transaction, batch of 64, no table", transactions, .transaction, 64, trust,
+                .never))
+        for kind in [EvidenceKind.renewalInfo, .appTransaction, .realtimeRequest, .notification] {
+            let tokens = try tokens(kind, Minter(ca.chain))
+            measurements.append(whole("\(kind.name), batch of 64", tokens, kind, 64, trust))
+        }
+        return measurements
+    }
+
+    private static func tokens(_ kind: EvidenceKind, _ minter: Minter) throws -> [[UInt8]] {
+        try (0..<64).map { index in
+            try minter.mint(
+                kind, index: index, bundleId: "com.example.game", appAppleId: 1234,
+                environment: .sandbox, signedDate: now)
+        }
+    }
+
+    private static func whole(
+        _ name: String, _ tokens: [[UInt8]], _ kind: EvidenceKind, _ size: Int,
+        _ trust: TrustStore, _ building: KeyTableBuilding = .inSettle
+    ) -> Measurement {
+        let verifier = Verifier(trust: trust, keyTables: building)
+        let batches = stride(from: 0, to: 64, by: size).map { Array(tokens[$0..<$0 + size]) }
+        for _ in 0..<40 { verify(verifier, tokens, kind) }
+        return Measurement(name, units: 64) {
+            for batch in batches { verify(verifier, batch, kind) }
+        }
+    }
+
+    private static func verify(_ verifier: Verifier, _ tokens: [[UInt8]], _ kind: EvidenceKind) {
+        var batch: [PreparedVerification] = []
+        batch.reserveCapacity(tokens.count)
+        for token in tokens {
+            batch.append(verifier.prepare(token.span, as: kind, policy: policy, at: now))
         }
         verifier.settle(&batch)
         precondition(batch.allSatisfy { $0.verification.verdict == .valid })
+    }
+
+    // MARK: Parts
+
+    private static func stages(_ ca: DevelopmentCA, _ trust: TrustStore) throws -> [Measurement] {
+        let tokens = try tokens(.transaction, Minter(ca.chain))
+        let verifier = Verifier(trust: trust)
+        for _ in 0..<40 { verify(verifier, tokens, .transaction) }
+        let payloads = tokens.map { Array($0.split(separator: UInt8(ascii: "."))[1]) }
+        let texts = try payloads.map { try Base64URL.decode($0.span) }
+        return [
+            Measurement("of it: preparing", units: 64) {
+                for token in tokens {
+                    _ = verifier.prepare(token.span, as: .transaction, policy: policy, at: now)
+                }
+            },
+            Measurement("of it: base64 of the payload", units: 64) {
+                for payload in payloads { _ = try? Base64URL.decode(payload.span) }
+            },
+            Measurement("of it: reading the JSON", units: 64) {
+                for text in texts { _ = try? JSONDocument.parse(text) }
+            },
+            Measurement("of it: reading and decoding the fields", units: 64) {
+                for text in texts {
+                    let fields = try? JSONDocument.parse(text)
+                        .decode(JWSTransactionDecodedPayload.self)
+                    precondition(fields != nil)
+                }
+            },
+        ]
+    }
+
+    // MARK: Unseen chain
+
+    /// Every token under an intermediate and a leaf of its own, against the three signatures that
+    /// this takes.
+    private static func unseen(
+        _ ca: DevelopmentCA, _ trust: TrustStore, rounds: Int
+    ) throws -> [Row] {
+        let validity = Validity.around(now, days: 300)
+        let tokens = try (0..<32).map { _ in
+            let intermediate = try ca.issueIntermediate(validity: validity)
+            let chain = try ca.issueChain(under: intermediate, validity: validity)
+            return try self.tokens(.transaction, Minter(chain))[0]
+        }
+        let (p384, p256) = (Signer(.p384), Signer(.p256))
+        let (upper, lower) = (p384.signature(), p256.signature())
+        var measurements = [
+            Measurement("two P-384 and one P-256, EVP_PKEY_verify", units: 32) {
+                for _ in 0..<32 {
+                    precondition(p384.evpVerifies(upper) && p384.evpVerifies(upper))
+                    precondition(p256.evpVerifies(lower))
+                }
+            },
+            Measurement("unseen chain", units: 32) {
+                let verifier = Verifier(trust: trust)
+                for token in tokens {
+                    let answer = verifier.verify(
+                        token.span, as: .transaction, policy: policy, at: now)
+                    precondition(answer.verdict == .valid)
+                }
+            },
+        ]
+        Measurement.rounds(rounds, of: .milliseconds(100), &measurements)
+        // More is worse here: it ÷ its measure.
+        var row = measurements[1].row()
+        row.ratio = measurements[1].median / measurements[0].median
+        return [measurements[0].row(), row]
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// P-256 in batches against EVP, and the digests.
 enum Primitives {
-    static func run(only part: String?) {
+    static func run(only part: String?, isQuick: Bool) -> [Row] {
         let hot = Signer()
         let cold = Signer()
         let tables = KeyTables(isEnabled: true)
@@ -14,10 +14,13 @@ enum Primitives {
             measurements.append(batch("batch of \(size), table", hot, size, tables))
         }
         measurements.append(contentsOf: digests())
-        if let part { measurements.removeAll { !$0.name.contains(part) } }
-        guard !measurements.isEmpty else { return print("no name has that in it") }
-        Measurement.rounds(15, of: .milliseconds(20), &measurements)
-        report(measurements)
+        let base = measurements[0]
+        if let part { measurements.removeAll { !$0.name.contains(part) && $0.name != base.name } }
+        Measurement.rounds(isQuick ? 5 : 25, of: .milliseconds(20), &measurements)
+        return measurements.map { measurement in
+            let isDigest = measurement.name.hasPrefix("SHA")
+            return measurement.row(against: isDigest ? nil : measurements[0])
+        }
     }
 
     /// EVP alone, and through the batch as a key without a table goes.
@@ -66,7 +69,9 @@ enum Primitives {
         let times = others.map { key in clock.measure { build(key, tables) }.microseconds }
         let after = residentKilobytes()
         let median = times.sorted()[times.count / 2]
-        print("table: \((median / 1000).short) ms, \((after - before) / others.count) KB")
+        FileHandle.standardError.write(
+            Data("table: \((median / 1000).short) ms, \((after - before) / others.count) KB\n".utf8)
+        )
         others.removeAll()
     }
 
@@ -79,18 +84,5 @@ enum Primitives {
         let status = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         let pages = status.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return (pages ?? 0) * 4
-    }
-
-    private static func report(_ measurements: [Measurement]) {
-        let first = measurements[0].median
-        print(
-            "what".padded(to: 28) + "µs".aligned(to: 10) + "±".aligned(to: 8)
-                + "first ÷ it".aligned(to: 12))
-        for measurement in measurements {
-            let ratio = measurement.name.hasPrefix("SHA") ? "" : (first / measurement.median).short
-            print(
-                measurement.name.padded(to: 28) + measurement.median.short.aligned(to: 10)
-                    + measurement.spread.short.aligned(to: 8) + ratio.aligned(to: 12))
-        }
     }
 }

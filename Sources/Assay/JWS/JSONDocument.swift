@@ -7,6 +7,8 @@ package struct JSONDocument: Sendable {
     package let text: [UInt8]
     /// Depth first: a container, then its content; an object's content is name, value, name, …
     let tokens: [JSONToken]
+    /// `JSONNames.bits` of the outermost object: most absent members are found absent by it.
+    let rootNames: UInt64
 
     /// Reads a text of at most `limit` bytes.
     package static func parse(
@@ -15,7 +17,7 @@ package struct JSONDocument: Sendable {
         guard text.count <= min(limit, Int(UInt32.max)) else { throw .tooLarge(limit: limit) }
         var reader = JSONReader(text.span)
         let tokens = try reader.readDocument()
-        return JSONDocument(text: text, tokens: tokens)
+        return JSONDocument(text: text, tokens: tokens, rootNames: reader.rootNames)
     }
 
     /// Reads a copy of the text, of at most `limit` bytes.

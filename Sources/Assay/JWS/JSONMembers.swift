@@ -46,6 +46,7 @@ package struct JSONMembers: Sendable {
     private mutating func find(_ name: String) -> Int? {
         let wanted = name.utf8.span
         let tag = JSONToken.tag(wanted, 0..<wanted.count)
+        if start == 1, document.rootNames & JSONNames.bits(tag) == 0 { return nil }
         guard
             let index = find(wanted, tag, from: position, to: end)
                 ?? find(wanted, tag, from: start, to: position)

@@ -11,6 +11,15 @@ struct JSONNames {
 
     init(object: Int) { self.object = object }
 
+    /// The bits of a tag's names; all for an escaped name, which can equal any other.
+    @inline(__always)
+    static func bits(_ tag: UInt16) -> UInt64 {
+        tag == JSONToken.anyTag ? UInt64.max : 1 << UInt64((tag >> 1) & 63)
+    }
+
+    /// A name whose bits are not among these is none of the object's.
+    var bits: UInt64 { count > Limits.jsonMembersComparedDirectly ? .max : seen }
+
     /// Takes the next name, at its token.
     @inline(__always)
     mutating func insert(
@@ -18,9 +27,7 @@ struct JSONNames {
     ) throws(JSONError) {
         count += 1
         guard count <= Limits.jsonMembersComparedDirectly else { return }
-        let tag = tokens[name].tag
-        // An escaped name can equal any other.
-        let bits = tag == JSONToken.anyTag ? UInt64.max : 1 << UInt64((tag >> 1) & 63)
+        let bits = Self.bits(tokens[name].tag)
         if seen & bits != 0 { try compare(name, tokens, text) }
         seen |= bits
     }

@@ -7,6 +7,8 @@ struct JSONReader: ~Escapable {
     /// The next byte to read; every `read…` leaves it behind what it read.
     private var position = 0
     private var tokens: [JSONToken] = []
+    /// `JSONNames.bits` of the text's own value, where that is an object.
+    private(set) var rootNames = UInt64.max
 
     @_lifetime(copy text)
     init(_ text: Span<UInt8>) {
@@ -67,7 +69,9 @@ struct JSONReader: ~Escapable {
                 skipWhitespace()
             case UInt8(ascii: "}"):
                 closeContainer(object)
-                return try names.finish(tokens, text)
+                try names.finish(tokens, text)
+                if object == 0 { rootNames = names.bits }
+                return
             default: throw .unexpectedByte(offset: position)
             }
         }

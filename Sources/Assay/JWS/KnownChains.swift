@@ -142,10 +142,17 @@ private final class ChainSlot: Sendable {
 
 /// What the lock guards.
 private struct Tables {
-    struct Known {
+    /// A class, so that a look-up copies nothing; the tables' lock guards `lastUse`.
+    final class Known: @unchecked Sendable {
         let header: [UInt8]
         let chain: ResolvedChain
         var lastUse: UInt64
+
+        init(header: [UInt8], chain: ResolvedChain, lastUse: UInt64) {
+            self.header = header
+            self.chain = chain
+            self.lastUse = lastUse
+        }
     }
 
     struct Refused {
@@ -159,12 +166,10 @@ private struct Tables {
     private var uses: UInt64 = 0
 
     mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
-        guard let index = known.index(forKey: key),
-            header.equals(known.values[index].header)
-        else { return nil }
+        guard let entry = known[key], header.equals(entry.header) else { return nil }
         uses += 1
-        known.values[index].lastUse = uses
-        return known.values[index].chain
+        entry.lastUse = uses
+        return entry.chain
     }
 
     enum Entry {

@@ -16,12 +16,12 @@ struct EvidenceFacts: Equatable, Sendable {
     /// What binds it to one device.
     var deviceBinding: DeviceBinding?
     /// What tells this purchase, or event, from others of its kind.
-    var identity: [String] = []
+    var identity: String?
 
     /// The same for the same purchase however it is encoded. A transaction's is
     /// `environment/bundle/transactionId`; other kinds name themselves, lest they collide.
     var dedupKey: String? {
-        guard !identity.isEmpty else { return nil }
+        guard let identity else { return nil }
         var key = environment.rawValue
         key.reserveCapacity(96)
         key += "/"
@@ -30,16 +30,14 @@ struct EvidenceFacts: Equatable, Sendable {
             key += "/"
             key += kind.name
         }
-        for part in identity {
-            key += "/"
-            key += part
-        }
+        key += "/"
+        key += identity
         return key
     }
 }
 
 extension EvidenceFacts {
-    init(_ payload: JWSTransactionDecodedPayload) {
+    init(_ payload: borrowing JWSTransactionDecodedPayload) {
         self.init(kind: .transaction, environment: payload.environment ?? .unspecified)
         carriesBundleId = true
         bundleId = payload.bundleId
@@ -48,10 +46,10 @@ extension EvidenceFacts {
         transactionId = payload.transactionId
         deviceBinding = DeviceBinding(
             payload.deviceVerification, nonce: payload.deviceVerificationNonce)
-        identity = payload.transactionId.map { [$0] } ?? []
+        identity = payload.transactionId
     }
 
-    init(_ payload: JWSRenewalInfoDecodedPayload) {
+    init(_ payload: borrowing JWSRenewalInfoDecodedPayload) {
         self.init(kind: .renewalInfo, environment: payload.environment ?? .unspecified)
         productId = payload.productId
         appAccountToken = payload.appAccountToken
@@ -59,11 +57,11 @@ extension EvidenceFacts {
         deviceBinding = DeviceBinding(
             payload.deviceVerification, nonce: payload.deviceVerificationNonce)
         if let id = payload.originalTransactionId, let date = payload.signedDate {
-            identity = [id, String(date.milliseconds)]
+            identity = "\(id)/\(date.milliseconds)"
         }
     }
 
-    init(_ payload: AppTransaction) {
+    init(_ payload: borrowing AppTransaction) {
         self.init(kind: .appTransaction, environment: payload.receiptType ?? .unspecified)
         carriesBundleId = true
         bundleId = payload.bundleId
@@ -72,7 +70,7 @@ extension EvidenceFacts {
         transactionId = payload.appTransactionId
         deviceBinding = DeviceBinding(
             payload.deviceVerification, nonce: payload.deviceVerificationNonce)
-        identity = payload.appTransactionId.map { [$0] } ?? []
+        identity = payload.appTransactionId
     }
 
     init(_ receipt: AppReceipt) {
@@ -84,11 +82,11 @@ extension EvidenceFacts {
         deviceBinding = DeviceBinding(receipt)
         // A device's receipt is issued anew with every purchase.
         if let date = receipt.receiptCreationDate {
-            identity = [hexadecimal(receipt.sha1Hash.span), String(date.milliseconds)]
+            identity = "\(hexadecimal(receipt.sha1Hash.span))/\(date.milliseconds)"
         }
     }
 
-    init(_ receipt: TransactionReceipt) {
+    init(_ receipt: borrowing TransactionReceipt) {
         self.init(kind: .transactionReceipt, environment: receipt.environment)
         carriesBundleId = true
         bundleId = receipt.bundleId
@@ -97,21 +95,21 @@ extension EvidenceFacts {
         appAppleId = receipt.appItemId
         productId = receipt.productId
         transactionId = receipt.transactionId
-        identity = receipt.transactionId.map { [$0] } ?? []
+        identity = receipt.transactionId
     }
 
-    init(_ payload: DecodedRealtimeRequestBody) {
+    init(_ payload: borrowing DecodedRealtimeRequestBody) {
         self.init(kind: .realtimeRequest, environment: payload.environment)
         carriesAppAppleId = true
         appAppleId = payload.appAppleId
         productId = payload.productId
         transactionId = payload.originalTransactionId
-        identity = [payload.requestIdentifier]
+        identity = payload.requestIdentifier
     }
 
     /// Bundle, app id and environment from the first present of data, summary,
     /// externalPurchaseToken and appData, as Apple's libraries do.
-    init(_ payload: ResponseBodyV2DecodedPayload) {
+    init(_ payload: borrowing ResponseBodyV2DecodedPayload) {
         self.init(kind: .notification, environment: .unspecified)
         carriesBundleId = true
         carriesAppAppleId = true
@@ -130,6 +128,6 @@ extension EvidenceFacts {
             (bundleId, appAppleId) = (app.bundleId, app.appAppleId)
             environment = app.environment ?? .unspecified
         }
-        identity = payload.notificationUUID.map { [$0] } ?? []
+        identity = payload.notificationUUID
     }
 }

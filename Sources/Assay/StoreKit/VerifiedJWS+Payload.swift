@@ -2,27 +2,34 @@ import AssayModels
 
 extension VerifiedJWS {
     /// The typed payload, of the kind that the caller named, and what policy looks at.
+    ///
+    /// The facts come before the payload is handed on, so that it is moved and not copied.
     func decode(as kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceFacts) {
         try PayloadKind.check(payload.root, is: kind)
         switch kind {
         case .transaction:
             let fields: JWSTransactionDecodedPayload = try decode()
-            return (.transaction(VerifiedPayload(fields, json: payload.text)), .init(fields))
+            let facts = EvidenceFacts(fields)
+            return (.transaction(VerifiedPayload(fields, json: payload.text)), facts)
         case .renewalInfo:
             let fields: JWSRenewalInfoDecodedPayload = try decode()
-            return (.renewalInfo(VerifiedPayload(fields, json: payload.text)), .init(fields))
+            let facts = EvidenceFacts(fields)
+            return (.renewalInfo(VerifiedPayload(fields, json: payload.text)), facts)
         case .appTransaction:
             let fields: AppTransaction = try decode()
-            return (.appTransaction(VerifiedPayload(fields, json: payload.text)), .init(fields))
+            let facts = EvidenceFacts(fields)
+            return (.appTransaction(VerifiedPayload(fields, json: payload.text)), facts)
         case .realtimeRequest:
             let fields: DecodedRealtimeRequestBody = try decode()
-            return (.realtimeRequest(VerifiedPayload(fields, json: payload.text)), .init(fields))
+            let facts = EvidenceFacts(fields)
+            return (.realtimeRequest(VerifiedPayload(fields, json: payload.text)), facts)
         case .notification:
             let fields: ResponseBodyV2DecodedPayload = try decode()
+            let facts = EvidenceFacts(fields)
             let notification = VerifiedNotification(
                 notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
                 renewalInfo: nil, appTransaction: nil)
-            return (.notification(notification), .init(fields))
+            return (.notification(notification), facts)
         case .appReceipt, .transactionReceipt:
             throw Refusal(.wrongKind, "a JWS is no \(kind.name)")
         }

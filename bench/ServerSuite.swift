@@ -1,0 +1,193 @@
+import AssayClient
+import AssayModels
+import Foundation
+
+/// End to end over TCP on the loopback interface: the server on one processor, the client on
+/// another, as far as the machine has them.
+enum ServerSuite {
+    static func run(isQuick: Bool) throws -> [Row] {
+        let ca = try AssayProcess.authority()
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        var rows: [Row] = []
+        let seconds = isQuick ? 2 : 5
+        rows += try pinned(ca, seconds, rounds: isQuick ? 1 : 3)
+        rows += try pipelining(ca, seconds, rounds: isQuick ? 1 : 3)
+        rows += try LoneRequest.run(ca, count: isQuick ? 500 : 3000)
+        return rows
+    }
+
+    /// What `assay load --json` tells.
+    private struct Load: Decodable {
+        var throughput: Double
+        var processorsServer: Double
+        var processorsGenerator: Double
+
+        /// Answers for each second of the server's processor: the throughput of a server that has
+        /// the processor for itself, however busy the machine is with other things.
+        var answersPerProcessorSecond: Double { throughput / processorsServer }
+    }
+
+    private static func load(
+        _ server: AssayProcess.Server, _ ca: String, processors: String?, _ options: [String]
+    ) throws -> Load {
+        let data = try AssayProcess.run(
+            processors: processors,
+            [
+                "load", server.address, "--ca", ca, "--server-pid",
+                "\(server.process.processIdentifier)", "--json", "-", "--quiet", "--closed",
+                "--warm-up", "1", "--timeout", "10",
+            ] + options)
+        return try JSONDecoder().decode(Load.self, from: data)
+    }
+
+    // MARK: One processor each
+
+    private static func pinned(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
+        let server = try AssayProcess.Server(processors: "0", workers: 1, root: ca + "/root.pem")
+        defer { server.stop() }
+        var evp = [JWSSuite.evp(Signer())]
+        var (answers, wall, client): ([Double], [Double], [Double]) = ([], [], [])
+        for _ in 0..<rounds {
+            Measurement.rounds(5, of: .milliseconds(40), &evp)
+            let load = try load(
+                server, ca, processors: "1",
+                ["--connections", "16", "--depth", "64", "--duration", "\(seconds)"])
+            answers.append(load.answersPerProcessorSecond)
+            wall.append(load.throughput)
+            client.append(1e6 * load.processorsGenerator / load.throughput)
+        }
+        Measurement.rounds(5, of: .milliseconds(40), &evp)
+        let verifications = 1e6 / evp[0].median
+        return [
+            Row(
+                name: "EVP_PKEY_verify, one processor", value: verifications, spread: 0,
+                unit: "/s"),
+            Row(
+                name: "answers, server on one processor", value: answers.median,
+                spread: answers.spread, unit: "/s", ratio: answers.median / verifications),
+            Row(
+                name: "the same by the clock", value: wall.median, spread: wall.spread, unit: "/s",
+                ratio: wall.median / verifications),
+            Row(
+                name: "the client's processor time an answer", value: client.median,
+                spread: client.spread, unit: "µs"),
+        ]
+    }
+
+    // MARK: All processors
+
+    private static func pipelining(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
+        let workers = ProcessInfo.processInfo.activeProcessorCount
+        let server = try AssayProcess.Server(
+            processors: nil, workers: workers, root: ca + "/root.pem")
+        defer { server.stop() }
+        var (one, sixteen): ([Double], [Double]) = ([], [])
+        for _ in 0..<rounds {
+            // The same number of requests in flight.
+            for (connections, depth) in [(1, 512), (16, 32)] {
+                let load = try load(
+                    server, ca, processors: nil,
+                    [
+                        "--connections", "\(connections)", "--depth", "\(depth)", "--duration",
+                        "\(seconds)",
+                    ])
+                if connections == 1 {
+                    one.append(load.throughput)
+                } else {
+                    sixteen.append(load.throughput)
+                }
+            }
+        }
+        return [
+            Row(name: "16 connections", value: sixteen.median, spread: sixteen.spread, unit: "/s"),
+            Row(
+                name: "one pipelining connection", value: one.median, spread: one.spread,
+                unit: "/s", ratio: one.median / sixteen.median),
+        ]
+    }
+}
+
+/// A request with nothing else in flight: what it takes longer than a ping, which the server
+/// answers without work, is the server's time for it and the longer way of its bytes.
+private enum LoneRequest {
+    static func run(_ ca: String, count: Int) throws -> [Row] {
+        let server = try AssayProcess.Server(processors: "0", workers: 1, root: ca + "/root.pem")
+        defer { server.stop() }
+        let token = Array(
+            try AssayProcess.run(processors: nil, ["mint", "transaction", "--ca", ca]).dropLast())
+        var evp = [JWSSuite.evp(Signer())]
+        Measurement.rounds(10, of: .milliseconds(40), &evp)
+        let done = DispatchSemaphore(value: 0)
+        let address = try Endpoint(server.address)
+        nonisolated(unsafe) var times: (pings: [Double], requests: [Double]) = ([], [])
+        Task.detached {
+            unsafe times = await measure(address, token, count)
+            done.signal()
+        }
+        done.wait()
+        let (pings, requests) = unsafe times
+        guard !pings.isEmpty else {
+            throw AssayProcess.Failed(description: "the lone client got no answer")
+        }
+        let lone = requests.median - pings.median
+        return [
+            Row(
+                name: "ping, there and back", value: pings.median, spread: pings.spread, unit: "µs"),
+            Row(
+                name: "lone request, there and back", value: requests.median,
+                spread: requests.spread, unit: "µs"),
+            // More is worse: it ÷ EVP.
+            Row(
+                name: "lone request beyond a ping", value: lone, spread: requests.spread,
+                unit: "µs", ratio: lone / evp[0].median),
+        ]
+    }
+
+    private static func measure(
+        _ address: Endpoint, _ token: [UInt8], _ count: Int
+    ) async -> (pings: [Double], requests: [Double]) {
+        var (pings, requests): ([Double], [Double]) = ([], [])
+        let clock = ContinuousClock()
+        do throws(ClientError) {
+            let client = try await AssayClient.connect(to: address)
+            // Enough for the key to be worth its table.
+            for index in 0..<count + 1000 {
+                var start = clock.now
+                try await client.ping()
+                let ping = start.duration(to: clock.now).microseconds
+                start = clock.now
+                let answer = try await client.verify(token, VerifyCall(kind: .transaction))
+                let request = start.duration(to: clock.now).microseconds
+                precondition(answer.verification.verdict == .valid)
+                guard index >= 1000 else { continue }
+                pings.append(ping)
+                requests.append(request)
+            }
+            client.close()
+        } catch {
+            return ([], [])
+        }
+        return (pings, requests)
+    }
+}
+
+/// From the start of the process until it listens, and what it holds then.
+enum StartSuite {
+    static func run(isQuick: Bool) throws -> [Row] {
+        let ca = try AssayProcess.authority()
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        var (times, memory): ([Double], [Double]) = ([], [])
+        for _ in 0..<(isQuick ? 5 : 21) {
+            let server = try AssayProcess.Server(
+                processors: nil, workers: ProcessInfo.processInfo.activeProcessorCount,
+                root: ca + "/root.pem")
+            times.append(server.readyMilliseconds)
+            memory.append(server.residentMegabytes)
+            server.stop()
+        }
+        return [
+            Row(name: "start to listening", value: times.median, spread: times.spread, unit: "ms"),
+            Row(name: "resident, idle", value: memory.median, spread: memory.spread, unit: "MB"),
+        ]
+    }
+}
