@@ -45,9 +45,14 @@ extension Span<UInt8> {
         }
     }
 
+    /// SipHash under this process's random key, for tables whose keys strangers choose.
+    func hash(into hasher: inout Hasher) {
+        unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+
     /// A keyed hash for tables whose keys no stranger chooses: multiply and rotate, two words at a
     /// time, a tenth of what SipHash takes.
-    func hash(seed: UInt64) -> UInt64 {
+    func quickHash(seed: UInt64) -> UInt64 {
         unsafe withUnsafeBytes { bytes in
             // Odd numbers with well mixed bits, from the fraction of the golden ratio.
             let (first, second): (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03)

@@ -99,7 +99,7 @@ final class KnownChains: Sendable {
 
     /// Quick rather than proof against collisions: only chains that validated are looked up by
     /// it, and the header is then compared byte for byte.
-    private func keyedHash(_ header: Span<UInt8>) -> UInt64 { header.hash(seed: seed) }
+    private func keyedHash(_ header: Span<UInt8>) -> UInt64 { header.quickHash(seed: seed) }
 }
 
 /// A chain, and SHA-256 after the header that brought it and the full stop behind.
