@@ -56,8 +56,7 @@ package final class EventLoop: @unchecked Sendable {
     deinit {
         // A running loop is kept by its thread: this one has ended, or was never started.
         if threadNumber.load(ordering: .acquiring) == 0 {
-            inbox.withLock { $0.isOpen = false }
-            runJobs()
+            closeAll()
             runToEnd()
         }
         unsafe wakeup.deallocate()
@@ -74,7 +73,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Runs a job on the loop's thread, behind those posted before. One wakeup serves all jobs
-    /// that have gathered. False, and nothing done, once the loop has been stopped.
+    /// that have gathered. False, and nothing done, once the loop has been stopped. Jobs of a loop
+    /// that is never started are never run.
     @discardableResult
     package func post(_ job: @escaping @Sendable () -> Void) -> Bool {
         inbox.withLock { inbox in

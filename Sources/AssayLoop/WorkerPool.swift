@@ -8,21 +8,22 @@ package final class WorkerPool: Sendable {
     private let threads = Mutex<[Thread]>([])
 
     private struct Queue {
-        var jobs: [@Sendable () -> Void] = []
-        /// Jobs before it have been taken.
+        /// Those from `head` on wait; the ones before have been taken.
+        var jobs: [(@Sendable () -> Void)?] = []
         var head = 0
         var isOpen = true
 
         mutating func take() -> (@Sendable () -> Void)? {
             guard head < jobs.count else { return nil }
-            defer {
-                head += 1
-                if head == jobs.count {
-                    jobs.removeAll(keepingCapacity: true)
-                    head = 0
-                }
+            // Not kept here any longer: it holds memory that is wanted back.
+            let job = jobs[head].take()
+            head += 1
+            // Each job is moved at most once for each one taken, also in a queue never empty.
+            if 2 * head >= jobs.count {
+                jobs.removeFirst(head)
+                head = 0
             }
-            return jobs[head]
+            return job
         }
     }
 

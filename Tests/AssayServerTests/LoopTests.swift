@@ -128,7 +128,19 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         #expect(throws: LoopError.cancelled) { try loop.call { () throws(LoopError) in } }
     }
 
-    @Test func aLoopThatNeverStartedGoes() throws { _ = try EventLoop(name: "test") }
+    @Test func aLoopThatNeverStartedGoes() throws {
+        let loop = try EventLoop(name: "test")
+        loop.post { Issue.record("a loop without a thread ran a job") }
+    }
+
+    @Test func aPoolRunsAllJobsBeforeItEnds() throws {
+        let pool = try WorkerPool(count: 3, name: "pool")
+        let jobs = Atomic(0)
+        for _ in 0..<10_000 { pool.submit { jobs.add(1, ordering: .relaxed) } }
+        pool.stop()
+        let count = jobs.load(ordering: .relaxed)
+        #expect(count == 10_000)
+    }
 
     @Test func timersFireOnceAndAgain() throws {
         try withLoop { loop in
@@ -255,6 +267,26 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
             }
             done.wait()
             #expect(answer.withLock { $0 } == 300_000)
+        }
+    }
+
+    /// What a stream says before it ends arrives, though its peer is still writing.
+    @Test func theLastWordsOfAStreamArrive() throws {
+        try withLoop { loop in
+            let last = [UInt8](repeating: 9, count: 2_000_000)
+            let endpoint = try loop.call { () throws(LoopError) in
+                try Listener(on: loop, at: .tcp(host: "127.0.0.1", port: 0)) { stream in
+                    stream.setHandler { [unowned stream] event in
+                        guard case .received = event, !stream.isFinishing else { return }
+                        stream.write(last)
+                        stream.finish()
+                    }
+                    stream.resumeReading()
+                }.endpoint
+            }
+            let client = try BlockingClient(endpoint)
+            try client.send([UInt8](repeating: 1, count: 12_000_000))
+            #expect(try client.receiveToEnd() == last)
         }
     }
 
