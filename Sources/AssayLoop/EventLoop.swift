@@ -13,12 +13,12 @@ package final class EventLoop: @unchecked Sendable {
     var landing = Landing()
 
     private let wakeup: UnsafeMutablePointer<uv_async_t>
-    private let inbox = Mutex(Inbox())
+    private let inbox = Locked(Inbox())
     /// The number of the loop's thread; 0 before its start.
     private let threadNumber = Atomic<UInt>(0)
-    private let thread = Mutex<Thread?>(nil)
+    private let thread = Locked<Thread?>(nil)
 
-    private struct Inbox {
+    private struct Inbox: Sendable {
         var jobs: [@Sendable () -> Void] = []
         /// False from `stop` on: no job is taken any more.
         var isOpen = true
@@ -178,5 +178,5 @@ package final class EventLoop: @unchecked Sendable {
 }
 
 private final class Answered<Answer: Sendable>: Sendable {
-    let result = Mutex<Result<Answer, LoopError>>(.failure(.cancelled))
+    let result = Locked<Result<Answer, LoopError>>(.failure(.cancelled))
 }

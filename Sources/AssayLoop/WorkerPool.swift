@@ -1,13 +1,11 @@
-import Synchronization
-
 /// A fixed number of threads that take jobs from one queue, in the order given.
 package final class WorkerPool: Sendable {
     package let count: Int
-    private let queue = Mutex(Queue())
+    private let queue = Locked(Queue())
     private let available: Semaphore
-    private let threads = Mutex<[Thread]>([])
+    private let threads = Locked<[Thread]>([])
 
-    private struct Queue {
+    private struct Queue: Sendable {
         /// Those from `head` on wait; the ones before have been taken.
         var jobs: [(@Sendable () -> Void)?] = []
         var head = 0

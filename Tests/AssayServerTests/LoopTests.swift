@@ -1,8 +1,9 @@
-import AssayLoop
 import Glibc
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import AssayLoop
 
 /// A loop for the length of a test.
 func withLoop(_ body: (EventLoop) throws -> Void) throws {
@@ -81,7 +82,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
 @Suite(.timeLimit(.minutes(1))) struct LoopTests {
     @Test func runsJobsOfManyThreadsInOrder() throws {
         try withLoop { loop in
-            let seen = Mutex([[Int]](repeating: [], count: 4))
+            let seen = Locked([[Int]](repeating: [], count: 4))
             let pool = try WorkerPool(count: 4, name: "post")
             for thread in 0..<4 {
                 pool.submit {
@@ -242,7 +243,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
                 ? Endpoint.tcp(host: "localhost", port: 0) : .unix(path: temporaryPath("connect"))
             let endpoint = try listenEchoing(loop, at: asked)
             let done = Latch()
-            let answer = Mutex<Int>(0)
+            let answer = Locked<Int>(0)
             try loop.call { () throws(LoopError) in
                 var own: Stream?
                 own = try Stream.connect(to: endpoint, on: loop) { event in
@@ -293,7 +294,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     @Test func aRefusedConnectionFails() throws {
         try withLoop { loop in
             let path = temporaryPath("refused")
-            let errors = Mutex<[LoopError]>([])
+            let errors = Locked<[LoopError]>([])
             let done = Latch()
             try loop.call { () throws(LoopError) in
                 var own: Stream?

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 import Testing
 
@@ -137,7 +136,7 @@ extension SlabBytes {
     @Test func workersReadWhileTheLoopReceives() throws {
         try withLoop { loop in
             let total = 3_000_000
-            let seen = Mutex((count: 0, sum: 0))
+            let seen = Locked((count: 0, sum: 0))
             let done = Latch()
             let pool = try WorkerPool(count: 2, name: "read")
             let endpoint = try loop.call { () throws(LoopError) in
