@@ -28,6 +28,8 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/apple/swift-numerics", from: "1.0.0"),
     ],
     targets: [
         // C libraries: one system module each.
@@ -65,11 +67,20 @@ let package = Package(
             name: "AssayFuzzDoors",
             dependencies: ["Assay", "AssayMint", "AssayModels", "AssayWire"],
             swiftSettings: settings),
+        // Asks a server much and measures how it answers.
+        .target(
+            name: "AssayLoad",
+            dependencies: [
+                "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire", "Assay",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                .product(name: "RealModule", package: "swift-numerics"),
+            ],
+            swiftSettings: settings),
         .executableTarget(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
-                "AssayLoop",
+                "AssayLoop", "AssayLoad",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
@@ -97,10 +108,16 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
-            dependencies: ["AssayServer", "AssayClient", "AssayMint", "AssayLoop", "TestSupport"],
+            dependencies: [
+                "Assay", "AssayServer", "AssayClient", "AssayMint", "AssayModels", "AssayWire",
+                "AssayLoop", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayCommandTests", dependencies: ["AssayCommand", "AssayMint", "TestSupport"],
+            name: "AssayCommandTests",
+            dependencies: [
+                "AssayCommand", "Assay", "AssayLoop", "AssayModels", "AssayServer", "TestSupport",
+            ],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -9,8 +9,9 @@ struct Bench {
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first ?? "primitives" {
         case "primitives": Primitives.run(only: arguments.dropFirst().first)
-        case "jws": try JWSSuite.run()
+        case "jws": try JWSSuite.run(only: arguments.dropFirst().first)
         case "receipts": try ReceiptSuite.run()
+        case "receipt-profile": try ReceiptProfile.run(arguments.dropFirst().first)
         case let suite: print("no suite \(suite); there are: primitives, jws, receipts")
         }
     }

@@ -6,7 +6,7 @@ import AssayModels
 enum JWSSuite {
     private static let now = Timestamp(milliseconds: 1_795_219_200_000)
 
-    static func run() throws {
+    static func run(only part: String?) throws {
         let ca = try DevelopmentCA.make(at: now)
         let signer = Signer()
         let signed = (0..<64).map(signer.sign)
@@ -27,6 +27,13 @@ enum JWSSuite {
                 for batch in batches { verify(verifier, batch, policy) }
             }
         }
+        let stages = Verifier(trust: trust, keyTables: .inSettle)
+        for _ in 0..<40 { verify(stages, tokens, policy) }
+        let payloads = tokens.map { token in
+            let parts = token.split(separator: UInt8(ascii: "."))
+            return Array(parts[1])
+        }
+        let texts = try payloads.map { try Base64URL.decode($0.span) }
         var measurements = [
             Measurement("EVP_PKEY_verify, prepared", units: signed.count) {
                 for (check, der) in signed {
@@ -37,8 +44,26 @@ enum JWSSuite {
             whole("transaction, batch of 8", 8, .inSettle),
             whole("transaction, batch of 64", 64, .inSettle),
             whole("transaction, batch of 64, no table", 64, .never),
+            Measurement("  of it: preparing", units: 64) {
+                for token in tokens {
+                    _ = stages.prepare(token.span, as: .transaction, policy: policy, at: now)
+                }
+            },
+            Measurement("  of it: base64 of the payload", units: 64) {
+                for payload in payloads { _ = try! Base64URL.decode(payload.span) }
+            },
+            Measurement("  of it: reading the JSON", units: 64) {
+                for text in texts { _ = try! JSONDocument.parse(text) }
+            },
+            Measurement("  of it: decoding the fields", units: 64) {
+                for text in texts {
+                    _ = try! JSONDocument.parse(text).decode(JWSTransactionDecodedPayload.self)
+                }
+            },
         ]
-        Measurement.rounds(15, of: .milliseconds(20), &measurements)
+        if let part { measurements.removeAll { !$0.name.hasSuffix(part) } }
+        guard !measurements.isEmpty else { return print("no name has that in it") }
+        Measurement.rounds(part == nil ? 15 : 100, of: .milliseconds(20), &measurements)
         let evp = measurements[0].median
         for measurement in measurements {
             print(

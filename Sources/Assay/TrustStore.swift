@@ -106,12 +106,15 @@ public struct TrustAnchor: Sendable {
     /// One of Apple's, built in.
     public let isApple: Bool
 
+    /// The detail of evidence that is valid under it.
+    let acceptance: String
     let certificate: Certificate
     let ecKey: PublicKey?
     let rsaKey: RSAPublicKey?
 
     init(_ certificate: Certificate, development: Bool, isApple: Bool) {
         name = certificate.subjectCommonName
+        acceptance = "signed under \(name), within policy and expectations"
         fingerprint = certificate.fingerprint.text
         notBefore = Timestamp(milliseconds: certificate.notBefore * 1000)
         notAfter = Timestamp(milliseconds: certificate.notAfter * 1000)

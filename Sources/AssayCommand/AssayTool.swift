@@ -26,8 +26,8 @@ struct AssayTool: AsyncParsableCommand {
             'assay help COMMAND' shows the options and examples of one command.
             """,
         subcommands: [
-            VerifyCommand.self, ServeCommand.self, MintCommand.self, HealthCommand.self,
-            VersionCommand.self,
+            VerifyCommand.self, ServeCommand.self, MintCommand.self, LoadCommand.self,
+            HealthCommand.self, VersionCommand.self,
         ])
 
     static func main() async {

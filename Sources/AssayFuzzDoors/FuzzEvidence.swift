@@ -81,11 +81,12 @@ extension FuzzDoors {
     private static let payload = Samples.transaction(
         index: 1, bundleId: bundle, appAppleId: 1, environment: .production, signedDate: now)
 
-    /// In pieces, the answer is that of the whole. The first bytes say how it is cut.
-    public static func receipt(_ bytes: Span<UInt8>) {
-        guard bytes.count > 4 else { return }
-        let cuts = (0..<4).map { Int(bytes[$0]) + 1 }
-        let receipt = bytes.extracting(4..<bytes.count)
+    /// In pieces, the answer is that of the whole. Bytes of its middle say how it is cut, so that a
+    /// receipt is an input as it is.
+    public static func receipt(_ receipt: Span<UInt8>) {
+        guard receipt.count >= 4 else { return }
+        let middle = receipt.count / 2
+        let cuts = (0..<4).map { Int(receipt[max(0, middle - $0)]) + 1 }
         let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
         var whole = AppReceiptStream(apple, policy: policy)
         whole.receive(receipt)
@@ -99,8 +100,7 @@ extension FuzzDoors {
         }
         precondition(stream.finish(at: now) == answer, "in pieces, another answer")
         precondition((answer.evidence != nil) == (answer.verdict == .valid))
-        let text = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
-        _ = apple.verify(receipt, as: .transactionReceipt, policy: text, at: now)
+        _ = apple.verify(receipt, as: .transactionReceipt, policy: policy, at: now)
     }
 
     private static let apple = Verifier(trust: .apple)
@@ -150,6 +150,6 @@ extension FuzzDoors {
 
     public static var receiptSeeds: [[UInt8]] {
         let texts = ["MIAGCSqGSIb3DQEHAqCA", #"{"Store":"AppleAppStore","Payload":"MII="}"#]
-        return texts.map { [16, 1, 255, 7] + $0.utf8 }
+        return texts.map { Array($0.utf8) }
     }
 }

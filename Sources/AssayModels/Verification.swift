@@ -86,7 +86,9 @@ public struct VerifiedNotification: Equatable, Sendable {
 }
 
 /// The verified payload, by kind.
-public enum VerifiedEvidence: Equatable, Sendable {
+///
+/// Indirect: a payload has up to 900 bytes and dozens of strings, and is handed on many times.
+public indirect enum VerifiedEvidence: Equatable, Sendable {
     case transaction(VerifiedPayload<JWSTransactionDecodedPayload>)
     case renewalInfo(VerifiedPayload<JWSRenewalInfoDecodedPayload>)
     case appTransaction(VerifiedPayload<AppTransaction>)

@@ -16,9 +16,8 @@ final class ArrivingReceipt {
     /// Nil for evidence that is not read as a stream: other kinds, and receipts so small that they
     /// come whole in one read or two.
     init?(_ head: RequestHead, _ frame: FrameDecoder.Frame, _ server: ServerLoop, began: UInt64?) {
-        guard case .verify(let call) = head.call, call.kind == .appReceipt,
-            frame.body.count > server.limits.streamedReceiptBytes,
-            let app = server.app(named: head.app)
+        guard case .verify(let call) = head.call, let kind = call.kind,
+            server.isStreamed(kind, frame.body.count), let app = server.app(named: head.app)
         else { return nil }
         self.head = head
         self.call = call
@@ -35,8 +34,9 @@ final class ArrivingReceipt {
         received += bytes.count
     }
 
-    func finish(at now: Timestamp) -> Verification {
+    /// All of it, for a worker to finish.
+    var completed: AppReceiptStream {
         precondition(remaining == 0)
-        return stream.finish(at: now)
+        return stream
     }
 }

@@ -6,8 +6,9 @@ import AssayWire
 ///
 /// A batch is what gathered while the workers were busy: it is dealt out to those that are idle at
 /// the end of each turn of the loop, so that it grows with the load by itself, and a request that
-/// comes alone goes at once. Even that one goes to a worker: a chain that was never seen takes
-/// milliseconds, which the loop's thread doesn't have.
+/// comes alone goes at once. A few quick ones are verified on the loop's thread, for which a
+/// worker's wakeup would take longer; never a chain that was not seen before, which takes
+/// milliseconds.
 struct Batch {
     private let piecesMost: Int
     private let requestsPerPiece: Int
@@ -24,6 +25,15 @@ struct Batch {
     }
 
     mutating func add(_ request: AcceptedRequest) { waiting.append(request) }
+
+    /// Takes the requests out that are better verified where they are than handed over.
+    mutating func takeInPlace(where isQuick: (AcceptedRequest) -> Bool) -> [AcceptedRequest]? {
+        guard !waiting.isEmpty, waiting.count < Self.smallestSharedPiece,
+            idleWorkers == piecesMost, waiting.allSatisfy(isQuick)
+        else { return nil }
+        defer { waiting.removeAll(keepingCapacity: true) }
+        return waiting
+    }
 
     var isEmpty: Bool { waiting.isEmpty && idleWorkers == piecesMost }
 
@@ -43,21 +53,29 @@ struct Batch {
         return over
     }
 
-    /// Pieces for the idle workers, an equal share for each.
-    mutating func pieces() -> [[AcceptedRequest]] {
-        guard idleWorkers > 0, !waiting.isEmpty else { return [] }
+    /// Pieces for the idle workers, an equal share for each; without requests that are over,
+    /// which are taken out too.
+    mutating func pieces(
+        without isOver: (AcceptedRequest) -> Bool
+    ) -> (pieces: [[AcceptedRequest]], over: [AcceptedRequest]) {
+        guard idleWorkers > 0, !waiting.isEmpty else { return ([], []) }
         let share = (waiting.count + idleWorkers - 1) / idleWorkers
         let size = min(max(share, Self.smallestSharedPiece), requestsPerPiece)
-        var pieces: [[AcceptedRequest]] = []
+        var (pieces, over): ([[AcceptedRequest]], [AcceptedRequest]) = ([], [])
         var taken = 0
         while idleWorkers > 0, taken < waiting.count {
-            let end = min(taken + size, waiting.count)
-            pieces.append(Array(waiting[taken..<end]))
-            taken = end
+            var piece: [AcceptedRequest] = []
+            while piece.count < size, taken < waiting.count {
+                let request = waiting[taken]
+                taken += 1
+                if isOver(request) { over.append(request) } else { piece.append(request) }
+            }
+            guard !piece.isEmpty else { break }
+            pieces.append(piece)
             idleWorkers -= 1
         }
         waiting.removeFirst(taken)
-        return pieces
+        return (pieces, over)
     }
 }
 
@@ -67,12 +85,16 @@ struct PieceAnswers: Sendable {
     /// Where each request's answer ends in `bytes`.
     private(set) var ends: [Int] = []
 
+    /// What a transaction's typed fields take.
+    private static let usualAnswerBytes = 1024
+
     init(
         _ piece: [AcceptedRequest], _ verifications: [Verification], at now: Timestamp,
         codec: MessageCodec
     ) {
         precondition(piece.count == verifications.count)
         ends.reserveCapacity(piece.count)
+        bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
         for (request, verification) in zip(piece, verifications) {
             let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
             codec.encodeFrame(answer.head, body: answer.body, into: &bytes)

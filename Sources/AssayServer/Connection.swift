@@ -21,7 +21,7 @@ final class Connection {
     private(set) var state = State.open
 
     /// Ids of the requests that are being verified.
-    private var inFlight: Set<UInt64> = []
+    private(set) var inFlight: Set<UInt64> = []
     private var evidenceBytes = 0
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
@@ -29,7 +29,8 @@ final class Connection {
     private var skipping = 0
     /// The head of the frame that is arriving, once it is complete.
     private var arriving: Arriving?
-    private var peerHasEnded = false
+    /// Waits for the end of the turn, when it is flushed.
+    var isTouched = false
 
     /// A frame whose head is complete and whose body is not.
     enum Arriving {
@@ -43,21 +44,35 @@ final class Connection {
     private var turn: UInt64 = 0
     private var framesThisTurn = 0
 
+    /// It is not read from, though it may have sent more: its share of this turn is used up, or
+    /// there is no room for another request.
+    private var isHeld = false
+    private var awaitsTurn = false
+    /// Unread bytes that the server counts as this connection's.
+    private var countedBytes = 0
+
     // Milliseconds of the loop's clock.
     private var lastActivity: UInt64
-    /// When the first byte of the frame at the front came; nil between frames.
-    private var frameBegan: UInt64?
-    private var frameBytes = 0
+    private var lastReceived: UInt64
+    /// The frame at the front; nil between frames.
+    private var pace: FramePace?
     private var lastWriteProgress: UInt64
-    private var unwrittenBefore = 0
-    private var finishingSince: UInt64 = 0
+    /// Bytes that were given to the stream, and those of them that the system had taken when time
+    /// was last looked at.
+    private var givenBytes = 0
+    private var writtenBytes = 0
+    private var lastUnwritten: UInt64 = 0
 
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
         self.server = server
         lastActivity = server.now
+        lastReceived = server.now
         lastWriteProgress = server.now
     }
+
+    var isClosed: Bool { stream.isClosing }
+    var unwrittenCount: Int { output.count + stream.unwrittenCount }
 
     func start() {
         // The closure keeps the connection until the stream's last event.
@@ -70,11 +85,12 @@ final class Connection {
         case .connected: break
         case .received:
             lastActivity = server.now
-            if frameBegan == nil { frameBegan = server.now }
+            lastReceived = server.now
+            if pace == nil { pace = FramePace(began: server.now) }
+            pace?.didReceive(at: server.now)
             takeFrames()
         case .written: flush()
         case .ended:
-            peerHasEnded = true
             if case .open = state { end(peerEnd) }
             server.touch(self)
         case .failed:
@@ -82,6 +98,7 @@ final class Connection {
             stream.close()
         case .closed:
             state = .closed
+            countUnread()
             server.didClose(self)
         }
     }
@@ -94,7 +111,7 @@ final class Connection {
     // MARK: Frames in
 
     private var mayTakeFrame: Bool {
-        guard case .open = state else { return false }
+        guard case .open = state, !stream.isClosing else { return false }
         if turn != server.turn { (turn, framesThisTurn) = (server.turn, 0) }
         return framesThisTurn < limits.framesPerTurn && hasRoom
     }
@@ -107,16 +124,42 @@ final class Connection {
     }
 
     /// Takes what is complete out of what was received, as much as a turn allows.
-    func takeFrames() {
+    private func takeFrames() {
+        defer { countUnread() }
         while mayTakeFrame {
             guard takeNext() else { return }
         }
-        guard case .open = state else {
-            return stream.received.skip(stream.received.unreadCount)
+        if case .open = state {
+            isHeld = true
+            stream.pauseReading()
+            askForTurn()
+        } else {
+            stream.received.skip(stream.received.unreadCount)
         }
-        // Enough for this turn, or more than can be held: the rest waits where it is.
-        stream.pauseReading()
+    }
+
+    /// What is held goes on in the next turn, once there is room. Without room there will be an
+    /// answer or a write that asks again.
+    private func askForTurn() {
+        guard isHeld, !awaitsTurn, hasRoom else { return }
+        awaitsTurn = true
         server.waitsForTurn(self)
+    }
+
+    func takeTurn() {
+        awaitsTurn = false
+        guard case .open = state, isHeld, hasRoom, !stream.isClosing else { return }
+        isHeld = false
+        pace?.didResume(at: server.now)
+        takeFrames()
+        if case .open = state, !isHeld { stream.resumeReading() }
+    }
+
+    /// Tells the server how much this connection has in its buffer.
+    private func countUnread() {
+        let unread = isClosed ? 0 : stream.received.unreadCount
+        server.bufferedBytes += unread - countedBytes
+        countedBytes = unread
     }
 
     /// One step; false where more bytes are needed.
@@ -124,6 +167,7 @@ final class Connection {
         if skipping > 0 {
             let count = min(skipping, stream.received.unreadCount)
             stream.received.skip(count)
+            pace?.didTake(count)
             skipping -= count
             if skipping > 0 { return false }
             didEndFrame()
@@ -155,8 +199,7 @@ final class Connection {
     }
 
     private func didEndFrame() {
-        frameBegan = stream.received.unreadCount > 0 ? server.now : nil
-        frameBytes = 0
+        pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
     }
 
     /// The head is there and the body is not: refuse what will be refused before its bytes come,
@@ -170,13 +213,18 @@ final class Connection {
                 answer(refusal)
                 return skip(frame)
             }
-            if let receipt = ArrivingReceipt(head, frame, server, began: frameBegan) {
+            if let receipt = ArrivingReceipt(head, frame, server, began: pace?.began) {
                 inFlight.insert(head.id)
                 stream.received.skip(frame.body.lowerBound)
+                pace?.didTake(frame.body.lowerBound)
                 arriving = .receipt(receipt)
                 return true
             }
             arriving = .whole(head)
+        } else if let head = arrivingHead, server.isFull {
+            answer(.memoryExhausted(head.id))
+            arriving = nil
+            return skip(frame)
         }
         stream.received.expect(frame.end)
         return false
@@ -193,6 +241,7 @@ final class Connection {
         let count = min(receipt.remaining, unread.count)
         receipt.receive(unread.extracting(0..<count))
         stream.received.skip(count)
+        pace?.didTake(count)
         guard receipt.remaining == 0 else { return false }
         framesThisTurn += 1
         arriving = nil
@@ -223,7 +272,7 @@ final class Connection {
             return answer(refusal)
         }
         switch head.call {
-        case .verify(let call): server.accept(head, call, body, from: self, began: frameBegan)
+        case .verify(let call): server.accept(head, call, body, from: self, began: pace?.began)
         case .health, .info, .ping, .unknown: answer(server.answer(to: head))
         }
     }
@@ -242,9 +291,9 @@ final class Connection {
         evidenceBytes -= bytes
     }
 
-    func answer(_ head: ResponseHead) {
+    func answer(_ head: ResponseHead, body: [UInt8] = []) {
         guard canWrite else { return }
-        server.codec.encodeFrame(head, into: &output)
+        server.codec.encodeFrame(head, body: body, into: &output)
         server.touch(self)
     }
 
@@ -262,26 +311,26 @@ final class Connection {
         }
     }
 
-    /// At the end of a turn: one write of all that was answered; then what waits may go on.
+    /// At the end of a turn: one write of all that was answered; then what is held may go on.
     func flush() {
+        if case .closed = state { return }
         if !output.isEmpty {
             if stream.unwrittenCount == 0 { lastWriteProgress = server.now }
+            givenBytes += output.count
             stream.write(output)
             output.removeAll(keepingCapacity: output.count <= limits.outputBytes)
             lastActivity = server.now
         }
         switch state {
-        case .open:
-            if hasRoom { stream.resumeReading() }
-        case .ending:
-            if inFlight.isEmpty { finish() }
+        case .open: askForTurn()
+        case .ending: if inFlight.isEmpty { finish() }
         case .finishing, .closed: break
         }
     }
 
     private func finish() {
         state = .finishing
-        finishingSince = server.now
+        lastUnwritten = server.now
         stream.finish()
     }
 
@@ -293,22 +342,23 @@ final class Connection {
         arriving = nil
         state = .ending
         stream.received.skip(stream.received.unreadCount)
+        countUnread()
         server.touch(self)
     }
 
     var isIdle: Bool {
-        inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && frameBegan == nil
+        inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && pace == nil
     }
 
     // MARK: Time
 
-    /// Called some times a second.
-    func sweep() {
+    /// Called some times a second. `judgesPace` is false where the loop itself was late.
+    func sweep(judgesPace: Bool) {
         let now = server.now
         let unwritten = stream.unwrittenCount
-        if unwritten == 0 || unwritten < unwrittenBefore { lastWriteProgress = now }
-        unwrittenBefore = unwritten
-        if unwritten > 0, now - lastWriteProgress > limits.writeStallMilliseconds {
+        if unwritten == 0 || givenBytes - unwritten > writtenBytes { lastWriteProgress = now }
+        writtenBytes = givenBytes - unwritten
+        if now - lastWriteProgress > limits.writeStallMilliseconds {
             server.logFault("the peer does not read its answers")
             return stream.close()
         }
@@ -318,26 +368,22 @@ final class Connection {
             if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
                 return end(nil)
             }
-            if isSlow(now) {
+            if judgesPace, isSlow(now) {
                 server.logFault("a frame came too slowly")
                 end(.slowFrame)
             }
         case .ending: break
         case .finishing:
-            if now - finishingSince > limits.lingerMilliseconds { stream.close() }
+            // Until the last answer has gone, the write stall above is what limits the wait.
+            if unwritten > 0 { lastUnwritten = now }
+            if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }
     }
 
     /// Whether the frame at the front comes slower than it may, through the peer's fault.
     private func isSlow(_ now: UInt64) -> Bool {
-        guard let frameBegan, hasRoom else { return false }
-        let elapsed = now - frameBegan
-        guard elapsed > limits.frameGraceMilliseconds else { return false }
-        var received = stream.received.unreadCount
-        if case .receipt(let receipt) = arriving { received += receipt.received }
-        let seconds = (elapsed - limits.frameGraceMilliseconds) / 1000
-        return UInt64(received) < seconds * UInt64(limits.frameBytesPerSecond) || received == 0
-            || elapsed > 2 * limits.frameGraceMilliseconds && received < limits.frameBytesPerSecond
+        guard let pace, !isHeld else { return false }
+        return pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
     }
 }

@@ -3,8 +3,9 @@ import AssayLoop
 package import AssayModels
 import AssayWire
 
-/// A Verify request that the server has accepted: it will be answered.
-package struct AcceptedRequest: Sendable {
+/// A Verify request that the server has accepted: it will be answered. A class, as it goes from
+/// hand to hand: the loop, the batch, a worker, the loop.
+package final class AcceptedRequest: Sendable {
     let connection: LoopBound<Connection>
     let id: UInt64
     let app: AppEntry
@@ -13,6 +14,25 @@ package struct AcceptedRequest: Sendable {
     let evidence: SlabBytes
     /// The loop's milliseconds at which nobody waits any more.
     let deadline: UInt64
+
+    init(
+        connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
+        call: VerifyCall, evidence: SlabBytes, deadline: UInt64
+    ) {
+        self.connection = connection
+        self.id = id
+        self.app = app
+        self.kind = kind
+        self.call = call
+        self.evidence = evidence
+        self.deadline = deadline
+    }
+
+    /// Whether it takes a worker less time than waking one does.
+    var isQuick: Bool {
+        let evidence = evidence
+        return app.verifier.isQuick(evidence.span, as: kind)
+    }
 }
 
 /// Verifies a piece of a batch: one answer for each request, in their order.
@@ -22,40 +42,54 @@ package typealias PieceVerifier = @Sendable ([AcceptedRequest], Timestamp) -> [V
 enum Exchange {
     /// A request becomes a verification.
     static func prepare(_ request: AcceptedRequest, at now: Timestamp) -> PreparedVerification {
-        request.app.verifier.prepare(
-            request.evidence.span, as: request.kind, policy: request.app.policy,
+        let evidence = request.evidence
+        return request.app.verifier.prepare(
+            evidence.span, as: request.kind, policy: request.app.policy,
             expecting: request.app.narrowed(request.call.expectations),
             inApp: request.call.inApp, at: now)
     }
 
     /// A verdict becomes an answer: its head, and the body where JSON was asked for.
     static func answer(
-        _ verification: Verification, to id: UInt64, _ call: VerifyCall, at now: Timestamp
+        _ verification: consuming Verification, to id: UInt64, _ call: VerifyCall,
+        at now: Timestamp
     ) -> (head: ResponseHead, body: [UInt8]) {
-        var returned = verification
-        if !call.returnsTypedPayload { returned.evidence = nil }
         var body: [UInt8] = []
         if call.returnsVerifyReceiptJSON {
             body = verifyReceiptResponse(for: verification, requestDate: now)
         } else if call.returnsPayloadJSON {
             body = verification.evidence?.json ?? []
         }
-        return (ResponseHead(id: id, result: .verification(returned)), body)
+        if !call.returnsTypedPayload { verification.evidence = nil }
+        return (ResponseHead(id: id, result: .verification(verification)), body)
     }
 
     /// All signatures of the piece in one call for each verifier among its requests.
     static func verify(_ piece: [AcceptedRequest], at now: Timestamp) -> [Verification] {
+        let verifier = piece[0].app.verifier
+        if piece.allSatisfy({ $0.app.verifier === verifier }) {
+            return verify(piece, by: verifier, at: now)
+        }
         var answers = [Verification?](repeating: nil, count: piece.count)
         var rest = Array(piece.indices)
         while let first = rest.first {
             let verifier = piece[first].app.verifier
             let mine = rest.filter { piece[$0].app.verifier === verifier }
             rest.removeAll { piece[$0].app.verifier === verifier }
-            var batch = mine.map { prepare(piece[$0], at: now) }
-            verifier.settle(&batch)
-            for (index, prepared) in zip(mine, batch) { answers[index] = prepared.verification }
+            let verifications = verify(mine.map { piece[$0] }, by: verifier, at: now)
+            for (index, verification) in zip(mine, verifications) { answers[index] = verification }
         }
         return answers.map { $0! }
+    }
+
+    private static func verify(
+        _ piece: [AcceptedRequest], by verifier: Verifier, at now: Timestamp
+    ) -> [Verification] {
+        var batch: [PreparedVerification] = []
+        batch.reserveCapacity(piece.count)
+        for request in piece { batch.append(prepare(request, at: now)) }
+        verifier.settle(&batch)
+        return batch.map(\.verification)
     }
 
     /// The kinds that `Verifier` takes.

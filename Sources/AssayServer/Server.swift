@@ -30,8 +30,14 @@ public final class Server: Sendable {
             ended = try Gate()
             loop = try EventLoop(name: "assay-loop")
             try loop.start()
+        } catch {
+            throw .system(error)
+        }
+        do throws(LoopError) {
             workers = try WorkerPool(count: configuration.workers, name: "assay-worker")
         } catch {
+            loop.stop()
+            loop.join()
             throw .system(error)
         }
         self.ended = ended
@@ -106,9 +112,33 @@ public final class Server: Sendable {
         }
     }
 
+    /// What the server holds at the moment; nil when it has ended. Not from the loop's thread.
+    package var holdings: ServerHoldings? {
+        let server = server
+        return try? loop.call { () throws(LoopError) in server.value.holdings }
+    }
+
     /// Waits until a drain has ended, and everything is closed.
     public func wait() {
         ended.wait()
         Self.stop(loop, workers)
     }
+}
+
+/// What a server holds, for tests to compare with its limits.
+package struct ServerHoldings: Equatable, Sendable {
+    /// Nothing at all.
+    package static let none = ServerHoldings()
+
+    package var connections = 0
+    /// Bytes of evidence that was accepted and is not answered.
+    package var evidenceBytes = 0
+    /// Bytes received of frames that were not taken yet.
+    package var bufferedBytes = 0
+    /// Bytes of answers that the system has not taken.
+    package var unwrittenBytes = 0
+    package var requestsInFlight = 0
+    package var turns: UInt64 = 0
+
+    package init() {}
 }

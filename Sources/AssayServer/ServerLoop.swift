@@ -10,6 +10,7 @@ final class ServerLoop {
     var limits: ServerLimits { configuration.limits }
     let decoder: FrameDecoder
     let codec = MessageCodec()
+    private let codecs = IdleCodecs()
 
     private let log: Log
     private var faults = FaultLog()
@@ -19,11 +20,14 @@ final class ServerLoop {
     private var listeners: [Listener] = []
     private var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
-    private var touched: [Swift.ObjectIdentifier: Connection] = [:]
+    private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
     private var batch: Batch
-    private var evidenceBytes = 0
+    /// Evidence that was accepted and is not answered.
+    private(set) var evidenceBytes = 0
+    /// What the connections have received of frames that are not complete, or not taken yet.
+    var bufferedBytes = 0
     private var turnEnd: TurnEnd?
     private var sweepTimer: Timer?
 
@@ -34,6 +38,9 @@ final class ServerLoop {
 
     /// How often time is looked at; limits are seconds.
     private static let sweepMilliseconds: UInt64 = 100
+    /// A loop that was kept from running for so long has bytes to read before it may judge.
+    private static let lateSweepMilliseconds: UInt64 = 1_000
+    private var lastSweep: UInt64 = 0
 
     /// - Parameter onEnd: called once, when a drain has ended.
     init(
@@ -52,11 +59,11 @@ final class ServerLoop {
             reportsHeads: true)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
-        turnEnd = try TurnEnd(on: loop) { [unowned self] in endTurn() }
+        turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         let timer = try Timer(on: loop)
         timer.start(
             afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
-        ) { [unowned self] in sweep() }
+        ) { [self] in sweep() }
         sweepTimer = timer
     }
 
@@ -65,7 +72,7 @@ final class ServerLoop {
     /// Listens; gives the address with the port that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> Endpoint {
         let listener = try Listener(on: loop, at: endpoint, backlog: limits.backlog) {
-            [unowned self] stream in accept(stream)
+            [self] stream in accept(stream)
         }
         listeners.append(listener)
         log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
@@ -86,17 +93,37 @@ final class ServerLoop {
 
     func didClose(_ connection: Connection) {
         connections[Swift.ObjectIdentifier(connection)] = nil
-        touched[Swift.ObjectIdentifier(connection)] = nil
         endIfDrained()
     }
 
     func touch(_ connection: Connection) {
-        touched[Swift.ObjectIdentifier(connection)] = connection
+        guard !connection.isTouched else { return }
+        connection.isTouched = true
+        touched.append(connection)
     }
 
-    func waitsForTurn(_ connection: Connection) { waiting.append(connection) }
+    /// The connection's next turn comes at once, and not with the next byte of anybody.
+    func waitsForTurn(_ connection: Connection) {
+        waiting.append(connection)
+        guard waiting.count == 1 else { return }
+        let server = LoopBound(self, to: loop)
+        loop.post { server.value.giveTurns() }
+    }
 
     func logFault(_ reason: StaticString) { faults.write(reason, to: log, now: now) }
+
+    var holdings: ServerHoldings {
+        var holdings = ServerHoldings()
+        holdings.connections = connections.count
+        holdings.evidenceBytes = evidenceBytes
+        holdings.bufferedBytes = bufferedBytes
+        holdings.turns = turn
+        for connection in connections.values {
+            holdings.unwrittenBytes += connection.unwrittenCount
+            holdings.requestsInFlight += connection.inFlight.count
+        }
+        return holdings
+    }
 
     // MARK: Turns
 
@@ -104,25 +131,36 @@ final class ServerLoop {
     private func endTurn() {
         turn += 1
         dispatch()
-        let connections = touched.values
+        writeAnswers()
+    }
+
+    private func writeAnswers() {
+        let connections = touched
         touched.removeAll(keepingCapacity: true)
-        for connection in connections { connection.flush() }
-        guard !waiting.isEmpty else { return }
-        // In the next turn, which has to come at once and not with the next byte.
+        for connection in connections {
+            connection.isTouched = false
+            connection.flush()
+        }
+    }
+
+    private func giveTurns() {
         let unfinished = waiting
         waiting.removeAll(keepingCapacity: true)
-        let bound = LoopBound(unfinished, to: loop)
-        loop.post { for connection in bound.value { connection.takeFrames() } }
+        for connection in unfinished { connection.takeTurn() }
     }
 
     private func sweep() {
         dropOverdue()
-        for connection in connections.values { connection.sweep() }
+        let isLate = now - lastSweep > Self.lateSweepMilliseconds
+        lastSweep = now
+        for connection in connections.values { connection.sweep(judgesPace: !isLate) }
         faults.flush(to: log)
         if isDraining, now >= drainEnds {
             log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
             for connection in connections.values { connection.stream.close() }
         }
+        // Timers come before a turn's wait: nothing may be left over for its end.
+        writeAnswers()
         endIfDrained()
     }
 
@@ -171,7 +209,9 @@ final class ServerLoop {
     ) -> ResponseHead? {
         guard head.id != ResponseHead.connectionId else { return .reservedId }
         guard !connection.isInFlight(head.id) else { return .duplicate(head.id) }
-        guard case .verify(let call) = head.call else { return nil }
+        guard case .verify(let call) = head.call else {
+            return refusal(ofOther: head, bodyBytes: bodyBytes)
+        }
         guard !isDraining else { return .unavailable(head.id) }
         guard let kind = call.kind, Exchange.kinds.contains(kind) else {
             return .unknownKind(head.id, call.kind)
@@ -181,11 +221,29 @@ final class ServerLoop {
         }
         let limit = bodyLimit(of: kind)
         guard bodyBytes <= limit else { return .bodyTooLarge(head.id, bodyBytes, limit: limit) }
-        guard evidenceBytes + bodyBytes <= limits.evidenceBytes else {
+        guard !isStreamed(kind, bodyBytes) else { return nil }
+        guard evidenceBytes + bodyBytes <= limits.evidenceBytes, !isFull else {
             return .memoryExhausted(head.id)
         }
         return nil
     }
+
+    /// Calls that have no body: one that is there all the same is not waited for when it is long.
+    private func refusal(ofOther head: RequestHead, bodyBytes: Int) -> ResponseHead? {
+        if case .unknown = head.call { return .unknownCall(head.id) }
+        guard bodyBytes <= limits.jwsBytes else {
+            return .bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes)
+        }
+        return nil
+    }
+
+    /// Whether the evidence is verified as it arrives, and not kept.
+    func isStreamed(_ kind: EvidenceKind, _ bodyBytes: Int) -> Bool {
+        kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
+    }
+
+    /// Whether all connections together hold as much as they may.
+    var isFull: Bool { evidenceBytes + bufferedBytes > limits.evidenceBytes }
 
     private func bodyLimit(of kind: EvidenceKind) -> Int {
         switch kind {
@@ -253,18 +311,41 @@ final class ServerLoop {
     // MARK: Work
 
     private func dispatch() {
-        for piece in batch.pieces() {
-            let configuration = configuration
-            let loop = loop
-            let work = LoopBound(self, to: loop)
-            workers.submit {
-                let now = configuration.clock()
-                let verifications = Exchange.verify(piece, at: now)
-                let answers = PieceAnswers(piece, verifications, at: now, codec: MessageCodec())
-                loop.post { work.value.deliver(answers, of: piece) }
-                for request in piece where request.app.verifier.hasPendingKeyTables {
-                    request.app.verifier.buildPendingKeyTables()
-                }
+        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
+        let now = now
+        // Nobody waits for what is over, or whose connection has gone.
+        let (pieces, dropped) = batch.pieces {
+            $0.deadline <= now || $0.connection.value.isClosed
+        }
+        for request in dropped { drop(request) }
+        for piece in pieces { submit(piece) }
+    }
+
+    private func verifyInPlace(_ piece: [AcceptedRequest]) {
+        let time = configuration.clock()
+        for (request, verification) in zip(piece, Exchange.verify(piece, at: time)) {
+            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
+            answered(request) { $0.answer(answer.head, body: answer.body) }
+        }
+        for request in piece where request.app.verifier.hasPendingKeyTables {
+            let verifier = request.app.verifier
+            workers.submit { verifier.buildPendingKeyTables() }
+        }
+        endIfDrained()
+    }
+
+    private func submit(_ piece: [AcceptedRequest]) {
+        let (configuration, loop, codecs) = (configuration, loop, codecs)
+        let work = LoopBound(self, to: loop)
+        workers.submit {
+            let now = configuration.clock()
+            let verifications = Exchange.verify(piece, at: now)
+            let answers = codecs.lend { codec in
+                PieceAnswers(piece, verifications, at: now, codec: codec)
+            }
+            loop.post { work.value.deliver(answers, of: piece) }
+            for request in piece where request.app.verifier.hasPendingKeyTables {
+                request.app.verifier.buildPendingKeyTables()
             }
         }
     }
@@ -282,30 +363,48 @@ final class ServerLoop {
     private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
         let connection = request.connection.value
         evidenceBytes -= request.evidence.count
+        precondition(evidenceBytes >= 0)
         connection.didAnswer(request.id, bytes: request.evidence.count)
         answer(connection)
         touch(connection)
     }
 
+    private func drop(_ request: AcceptedRequest) {
+        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
+    }
+
     /// Requests whose time was over before their turn are told so, and not worked on.
     private func dropOverdue() {
         let now = now
-        for request in batch.removeAll(where: { $0.deadline <= now }) {
-            answered(request) { $0.answer(.deadlineExceeded(request.id)) }
-        }
+        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
     }
 
-    /// The last byte of a receipt has been read: one signature is left.
+    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
     func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
-        connection.didAnswer(receipt.head.id, bytes: 0)
+        let (id, call, bytes) = (receipt.head.id, receipt.call, receipt.received)
         guard receipt.deadline > now else {
-            return connection.answer(.deadlineExceeded(receipt.head.id))
+            connection.didAnswer(id, bytes: 0)
+            return connection.answer(.deadlineExceeded(id))
         }
-        let time = configuration.clock()
-        let answer = Exchange.answer(
-            receipt.finish(at: time), to: receipt.head.id, receipt.call, at: time)
-        var frame: [UInt8] = []
-        codec.encodeFrame(answer.head, body: answer.body, into: &frame)
-        connection.append(frame[...])
+        // What was read is not kept, but its answer may be as long.
+        connection.didAccept(id, bytes: bytes)
+        evidenceBytes += bytes
+        let completed = receipt.completed
+        let (clock, loop) = (configuration.clock, loop)
+        let work = LoopBound((server: self, connection: connection), to: loop)
+        workers.submit {
+            let now = clock()
+            let answer = Exchange.answer(completed.finish(at: now), to: id, call, at: now)
+            var frame: [UInt8] = []
+            MessageCodec().encodeFrame(answer.head, body: answer.body, into: &frame)
+            let encoded = frame
+            loop.post {
+                let (server, connection) = work.value
+                server.evidenceBytes -= bytes
+                connection.didAnswer(id, bytes: bytes)
+                connection.append(encoded[...])
+                server.touch(connection)
+            }
+        }
     }
 }

@@ -28,7 +28,7 @@ public struct ResponseHead: Equatable, Sendable {
         case none
         /// `evidence` is there when the verdict is VALID and typed fields were asked for; its
         /// JSON stays empty here and travels in the frame's body.
-        case verification(Verification)
+        indirect case verification(Verification)
         case health(serving: Bool)
         case info(ServerInfo)
         case pong

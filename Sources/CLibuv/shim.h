@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <sys/timerfd.h>
 #include <uv.h>
 
 // glibc declares it for _GNU_SOURCE alone; libuv 1.44 has no call for it.

@@ -313,20 +313,20 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
             #expect(errors.withLock { $0 } == [.notFound])
         }
     }
+}
 
-    /// Leaves a bound socket file with nobody behind it.
-    private func leaveSocket(at path: String) {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
-            unsafe $0.copyBytes(from: path.utf8)
-        }
-        unsafe withUnsafeBytes(of: &address) { bytes in
-            _ = unsafe bind(
-                descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!,
-                socklen_t(bytes.count))
-        }
-        close(descriptor)
+/// Leaves a bound socket file with nobody behind it.
+func leaveSocket(at path: String) {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+        unsafe $0.copyBytes(from: path.utf8)
     }
+    unsafe withUnsafeBytes(of: &address) { bytes in
+        _ = unsafe bind(
+            descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!,
+            socklen_t(bytes.count))
+    }
+    close(descriptor)
 }

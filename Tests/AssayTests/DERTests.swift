@@ -86,6 +86,12 @@ import Testing
             return try inside.readElement()
         }
         #expect(inner == .failure(.truncated))
+        // Nor does its header, whatever follows there.
+        let header = read([0x30, 1, 4, 0x86, 0x65]) { (r) throws(DERError) -> DERElement in
+            var inside = try r.readInside(.sequence)
+            return try inside.readElement()
+        }
+        #expect(header == .failure(.truncated))
         let optional = read([4, 0]) { (r) throws(DERError) -> Bool in
             let absent = try r.readOptional(.null)
             let present = try r.readOptional(.octetString)

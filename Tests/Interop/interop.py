@@ -222,8 +222,11 @@ def verify(options):
     if options.bundle_id:
         head.verify.expectations.bundle_id = options.bundle_id
     head.verify.expectations.environments.extend(options.environment)
+    evidence = open(options.file, "rb").read()
+    if options.kind != "app-receipt":
+        evidence = evidence.strip()  # a text file's last newline is no part of a token
     with Client(options.address) as client:
-        answer, body = client.call(head, open(options.file, "rb").read())
+        answer, body = client.call(head, evidence)
     print(answer, body.decode(), sep="\n")
     expect(answer.status == assay.STATUS_OK, assay.Status.Name(answer.status))
     verdict = assay.Verdict.Name(answer.verification.verdict).removeprefix("VERDICT_")

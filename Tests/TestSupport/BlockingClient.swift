@@ -5,7 +5,10 @@ import Glibc
 package final class BlockingClient {
     private var descriptor: Int32
 
-    package struct Failure: Error { package let what: String }
+    package struct Failure: Error {
+        package let what: String
+        package init(what: String) { self.what = what }
+    }
 
     package init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
         let (family, address): (Int32, [UInt8]) =
@@ -41,6 +44,9 @@ package final class BlockingClient {
 
     /// Ends the writing side.
     package func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Ends both sides, so that another thread that sends or receives stops; it stays to be closed.
+    package func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Closes so that the peer sees a reset.
     package func reset() {

@@ -43,11 +43,13 @@ package struct DERReader: ~Escapable {
     @inline(__always)
     package mutating func readElement() throws(DERError) -> DERElement {
         let start = position
-        guard let header = try TLVHeader.decode(bytes, at: start, rules: .der),
+        // What lies behind the end belongs to others, and decides nothing here.
+        let own = bytes.extracting(0..<end)
+        guard let header = try TLVHeader.decode(own, at: start, rules: .der),
             let length = header.length
         else { throw .truncated }
         let content = start + header.size
-        guard content <= end, length <= end - content else { throw .truncated }
+        guard length <= end - content else { throw .truncated }
         position = content + length
         return DERElement(tag: header.tag, start: start, content: content..<content + length)
     }

@@ -17,8 +17,7 @@ enum ResumableStep: Equatable {
 /// Feeds a resumable reader from chunks of any size without copying what lies whole in a chunk.
 ///
 /// Only a thing that a chunk's border cuts is carried over, so the carry is as small as the
-/// largest thing that the reader asks for. A step never sees more of the carry than it asked for:
-/// what it reads from there it reads to the end.
+/// largest thing that the reader asks for. A step never sees more of the carry than it asked for.
 struct ChunkFeeder: Sendable {
     private var carry: [UInt8] = []
     private var needed = 0
@@ -27,7 +26,8 @@ struct ChunkFeeder: Sendable {
     var carried: Int { carry.count }
 
     /// Gives the reader all of the chunk, or what it wants of it.
-    /// - Returns: how many of the chunk's bytes were taken; fewer than all when it has finished.
+    /// - Returns: how many of the chunk's bytes were taken; fewer than all when it has finished
+    ///   (by as many as were carried from chunks before, too).
     mutating func feed<Reader: ResumableReader>(
         _ chunk: Span<UInt8>, to reader: inout Reader
     ) throws(Refusal) -> Int {
@@ -49,9 +49,11 @@ struct ChunkFeeder: Sendable {
                 guard carry.count == needed else { return position }
                 switch try reader.step(carry.span) {
                 case .consumed(let count):
-                    precondition(count == carry.count, "a step reads what it asked for")
-                    carry.removeAll(keepingCapacity: true)
-                case .finished: preconditionFailure("a reader does not finish inside of a thing")
+                    // Less than all where what comes was only looked at; the next step has it.
+                    carry.removeFirst(count)
+                    needed = carry.count
+                case .finished:
+                    return position - carry.count
                 case .needs(let count):
                     precondition(count > carry.count)
                     needed = count

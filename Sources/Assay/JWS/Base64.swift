@@ -84,49 +84,37 @@ struct Base64Digits {
         guard text.count % 4 != 1 else { throw .length }
         let before = bytes.count
         let size = text.count / 4 * 3 + max(text.count % 4 - 1, 0)
-        bytes.append(contentsOf: repeatElement(0, count: size))
-        do throws(Base64Error) {
-            var output = bytes.mutableSpan
-            try decodeDigits(text, to: &output, at: before)
-        } catch {
-            bytes.removeLast(size)
-            throw error
+        let whole = text.count / 4 * 4
+        var seen: UInt8 = 0
+        var unused: UInt8 = 0
+        bytes.append(addingCapacity: size) { output in
+            seen = text.extracting(0..<whole).decodeBase64Blocks(values.span, to: &output)
+            decodeRest(text.extracting(whole...), to: &output, &seen, &unused)
+        }
+        guard seen & Self.invalid == 0, unused == 0 else {
+            bytes.removeLast(bytes.count - before)
+            throw seen & Self.invalid != 0 ? invalidCharacter(text) : .trailingBits
         }
     }
 
-    private func decodeDigits(
-        _ text: Span<UInt8>, to bytes: inout MutableSpan<UInt8>, at start: Int
-    ) throws(Base64Error) {
-        let blocks = text.count / 4
-        // What is wrong is looked for at the end, so that the loop has no branch for it.
-        var seen: UInt8 = 0
-        var position = start
-        for block in 0..<blocks {
-            let input = text.extracting(block &* 4..<block &* 4 &+ 4)
-            let (a, b, c, d) = (value(input[0]), value(input[1]), value(input[2]), value(input[3]))
-            seen |= a | b | c | d
-            bytes[position] = a << 2 | b >> 4
-            bytes[position &+ 1] = b << 4 | c >> 2
-            bytes[position &+ 2] = c << 6 | d
-            position &+= 3
-        }
-        let rest = blocks * 4
-        var unused: UInt8 = 0
-        if text.count > rest {
-            let (a, b) = (value(text[rest]), value(text[rest + 1]))
-            seen |= a | b
-            bytes[position] = a << 2 | b >> 4
-            unused = b << 4
-            if text.count > rest + 2 {
-                let c = value(text[rest + 2])
-                seen |= c
-                bytes[position + 1] = b << 4 | c >> 2
-                unused = c << 6
-            }
-        }
-        if seen & Self.invalid != 0 { throw invalidCharacter(text) }
-        guard unused == 0 else { throw .trailingBits }
+    /// The two or three digits behind the last block, or none.
+    private func decodeRest(
+        _ text: Span<UInt8>, to output: inout OutputSpan<UInt8>, _ seen: inout UInt8,
+        _ unused: inout UInt8
+    ) {
+        guard text.count >= 2 else { return }
+        let (a, b) = (value(text[0]), value(text[1]))
+        seen |= a | b
+        output.append(a << 2 | b >> 4)
+        unused = b << 4
+        guard text.count > 2 else { return }
+        let c = value(text[2])
+        seen |= c
+        output.append(b << 4 | c >> 2)
+        unused = c << 6
     }
+
+    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
 
     @inline(__always)
     private func value(_ character: UInt8) -> UInt8 { values[Int(character)] }

@@ -4,12 +4,13 @@ package struct Base64Stream: Sendable {
     /// Digits that wait for the rest of their block; fewer than four.
     private var pending: [UInt8] = []
     private var padding = 0
-    /// Characters before this chunk, for offsets.
+    /// Characters before this block, for offsets.
     private var position = 0
 
     package init() {}
 
-    /// Appends what the chunk's whole blocks stand for.
+    /// Appends what the chunk's whole blocks stand for; where it throws, what those before the
+    /// fault stand for, so that the bytes do not depend on how the text was cut.
     package mutating func decode(
         _ chunk: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {
@@ -17,9 +18,9 @@ package struct Base64Stream: Sendable {
         while index < chunk.count {
             let end = min(index + Self.blockSize, chunk.count)
             try decodeBlock(chunk.extracting(index..<end), into: &bytes)
+            position += end - index
             index = end
         }
-        position += chunk.count
     }
 
     /// Decodes what remains, now that the text has ended.
@@ -43,19 +44,31 @@ package struct Base64Stream: Sendable {
         // White space, padding, or a chunk's border inside of a block.
         var digits = pending
         digits.reserveCapacity(block.count + 4)
+        var fault: Base64Error?
         for index in block.indices {
-            switch block[index] {
-            case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "): continue
-            case Base64Digits.padding:
-                padding += 1
-                guard padding <= 2 else { throw .length }
-            default:
-                guard padding == 0 else { throw .invalidCharacter(offset: position + index) }
-                digits.append(block[index])
-            }
+            fault = take(block[index], at: position + index, into: &digits)
+            if fault != nil { break }
         }
         let whole = digits.count / 4 * 4
         try Base64Digits.standard.decode(digits.span.extracting(0..<whole), into: &bytes)
         pending = Array(digits[whole...])
+        if let fault { throw fault }
+    }
+
+    private mutating func take(
+        _ character: UInt8, at offset: Int, into digits: inout [UInt8]
+    ) -> Base64Error? {
+        switch character {
+        case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "): return nil
+        case Base64Digits.padding:
+            padding += 1
+            return padding <= 2 ? nil : .length
+        default:
+            guard padding == 0, Base64Digits.standard.isDigit(character) else {
+                return .invalidCharacter(offset: offset)
+            }
+            digits.append(character)
+            return nil
+        }
     }
 }

@@ -12,6 +12,8 @@ final class KnownChains: Sendable {
     private let intermediates = ValidatedIntermediates()
     private let tables = Mutex(Tables())
     private let validationCount = Atomic<Int>(0)
+    /// Nobody outside knows which headers share a place.
+    private let seed = UInt64.random(in: 1...UInt64.max)
 
     init(trust: TrustStore) { self.trust = trust }
 
@@ -20,6 +22,12 @@ final class KnownChains: Sendable {
     /// Valid and refused entries.
     var counts: (known: Int, refused: Int) {
         tables.withLock { ($0.known.count, $0.refused.count) }
+    }
+
+    /// Whether that header's chain has validated.
+    func isKnown(header: Span<UInt8>) -> Bool {
+        let key = keyedHash(header)
+        return tables.withLock { $0.lookUp(key, header) != nil }
     }
 
     /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
@@ -89,20 +97,9 @@ final class KnownChains: Sendable {
         return try UnvalidatedChain(x5c: x5c, trust: trust)
     }
 
-    /// SipHash under this process's random key, of a part of the leaf certificate. Only chains
-    /// that validated are looked up by it, and the header is then compared byte for byte.
-    private func keyedHash(_ header: Span<UInt8>) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(header.count)
-        let start = min(Self.hashedOffset, header.count)
-        let end = min(start + Self.hashedBytes, header.count)
-        header.extracting(start..<end).hash(into: &hasher)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
-    }
-
-    /// Behind what all of Apple's leaves begin with; key and signature differ from there on.
-    private static let hashedOffset = 512
-    private static let hashedBytes = 512
+    /// Quick rather than proof against collisions: only chains that validated are looked up by
+    /// it, and the header is then compared byte for byte.
+    private func keyedHash(_ header: Span<UInt8>) -> UInt64 { header.hash(seed: seed) }
 }
 
 /// A chain, and SHA-256 after the header that brought it and the full stop behind.

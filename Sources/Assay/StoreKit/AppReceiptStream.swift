@@ -84,10 +84,17 @@ public struct AppReceiptStream: Sendable {
             while start < chunk.count {
                 let end = min(start + Limits.base64ChunkBytes, chunk.count)
                 octets.removeAll(keepingCapacity: true)
-                try Self.base64 { () throws(Base64Error) in
-                    try stream.decode(chunk.extracting(start..<end), into: &octets)
+                var fault: Refusal?
+                do throws(Refusal) {
+                    try Self.base64 { () throws(Base64Error) in
+                        try stream.decode(chunk.extracting(start..<end), into: &octets)
+                    }
+                } catch {
+                    fault = error
                 }
+                // What stands before the fault comes first, as it would in smaller chunks.
                 try feed(octets.span)
+                if let fault { throw fault }
                 start = end
             }
             swap(&octets, &decoded)

@@ -22,10 +22,19 @@ struct EvidenceFacts: Equatable, Sendable {
     /// `environment/bundle/transactionId`; other kinds name themselves, lest they collide.
     var dedupKey: String? {
         guard !identity.isEmpty else { return nil }
-        let name = kind == .transaction ? [] : [kind.name]
-        return
-            ([environment.rawValue, bundleId ?? appAppleId.map { String($0) } ?? "-"] + name
-            + identity).joined(separator: "/")
+        var key = environment.rawValue
+        key.reserveCapacity(96)
+        key += "/"
+        key += bundleId ?? appAppleId.map { String($0) } ?? "-"
+        if kind != .transaction {
+            key += "/"
+            key += kind.name
+        }
+        for part in identity {
+            key += "/"
+            key += part
+        }
+        return key
     }
 }
 

@@ -38,24 +38,27 @@ enum PayloadKind {
         (.realtimeRequest, ["requestIdentifier", "userLocale"]),
     ]
 
+    private static let kinds = distinctive.map(\.kind)
+
     /// Whether the payload has all that a payload of that kind always has.
     static func identifies(_ payload: JSONValue, as kind: EvidenceKind) -> Bool {
-        func has(_ names: String...) -> Bool { names.allSatisfy { payload.hasMember($0) } }
+        func has(_ name: String) -> Bool { payload.hasMember(name) }
         switch kind {
-        case .transaction: return has("transactionId", "productId", "purchaseDate")
+        case .transaction:
+            return has("transactionId") && has("productId") && has("purchaseDate")
         case .renewalInfo:
             return (has("autoRenewProductId") || has("autoRenewStatus"))
                 && has("originalTransactionId") && !has("transactionId")
-        case .appTransaction: return has("receiptType", "applicationVersion")
-        case .notification: return has("notificationType", "notificationUUID")
-        case .realtimeRequest: return has("requestIdentifier", "userLocale")
+        case .appTransaction: return has("receiptType") && has("applicationVersion")
+        case .notification: return has("notificationType") && has("notificationUUID")
+        case .realtimeRequest: return has("requestIdentifier") && has("userLocale")
         case .appReceipt, .transactionReceipt: return false
         }
     }
 
     /// The one kind whose members the payload has; nil where none or several fit.
     static func detect(_ payload: JSONValue) -> EvidenceKind? {
-        let fitting = distinctive.map(\.kind).filter { identifies(payload, as: $0) }
+        let fitting = kinds.filter { identifies(payload, as: $0) }
         return fitting.count == 1 ? fitting[0] : nil
     }
 
@@ -66,9 +69,7 @@ enum PayloadKind {
     static func check(_ payload: JSONValue, is kind: EvidenceKind) throws(Refusal) {
         if identifies(payload, as: kind) {
             guard
-                let other = distinctive.map(\.kind).first(where: {
-                    $0 != kind && identifies(payload, as: $0)
-                })
+                let other = kinds.first(where: { $0 != kind && identifies(payload, as: $0) })
             else { return }
             throw Refusal(.wrongKind, "the payload is a \(kind.name) and a \(other.name) at once")
         }

@@ -5,7 +5,7 @@ import AssayModels
 
 extension EvidenceFacts {
     func check(
-        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
         for expected in [policy.bundleId, expectations.bundleId] {
             try checkBundle(expected)
@@ -45,7 +45,7 @@ extension EvidenceFacts {
     }
 
     private func checkEnvironment(
-        _ policy: Policy, _ expectations: Expectations, chain: any AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
         guard expectations.accepted(of: policy).contains(environment) else {
             throw Refusal(
@@ -56,7 +56,7 @@ extension EvidenceFacts {
     }
 
     /// Which environments a root may speak for.
-    func checkAnchor(_ chain: any AnchoredChain) throws(Refusal) {
+    func checkAnchor(_ chain: some AnchoredChain) throws(Refusal) {
         let isXcode = environment == .xcode || environment == .localTesting
         if chain.isPinnedLeaf, !isXcode {
             throw Refusal(

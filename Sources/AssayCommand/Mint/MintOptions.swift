@@ -53,28 +53,32 @@ struct MintOptions: ParsableArguments {
         }
     }
 
-    /// Reads the authority.
-    func minter() throws -> Minter {
-        var files: [DevelopmentCA.File] = []
-        for name in DevelopmentCA.fileNames {
-            guard let content = try Input.readIfPresent(ca + "/" + name) else { continue }
-            files.append(.init(name: name, contents: content, secret: false))
-        }
-        guard !files.isEmpty else {
-            throw Failure("\(ca) holds no authority: make one with 'assay mint ca \(ca)'")
-        }
-        do throws(MintError) {
-            return Minter(try DevelopmentCA(files: files).chain)
-        } catch {
-            throw Failure("\(ca) holds no usable authority: \(error.reason)")
-        }
-    }
+    func minter() throws -> Minter { Minter(try DevelopmentCA.read(from: ca).chain) }
 
     /// The values of the sample of that index.
     func sample(_ index: Int, signedDate: Timestamp) -> SampleValues {
         SampleValues(
             index: index, bundleId: bundleId, appAppleId: appAppleId,
             environment: environment.environment, signedDate: signedDate, productId: productId)
+    }
+}
+
+extension DevelopmentCA {
+    /// Reads what 'assay mint ca' wrote.
+    static func read(from folder: String) throws -> DevelopmentCA {
+        var files: [File] = []
+        for name in DevelopmentCA.fileNames {
+            guard let content = try Input.readIfPresent(folder + "/" + name) else { continue }
+            files.append(.init(name: name, contents: content, secret: false))
+        }
+        guard !files.isEmpty else {
+            throw Failure("\(folder) holds no authority: make one with 'assay mint ca \(folder)'")
+        }
+        do throws(MintError) {
+            return try DevelopmentCA(files: files)
+        } catch {
+            throw Failure("\(folder) holds no usable authority: \(error.reason)")
+        }
     }
 }
 

@@ -104,12 +104,13 @@ public final class MessageCodec {
         if let body {
             FrameWriter.appendPrefix(headBytes: count, bodyBytes: body.count, to: &output)
         }
-        let start = output.count
-        output.append(contentsOf: repeatElement(0, count: count))
-        unsafe output.withUnsafeMutableBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return }
-            let written = unsafe protobuf_c_message_pack(message, base + start)
-            precondition(written == count, "protobuf-c wrote another size than it announced")
+        output.append(addingCapacity: count) { bytes in
+            unsafe bytes.withUnsafeMutableBufferPointer { bytes, initialized in
+                guard let base = bytes.baseAddress else { return }
+                let written = unsafe protobuf_c_message_pack(message, base + initialized)
+                precondition(written == count, "protobuf-c wrote another size than it announced")
+                initialized += count
+            }
         }
         if let body { output.append(contentsOf: body) }
     }

@@ -72,14 +72,14 @@ extension MessageArena {
     }
 
     func text(_ string: String) -> ProtobufCBinaryData {
-        var string = string
-        return string.withUTF8 { utf8 in
-            let copy = unsafe allocate(UInt8.self, count: utf8.count)
+        let utf8 = string.utf8.span
+        let copy = unsafe allocate(UInt8.self, count: utf8.count)
+        unsafe utf8.withUnsafeBufferPointer { utf8 in
             if let start = utf8.baseAddress {
                 unsafe copy.initialize(from: start, count: utf8.count)
             }
-            return unsafe ProtobufCBinaryData(len: utf8.count, data: copy)
         }
+        return unsafe ProtobufCBinaryData(len: utf8.count, data: copy)
     }
 
     func set(_ has: inout Int32, _ field: inout ProtobufCBinaryData, _ value: String?) {

@@ -1,0 +1,169 @@
+import ArgumentParser
+import AssayLoad
+import AssayLoop
+import AssayModels
+
+struct LoadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "load",
+        abstract: "Ask a server much, and measure how it answers.",
+        discussion: """
+            Mints evidence, sends it, compares each verdict with the one it has to be, and
+            prints latencies. Wrong verdicts and errors are counted apart; they are no
+            throughput.
+
+            TWO COMMANDS
+              The server has to trust the authority that signs the evidence:
+                assay mint ca ./ca
+                assay serve --root ./ca/root.pem
+                assay load tcp://127.0.0.1:7443 --ca ./ca --rate 5000 --report out.html
+
+            OPEN AND CLOSED LOOPS
+              By default a clock decides when requests go out: --rate a second, at constant
+              gaps or, with --arrivals poisson, at those of independent clients. A latency
+              counts from the time at which the request was due, so that waiting for a slow
+              server is part of it. When the generator itself is late, the figures tell of
+              it and not of the server: it says so and exits with 1.
+              --closed asks again when an answer has come, with --depth requests in flight on
+              each connection. That shows the most that a server does; its latencies flatter.
+              --sweep looks for the highest rate at which 99 of 100 answers come within --p99.
+
+            EXAMPLES
+              Four fifths transactions, the rest notifications, some of them forged:
+                assay load unix:/run/assay.sock --ca ./ca --rate 2000 \\
+                  --mix transaction=80,notification=20 --forged 5
+              The most that it does on 4 connections with 64 requests in flight on each:
+                assay load tcp://127.0.0.1:7443 --ca ./ca --closed -c 4 --depth 64
+              The highest rate with p99 within 5 ms:
+                assay load tcp://127.0.0.1:7443 --ca ./ca --sweep --p99 5 --duration 5
+              Evidence of yours, each file of which has to be VALID:
+                assay load tcp://127.0.0.1:7443 --file transaction=token.jws \\
+                  --environment Sandbox --rate 500
+
+            EXIT STATUS
+              0  every request got the expected verdict, and the generator was in time
+              1  it did not, or was not; what was wrong is printed
+              2  wrong usage, or the server could not be reached
+            """)
+
+    @OptionGroup(title: "Pace") var pace: LoadPaceOptions
+    @OptionGroup(title: "Evidence") var evidence: LoadEvidenceOptions
+    @OptionGroup(title: "Output") var output: LoadOutputOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The server's process, to report its processor time; on this machine.",
+            valueName: "pid"))
+    var serverPid: Int32?
+
+    @Option(help: ArgumentHelp("The server's app entry. (default: its default one)"))
+    var app = ""
+
+    @Argument(
+        help: ArgumentHelp("tcp://HOST:PORT or unix:PATH.", valueName: "address"),
+        transform: endpointArgument)
+    var server: Endpoint
+
+    func run() async throws {
+        try output.check()
+        let groups = try evidence.groups(chains: pace.chainsWanted)
+        let interruption = LoadInterruption()
+        let watching = try interruption.watch()
+        defer { watching.stop() }
+        let plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        if pace.sweep {
+            try await sweep(plan, groups, interruption)
+        } else {
+            try await once(plan, groups, interruption)
+        }
+    }
+
+    private func once(
+        _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
+    ) async throws {
+        let result = try await measure(plan, groups, interruption)
+        try output.write(result)
+        try Output.line(output.json == "-" ? "" : result.summary)
+        if !result.isClean || result.lateReason != nil { throw ExitStatus.refused }
+    }
+
+    private func sweep(
+        _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
+    ) async throws {
+        let search = RateSweep(bound: pace.p99, firstRate: pace.rate ?? 1000)
+        let steps: [RateSweep.Step]
+        do throws(LoadError) {
+            steps = try await search.search { rate throws(LoadError) in
+                var step = plan
+                step.pace = .open(rate: rate, pace.arrivals)
+                return try await LoadRun(step, groups).run(interruption.flag)
+            } note: { step in
+                let p99 = step.result.latencies.milliseconds(at: 99).short
+                SystemFile.writeStandardError(
+                    "\(step.rate.rounded0)/s: "
+                        + (step.failure.map { "too much: \($0)" } ?? "p99 \(p99) ms") + "\n")
+            }
+        } catch {
+            throw failure(error)
+        }
+        guard let best = steps.filter({ $0.failure == nil }).max(by: { $0.rate < $1.rate }) else {
+            try Output.line("no rate was answered within \(pace.p99.short) ms")
+            throw ExitStatus.refused
+        }
+        try output.write(best.result)
+        try Output.line(
+            "\(best.rate.rounded0) requests a second with p99 within \(pace.p99.short) ms\n"
+                + best.result.summary)
+    }
+
+    private func measure(
+        _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
+    ) async throws -> LoadResult {
+        let quiet = output.quiet
+        let run = LoadRun(plan, groups) { moment in
+            if !quiet { SystemFile.writeStandardError(moment.line + "\n") }
+        }
+        do throws(LoadError) {
+            return try await run.run(interruption.flag)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private func failure(_ error: LoadError) -> Failure {
+        switch error {
+        case .notReached(let reason): Failure("\(server): \(reason)")
+        case .system(let reason): Failure("the generator can't work: \(reason)")
+        }
+    }
+}
+
+/// Ends a run early on SIGINT and SIGTERM; what was measured until then is printed.
+final class LoadInterruption: Sendable {
+    let flag = Interruption()
+
+    /// Watches on a thread of its own.
+    func watch() throws -> Watching {
+        do throws(LoopError) {
+            let loop = try EventLoop(name: "assay-signals")
+            try loop.start()
+            for signal in [ProcessSignal.interrupt, .terminate] {
+                try loop.call { () throws(LoopError) in
+                    _ = try SignalWatcher(signal, on: loop) { self.flag.set() }
+                }
+            }
+            return Watching(loop: loop)
+        } catch {
+            throw Failure("signals can't be watched: \(error)")
+        }
+    }
+
+    struct Watching {
+        let loop: EventLoop
+
+        func stop() {
+            loop.stop()
+            loop.join()
+        }
+    }
+}

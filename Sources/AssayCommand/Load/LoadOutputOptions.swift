@@ -1,0 +1,52 @@
+import ArgumentParser
+import Assay
+import AssayLoad
+import AssayLoop
+import AssayModels
+
+/// Where the results go.
+struct LoadOutputOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Write a report with plots, one HTML file.", valueName: "file"))
+    var report: String?
+
+    @Option(
+        help: ArgumentHelp("Write the results as JSON; - is standard output.", valueName: "file"))
+    var json: String?
+
+    @Option(help: ArgumentHelp("Write the latencies as HdrHistogram's text.", valueName: "file"))
+    var hgrm: String?
+
+    @Flag(help: "No line on standard error each second.")
+    var quiet = false
+
+    /// Files are never replaced: better told before the run than after it.
+    func check() throws {
+        for path in [report, json, hgrm].compactMap(\.self) where path != "-" {
+            if try Input.readIfPresent(path) != nil {
+                throw Failure("\(path) is there already: name another file, or remove it")
+            }
+        }
+    }
+
+    func write(_ result: LoadResult) throws {
+        if let report {
+            let command = CommandLine.arguments.joined(separator: " ")
+            let page = HTMLReport(result, command: command, date: Timestamp.now.rfc3339)
+            try write(Array(page.text.utf8), to: report)
+        }
+        if let json { try write(result.json + [UInt8(ascii: "\n")], to: json) }
+        if let hgrm { try write(Array(result.percentileDistribution.utf8), to: hgrm) }
+    }
+
+    private func write(_ content: [UInt8], to path: String) throws {
+        do throws(LoopError) {
+            if path == "-" {
+                try SystemFile.writeStandardOutput(content)
+            } else {
+                try SystemFile.create(path, content, mode: 0o644)
+            }
+        } catch {
+            throw Failure("can't write \(path): \(error)")
+        }
+    }
+}

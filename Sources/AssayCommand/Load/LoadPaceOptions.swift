@@ -1,0 +1,75 @@
+import ArgumentParser
+import AssayLoad
+import AssayLoop
+
+/// How fast, for how long, over how many connections.
+struct LoadPaceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Requests a second. (default: 1000)", valueName: "number"))
+    var rate: Double?
+
+    @Option(help: "The gaps between them: constant or poisson.")
+    var arrivals: Arrivals = .constant
+
+    @Flag(help: "Ask again when an answer has come, instead of by the clock.")
+    var closed = false
+
+    @Flag(help: "Look for the highest rate that is answered within --p99; --rate is the first.")
+    var sweep = false
+
+    @Option(
+        name: .customLong("p99"),
+        help: ArgumentHelp("The bound of --sweep in milliseconds.", valueName: "ms"))
+    var p99 = 10.0
+
+    @Option(name: [.long, .customShort("c")], help: ArgumentHelp("Connections.", valueName: "n"))
+    var connections = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "Requests in flight on one connection. (default: 1 of --closed, else up to 1024)",
+            valueName: "n"))
+    var depth: Int?
+
+    @Option(help: ArgumentHelp("Threads of the generator.", valueName: "n"))
+    var threads = 1
+
+    @Option(help: ArgumentHelp("What is measured, in seconds.", valueName: "s"))
+    var duration = 10.0
+
+    @Option(help: ArgumentHelp("Before that, unmeasured, in seconds.", valueName: "s"))
+    var warmUp = 2.0
+
+    @Option(help: ArgumentHelp("How long an answer is waited for, in seconds.", valueName: "s"))
+    var timeout = 2.0
+
+    func validate() throws {
+        if closed, rate != nil || sweep {
+            throw ValidationError("--closed has no rate: leave out --rate and --sweep")
+        }
+        guard (rate ?? 1) > 0, p99 > 0, duration > 0, warmUp >= 0, timeout > 0 else {
+            throw ValidationError("rates and times have to be above 0")
+        }
+        guard (1...10_000).contains(connections), (1...1024).contains(depth ?? 1) else {
+            throw ValidationError("--connections is from 1 to 10000, --depth from 1 to 1024")
+        }
+        guard (1...64).contains(threads) else { throw ValidationError("--threads is 1 to 64") }
+        guard timeout <= 30 else { throw ValidationError("a server waits 30 s at most") }
+    }
+
+    func plan(to server: Endpoint, app: String, serverProcess: Int32?) -> LoadPlan {
+        LoadPlan(
+            endpoint: server, pace: closed ? .closed : .open(rate: rate ?? 1000, arrivals),
+            connections: connections, depth: depth ?? (closed ? 1 : 1024), threads: threads,
+            duration: .seconds(duration), warmUp: .seconds(warmUp), timeout: .seconds(timeout),
+            app: app, serverProcess: serverProcess)
+    }
+
+    /// Requests of a whole run, as far as they are known: a chain that is to be unseen can be
+    /// sent once.
+    var chainsWanted: Int {
+        guard !closed, !sweep else { return LoadLimits.mintedChains }
+        return Int(((rate ?? 1000) * (duration + warmUp)).rounded(.up))
+    }
+}
+
+extension Arrivals: ExpressibleByArgument {}

@@ -1,0 +1,84 @@
+package import AssayModels
+package import AssayWire
+
+/// A request, and the verdict that it has to bring.
+package struct LoadItem: Sendable {
+    package var call: VerifyCall
+    package var evidence: [UInt8]
+    package var expected: Verdict
+
+    package init(_ call: VerifyCall, _ evidence: [UInt8], expecting expected: Verdict) {
+        self.call = call
+        self.evidence = evidence
+        self.expected = expected
+    }
+}
+
+/// Items of one sort, sent in turn.
+package struct LoadGroup: Sendable {
+    package var name: String
+    /// Its share of all requests, relative to those of the other groups.
+    package var weight: Double
+    package var items: [LoadItem]
+
+    package init(_ name: String, weight: Double, _ items: [LoadItem]) {
+        precondition(weight >= 0 && !items.isEmpty)
+        self.name = name
+        self.weight = weight
+        self.items = items
+    }
+}
+
+/// Chooses the next item: the group by chance, in it one after the other. The same seed chooses
+/// the same.
+struct Mix {
+    private let groups: [LoadGroup]
+    /// Of each group, where its share of 0 ..< 1 ends.
+    private var ends: [Double] = []
+    private var next: [Int]
+    private let stride: Int
+    var random: Random
+
+    /// - Parameters:
+    ///   - index: Which of several mixes this is; each begins with another item.
+    init(_ groups: [LoadGroup], index: Int, of count: Int) {
+        precondition(!groups.isEmpty)
+        self.groups = groups
+        let total = groups.map(\.weight).reduce(0, +)
+        var sum = 0.0
+        for group in groups {
+            sum += group.weight
+            ends.append(sum / total)
+        }
+        next = groups.map { index % $0.items.count }
+        stride = count
+        random = Random(seed: UInt64(index) + 1)
+    }
+
+    mutating func take() -> LoadItem {
+        let chance = ends.count > 1 ? random.unit() : 0
+        let group = ends.firstIndex { chance < $0 } ?? ends.count - 1
+        let items = groups[group].items
+        let item = items[next[group]]
+        next[group] = (next[group] + stride) % items.count
+        return item
+    }
+}
+
+/// SplitMix64: quick, and the same for the same seed.
+struct Random {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// In 0 ..< 1.
+    mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+}

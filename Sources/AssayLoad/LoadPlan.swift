@@ -1,0 +1,70 @@
+package import AssayLoop
+
+/// What a run does to a server, and how.
+package struct LoadPlan: Sendable {
+    package var endpoint: Endpoint
+    package var pace: Pace
+    package var connections: Int
+    /// Most requests in flight on one connection; of a closed loop, exactly as many.
+    package var depth: Int
+    package var threads: Int
+    /// What is measured, after the warm-up.
+    package var duration: Duration
+    package var warmUp: Duration
+    package var timeout: Duration
+    package var app: String
+    /// The process whose processor time is reported as the server's.
+    package var serverProcess: Int32?
+
+    package init(
+        endpoint: Endpoint, pace: Pace, connections: Int = 1, depth: Int, threads: Int = 1,
+        duration: Duration = .seconds(10), warmUp: Duration = .seconds(2),
+        timeout: Duration = .seconds(2), app: String = "", serverProcess: Int32? = nil
+    ) {
+        precondition(connections > 0 && depth > 0 && threads > 0)
+        self.endpoint = endpoint
+        self.pace = pace
+        self.connections = connections
+        self.depth = depth
+        self.threads = min(threads, connections)
+        self.duration = duration
+        self.warmUp = warmUp
+        self.timeout = timeout
+        self.app = app
+        self.serverProcess = serverProcess
+    }
+}
+
+/// Who decides when the next request goes out.
+package enum Pace: Sendable, Equatable {
+    /// The clock, however slowly the server answers: an open loop. Requests a second.
+    case open(rate: Double, Arrivals)
+    /// The server: an answer brings the next request, a closed loop. A slow server is asked less,
+    /// so that its latencies look better than they are.
+    case closed
+}
+
+/// The gaps between the requests of an open loop.
+package enum Arrivals: String, Sendable, CaseIterable {
+    /// All alike.
+    case constant
+    /// As those of independent clients: exponentially distributed.
+    case poisson
+}
+
+/// Numbers that nobody needs to set, with their reasons.
+package enum LoadLimits {
+    /// A generator is late when a hundredth of its requests went out later than this: the
+    /// latencies that people look at are above it.
+    package static let latenessNanoseconds: UInt64 = 1_000_000
+    /// An open loop that sends less than this share of its rate did not do what it says.
+    package static let smallestShareOfRate = 0.99
+    /// Latencies up to a minute are told apart; no answer is waited for that long.
+    package static let longestLatency: UInt64 = 60_000_000_000
+    /// Pieces of evidence of one kind that are minted; more than a processor's cache holds.
+    package static let mintedPieces = 1024
+    /// More chains than a server remembers (256): sent in turn, each is unseen again.
+    package static let mintedChains = 1024
+    /// Requests of one process that wait for their turn on a connection.
+    package static let waiting = 1_000_000
+}

@@ -1,0 +1,94 @@
+import Assay
+
+extension LoadResult {
+    /// For people, on standard output.
+    package var summary: String {
+        var lines = [
+            "\(throughput.rounded0) correct answers a second over \(seconds.short) s"
+                + (plan.pace == .closed ? " (closed loop)" : " (open loop)"),
+            "sent \(counts.sent) (\(sentRate.rounded0)/s), correct \(counts.correct), "
+                + "wrong verdicts \(counts.wrong), errors \(counts.errors), "
+                + "unanswered \(unanswered)",
+            "latency in ms: "
+                + Self.percentiles.map { name, percentile in
+                    let name = percentile == 100 ? "max" : "p" + name
+                    return "\(name) \(latencies.milliseconds(at: percentile).short)"
+                }.joined(separator: "  "),
+            "late by ms: p99 \(lateness.milliseconds(at: 99).short)  "
+                + "max \(lateness.milliseconds(at: 100).short)",
+            "processors: generator \(processor.own.short)"
+                + (processor.server.map { ", server \($0.short)" } ?? ""),
+        ]
+        for complaint in complaints { lines.append("\(complaint.count) × \(complaint.what)") }
+        if wasInterrupted { lines.append("interrupted: this is what there is") }
+        if let late = lateReason {
+            lines.append("FAILED: the generator was late: \(late)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// For programs. Latencies in milliseconds.
+    package var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            switch plan.pace {
+            case .open(let rate, let arrivals):
+                object.member("loop", "open")
+                object.member("rate", rate)
+                object.member("arrivals", arrivals.rawValue)
+            case .closed: object.member("loop", "closed")
+            }
+            object.member("connections", Int64(plan.connections))
+            object.member("depth", Int64(plan.depth))
+            object.member("throughput", throughput)
+            object.member("sentRate", sentRate)
+            object.member("seconds", seconds)
+            object.member("sent", Int64(counts.sent))
+            object.member("correct", Int64(counts.correct))
+            object.member("wrong", Int64(counts.wrong))
+            object.member("errors", Int64(counts.errors))
+            object.member("unanswered", Int64(unanswered))
+            object.object("latency") { members in
+                for (name, percentile) in Self.percentiles {
+                    members.member("p" + name, latencies.milliseconds(at: percentile))
+                }
+            }
+            object.member("latenessP99", lateness.milliseconds(at: 99))
+            object.member("late", lateReason != nil)
+            object.member("interrupted", wasInterrupted)
+            object.member("processorsGenerator", processor.own)
+            if let server = processor.server {
+                object.member("processorsServer", server)
+            }
+            object.array("moments") { array in
+                for moment in moments { array.object { $0.members(of: moment) } }
+            }
+        }
+        return writer.text
+    }
+}
+
+extension Moment {
+    /// The line of a running test.
+    package var line: String {
+        let rate = Double(counts.correct) / seconds
+        return "\(time.rounded0) s\(isWarmUp ? " (warm-up)" : "")  sent \(counts.sent)  "
+            + "correct \(rate.rounded0)/s  p50 \(p50.short) ms  p99 \(p99.short) ms  "
+            + "max \(max.short) ms  late p99 \(latenessP99.short) ms  in flight \(inFlight)"
+            + (counts.wrong > 0 ? "  WRONG \(counts.wrong)" : "")
+            + (counts.errors > 0 ? "  ERRORS \(counts.errors)" : "")
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(of moment: Moment) {
+        member("time", moment.time)
+        member("throughput", Double(moment.counts.correct) / moment.seconds)
+        member("wrong", Int64(moment.counts.wrong))
+        member("errors", Int64(moment.counts.errors))
+        member("p50", moment.p50)
+        member("p99", moment.p99)
+        member("inFlight", Int64(moment.inFlight))
+        member("warmUp", moment.isWarmUp)
+    }
+}

@@ -1,0 +1,84 @@
+import Histogram
+
+/// What a run found.
+package struct LoadResult: Sendable {
+    package let plan: LoadPlan
+    let tally: Tally
+    /// While requests went out.
+    package let sendingSeconds: Double
+    /// From the first measured request to its last answer.
+    package let seconds: Double
+    package let moments: [Moment]
+    package let processor: ProcessorUse.Elapsed
+    package let wasInterrupted: Bool
+
+    package var counts: Counts { tally.counts }
+    package var latencies: Latencies { tally.latencies }
+    package var lateness: Latencies { tally.lateness }
+    /// The most frequent first.
+    package var complaints: [(what: String, count: Int)] {
+        tally.complaints.sorted { $0.value > $1.value }.map { ($0.key, $0.value) }
+    }
+
+    /// Correct answers a second. Wrong ones and errors are none.
+    package var throughput: Double { seconds > 0 ? Double(counts.correct) / seconds : 0 }
+
+    package var sentRate: Double {
+        sendingSeconds > 0 ? Double(counts.sent) / sendingSeconds : 0
+    }
+
+    /// Requests without an answer at the run's end.
+    package var unanswered: Int { max(counts.sent - counts.answered, 0) }
+
+    /// Why the figures are no statement about the server, in plain words; nil: they are.
+    package var lateReason: String? {
+        guard case .open(let rate, _) = plan.pace, counts.sent > 0 else { return nil }
+        let p99 = lateness.valueAtPercentile(99)
+        if p99 > LoadLimits.latenessNanoseconds {
+            return "one request in a hundred went out more than \((Double(p99) / 1e6).short) ms "
+                + "late; the limit is \((Double(LoadLimits.latenessNanoseconds) / 1e6).short) ms"
+        }
+        let share = sentRate / rate
+        // A few arrivals more or less are chance.
+        let chance = 4 / Double(counts.sent).squareRoot()
+        if share < LoadLimits.smallestShareOfRate - chance {
+            return "it sent \(sentRate.rounded0) requests a second instead of \(rate.rounded0)"
+        }
+        return nil
+    }
+
+    /// Whether every request got the verdict that was expected.
+    package var isClean: Bool {
+        counts.wrong == 0 && counts.errors == 0 && unanswered == 0 && counts.correct > 0
+    }
+
+    /// The percentiles that reports name.
+    package static let percentiles: [(name: String, value: Double)] = [
+        ("50", 50), ("75", 75), ("90", 90), ("99", 99), ("99.9", 99.9), ("99.99", 99.99),
+        ("100", 100),
+    ]
+
+    /// HdrHistogram's own text form, in milliseconds; its plotter reads it.
+    package var percentileDistribution: String {
+        var text = ""
+        latencies.outputPercentileDistribution(
+            to: &text, outputValueUnitScalingRatio: 1e6, percentileTicksPerHalfDistance: 5)
+        return text
+    }
+}
+
+extension Double {
+    /// With three significant digits or so, for people.
+    package var short: String {
+        if self >= 100 || self == rounded() && self >= 10 { return rounded0 }
+        let digits = self >= 10 ? 10.0 : self >= 1 ? 100 : 1000
+        let scaled = Int((self * digits).rounded())
+        let fraction = String(scaled % Int(digits))
+        let width = digits == 10 ? 1 : digits == 100 ? 2 : 3
+        return "\(scaled / Int(digits))."
+            + String(repeating: "0", count: width - fraction.count) + fraction
+    }
+
+    /// Without a fraction.
+    package var rounded0: String { isFinite ? String(Int(self.rounded())) : "-" }
+}

@@ -1,0 +1,236 @@
+package import AssayClient
+package import AssayLoop
+import Synchronization
+
+/// One run of a plan against a server.
+package struct LoadRun: Sendable {
+    private let plan: LoadPlan
+    private let groups: [LoadGroup]
+    private let progress: @Sendable (Moment) -> Void
+
+    /// - Parameter progress: called about once a second.
+    package init(
+        _ plan: LoadPlan, _ groups: [LoadGroup],
+        progress: @escaping @Sendable (Moment) -> Void = { _ in }
+    ) {
+        self.plan = plan
+        self.groups = groups
+        self.progress = progress
+    }
+
+    /// How often the run is looked at.
+    private static let tick = Duration.milliseconds(20)
+    /// After the last request: how much longer than its timeout an answer is waited for.
+    private static let grace = Duration.seconds(2)
+
+    /// Runs to its end, or until `interruption` is set; gives what there is.
+    package func run(
+        _ interruption: borrowing Interruption
+    ) async throws(LoadError) -> LoadResult {
+        let loops = try makeLoops()
+        let result: LoadResult
+        do throws(LoadError) {
+            result = try await measure(loops, interruption)
+        } catch {
+            Self.end(loops)
+            throw error
+        }
+        Self.end(loops)
+        return result
+    }
+
+    private typealias Running = (loop: EventLoop, load: LoadLoop)
+
+    private func makeLoops() throws(LoadError) -> [EventLoop] {
+        do throws(LoopError) {
+            var loops: [EventLoop] = []
+            for index in 0..<plan.threads {
+                let loop = try EventLoop(name: "assay-load-\(index)")
+                try loop.start()
+                loops.append(loop)
+            }
+            return loops
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    private static func end(_ loops: [EventLoop]) {
+        for loop in loops { loop.stop() }
+        for loop in loops { loop.join() }
+    }
+
+    private func measure(
+        _ loops: [EventLoop], _ interruption: borrowing Interruption
+    ) async throws(LoadError) -> LoadResult {
+        // All begin at the same time, once every connection is there.
+        let start = SystemClock.monotonicNanoseconds + Self.settlingNanoseconds
+        let running = try make(loops, start: start)
+        try await connect(running)
+        let processor = ProcessorUse(server: plan.serverProcess)
+        var clock = processor
+        for (loop, load) in running { loop.post { load.begin() } }
+
+        var moments: [Moment] = []
+        var last = start
+        var stopped: UInt64?
+        let warm = start + plan.warmUp.nanoseconds
+        var isWarm = false
+        while true {
+            try? await Task.sleep(for: Self.tick)
+            let now = SystemClock.monotonicNanoseconds
+            if !isWarm, now >= warm {
+                isWarm = true
+                clock = ProcessorUse(server: plan.serverProcess)
+            }
+            if interruption.isSet, stopped == nil {
+                for (loop, load) in running { loop.post { load.stop() } }
+            }
+            if now >= last + 1_000_000_000 {
+                moments.append(glimpse(running, start, from: last, to: now, isWarmUp: last < warm))
+                progress(moments[moments.count - 1])
+                last = now
+            }
+            if try isFinished(running) { break }
+            if stopped == nil, now >= warm + plan.duration.nanoseconds || interruption.isSet {
+                stopped = now
+                for (loop, load) in running { loop.post { load.stop() } }
+            }
+            let patience = (plan.timeout + Self.grace).nanoseconds
+            if let stopped, now >= stopped + patience { break }
+        }
+        let used = clock.elapsed(server: plan.serverProcess)
+        return try result(running, moments, used, wasInterrupted: interruption.isSet)
+    }
+
+    private func isFinished(_ running: [Running]) throws(LoadError) -> Bool {
+        for (loop, load) in running {
+            guard try ask(loop, { load.isFinished }) else { return false }
+        }
+        return true
+    }
+
+    /// Between the making of connections and the first request.
+    private static let settlingNanoseconds: UInt64 = 100_000_000
+
+    private func make(_ loops: [EventLoop], start: UInt64) throws(LoadError) -> [Running] {
+        var running: [Running] = []
+        for (index, loop) in loops.enumerated() {
+            let (plan, groups) = (plan, groups)
+            let load = try ask(loop) { () throws(LoopError) in
+                try LoadLoop(plan, groups, index: index, loop: loop, start: start)
+            }
+            running.append((loop, load))
+        }
+        return running
+    }
+
+    private func connect(_ running: [Running]) async throws(LoadError) {
+        let waiting = Mutex((left: plan.connections, error: ClientError?.none))
+        let outcome = Outcome(waiting)
+        for (loop, load) in running {
+            loop.post { load.connect { outcome.note($0) } }
+        }
+        while outcome.left > 0 { try? await Task.sleep(for: .milliseconds(1)) }
+        if let error = outcome.error { throw .notReached(error) }
+    }
+
+    private func ask<Answer: Sendable>(
+        _ loop: EventLoop, _ job: @escaping @Sendable () throws(LoopError) -> Answer
+    ) throws(LoadError) -> Answer {
+        do throws(LoopError) { return try loop.call(job) } catch { throw .system(error) }
+    }
+
+    private func glimpse(
+        _ running: [Running], _ start: UInt64, from: UInt64, to now: UInt64, isWarmUp: Bool
+    ) -> Moment {
+        var all = Tally()
+        var inFlight = 0
+        for (loop, load) in running {
+            guard let glimpse = try? ask(loop, { load.takeGlimpse() }) else { continue }
+            all.add(glimpse.tally)
+            inFlight += glimpse.inFlight
+        }
+        return Moment(
+            time: Double(now - start) / 1e9, seconds: Double(now - from) / 1e9,
+            counts: all.counts, p50: all.latencies.milliseconds(at: 50),
+            p99: all.latencies.milliseconds(at: 99), max: all.latencies.milliseconds(at: 100),
+            latenessP99: all.lateness.milliseconds(at: 99), inFlight: inFlight,
+            isWarmUp: isWarmUp)
+    }
+
+    private func result(
+        _ running: [Running], _ moments: [Moment], _ used: ProcessorUse.Elapsed,
+        wasInterrupted: Bool
+    ) throws(LoadError) -> LoadResult {
+        var all = Tally()
+        var (from, until) = (UInt64.max, UInt64.min)
+        for (loop, load) in running {
+            let measured = try ask(loop) {
+                load.close()
+                return load.measured
+            }
+            all.add(measured.tally)
+            from = min(from, measured.from)
+            until = max(until, measured.until)
+        }
+        // An overloaded server answers after the time: that is part of what it took.
+        let seconds = Double(max(until, all.lastAnswer) - from) / 1e9
+        return LoadResult(
+            plan: plan, tally: all, sendingSeconds: Double(until - from) / 1e9, seconds: seconds,
+            moments: moments, processor: used, wasInterrupted: wasInterrupted)
+    }
+}
+
+/// Set once, from wherever a person or a signal ends a run.
+package struct Interruption: ~Copyable, Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    package init() {}
+    package func set() { flag.store(true, ordering: .relaxed) }
+    package var isSet: Bool { flag.load(ordering: .relaxed) }
+}
+
+/// Why a run did not take place.
+package enum LoadError: Error, Sendable {
+    case notReached(ClientError)
+    case system(LoopError)
+}
+
+private final class Outcome: Sendable {
+    private let state: Mutex<(left: Int, error: ClientError?)>
+
+    init(_ state: consuming Mutex<(left: Int, error: ClientError?)>) { self.state = state }
+
+    func note(_ error: ClientError?) {
+        state.withLock { state in
+            state.left -= 1
+            state.error = state.error ?? error
+        }
+    }
+
+    var left: Int { state.withLock { $0.left } }
+    var error: ClientError? { state.withLock { $0.error } }
+}
+
+/// Processor time of both sides.
+package struct ProcessorUse: Sendable {
+    private let wall = SystemClock.monotonicNanoseconds
+    private let own = ProcessorTime.own
+    private let server: UInt64?
+
+    init(server: Int32?) { self.server = server.flatMap { ProcessorTime.of(process: $0) } }
+
+    /// In processors: 1 is one that was busy all the time.
+    package struct Elapsed: Sendable, Equatable {
+        package var own: Double
+        package var server: Double?
+    }
+
+    func elapsed(server process: Int32?) -> Elapsed {
+        let wall = Double(max(SystemClock.monotonicNanoseconds - wall, 1))
+        let now = process.flatMap { ProcessorTime.of(process: $0) }
+        let used = now.flatMap { now in server.map { Double(now - min($0, now)) / wall } }
+        return Elapsed(own: Double(ProcessorTime.own - own) / wall, server: used)
+    }
+}

@@ -1,0 +1,52 @@
+import CLibuv
+import Glibc
+
+/// Calls back at a time of `SystemClock.monotonicNanoseconds`, some microseconds late: libuv's own
+/// timers know milliseconds only.
+@safe
+package final class PreciseTimer: Handle {
+    private let descriptor: Int32
+    private var action: () -> Void
+
+    package init(on loop: EventLoop, _ action: @escaping () -> Void) throws(LoopError) {
+        let descriptor = timerfd_create(
+            CLOCK_MONOTONIC, Int32(TFD_NONBLOCK | TFD_CLOEXEC))
+        guard descriptor >= 0 else { throw .tooManyOpenFiles }
+        self.descriptor = descriptor
+        self.action = action
+        try unsafe super.init(on: loop, type: UV_POLL) { handle in
+            let poll = UnsafeMutableRawPointer(handle)
+            return unsafe uv_poll_init(
+                loop.uv, poll.assumingMemoryBound(to: uv_poll_t.self), descriptor)
+        }
+        let code = unsafe uv_poll_start(pointer(as: uv_poll_t.self), Int32(UV_READABLE.rawValue)) {
+            handle, _, _ in
+            let timer = unsafe Handle.object(PreciseTimer.self, of: handle)
+            timer.fire()
+        }
+        precondition(code == 0)
+    }
+
+    /// Has it call back once; a time that has passed already means at once.
+    package func wake(at nanoseconds: UInt64) {
+        // Zero would mean never.
+        let time = max(nanoseconds, 1)
+        var setting = itimerspec()
+        setting.it_value.tv_sec = Int(time / 1_000_000_000)
+        setting.it_value.tv_nsec = Int(time % 1_000_000_000)
+        let code = unsafe timerfd_settime(
+            descriptor, Int32(TFD_TIMER_ABSTIME), &setting, nil)
+        precondition(code == 0)
+    }
+
+    private func fire() {
+        var expirations: UInt64 = 0
+        _ = unsafe read(descriptor, &expirations, MemoryLayout<UInt64>.size)
+        action()
+    }
+
+    override func didClose() {
+        Glibc.close(descriptor)
+        action = {}
+    }
+}

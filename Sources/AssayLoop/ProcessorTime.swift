@@ -1,0 +1,40 @@
+import CLibuv
+import Glibc
+
+/// Processor time that processes have used so far, in nanoseconds.
+package enum ProcessorTime {
+    /// User and system time of this process.
+    package static var own: UInt64 {
+        var usage = uv_rusage_t()
+        // Fails only for a null pointer.
+        unsafe uv_getrusage(&usage)
+        let microseconds =
+            (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1_000_000
+            + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
+        return UInt64(microseconds) * 1000
+    }
+
+    /// User and system time of another process, to a hundredth of a second; nil where there is
+    /// none of that number.
+    package static func of(process: Int32) -> UInt64? {
+        guard let stat = try? SystemFile.read("/proc/\(process)/stat", limit: 4096),
+            // proc(5): the second field is in parentheses and may hold anything.
+            let end = stat.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
+        let fields = String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
+        // utime and stime are the fields 14 and 15; these begin with the third.
+        guard fields.count > 12, let user = UInt64(fields[11]), let system = UInt64(fields[12])
+        else { return nil }
+        return (user + system) * 1_000_000_000 / UInt64(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Resident memory of a process in bytes.
+    package static func residentBytes(of process: Int32) -> Int? {
+        guard let statm = try? SystemFile.read("/proc/\(process)/statm", limit: 4096) else {
+            return nil
+        }
+        let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+}

@@ -1,0 +1,170 @@
+import Assay
+import AssayClient
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import AssayWire
+import TestSupport
+import Testing
+
+/// What the server answers, compared with what the library says itself.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerCallTests {
+    @Test func answersPingHealthAndInfo() async throws {
+        try await withClient { test, client in
+            try await client.ping()
+            #expect(try await client.health())
+            let info = try await client.info()
+            #expect(info.version == "test")
+            #expect(info.kinds == EvidenceKind.allCases)
+            #expect(info.proto.contains("message RequestHead"))
+            let limits = ServerLimits()
+            #expect(info.limits.frameBytes == UInt32(limits.frameBytes))
+            #expect(info.limits.headBytes == UInt32(limits.headBytes))
+            #expect(info.limits.jwsBytes == UInt32(limits.jwsBytes))
+            #expect(info.limits.notificationBytes == UInt32(limits.notificationBytes))
+            #expect(info.limits.requestsInFlight == UInt32(limits.requestsInFlight))
+            let roots = test.verifier.trust.anchors
+            #expect(info.trustedRoots.map(\.fingerprint) == roots.map(\.fingerprint))
+            #expect(info.trustedRoots.count { $0.development } == 2)
+        }
+    }
+
+    /// Over the wire evidence has no JSON of its own; it travels in the body.
+    private func expectSame(
+        _ kind: EvidenceKind, _ evidence: [UInt8], _ expectations: Expectations = .none,
+        verdict: Verdict, _ test: TestServer, _ client: AssayClient
+    ) async throws {
+        let own = test.verifier.verify(
+            evidence.span, as: kind, policy: Minted.policy, expecting: expectations,
+            at: Minted.now)
+        #expect(own.verdict == verdict, "\(kind): \(own.detail)")
+        let call = VerifyCall(kind: kind, expectations: expectations, returnsPayloadJSON: true)
+        let answer = try await client.verify(evidence, call)
+        let theirs = answer.verification
+        #expect(theirs.verdict == own.verdict && theirs.detail == own.detail)
+        #expect(theirs.kind == own.kind && theirs.environment == own.environment)
+        #expect(theirs.dedupKey == own.dedupKey && theirs.certificate == own.certificate)
+        // Encoded and decoded once, as it was on its way.
+        let codec = MessageCodec()
+        var head: [UInt8] = []
+        codec.encode(ResponseHead(id: 1, result: .verification(own)), into: &head)
+        let expected = try codec.decodeResponse(head.span)
+        #expect(expected.result == .verification(theirs), "\(kind)")
+        #expect((theirs.evidence != nil) == (verdict == .valid))
+        let json = own.evidence?.payloadJSON ?? []
+        if json.isEmpty {
+            #expect(answer.payloadJSON == [] || answer.payloadJSON == Array("}".utf8))
+        } else {
+            let members = json.map { "\"\($0.name)\":" + String(decoding: $0.json, as: UTF8.self) }
+            let text = "{" + members.joined(separator: ",") + "}"
+            #expect(String(decoding: answer.payloadJSON, as: UTF8.self) == text)
+        }
+        let bare = try await client.verify(
+            evidence, VerifyCall(kind: kind, expectations: expectations, returnsTypedPayload: false)
+        )
+        #expect(bare.verification.verdict == verdict && bare.verification.evidence == nil)
+        #expect(bare.payloadJSON.isEmpty)
+    }
+
+    @Test func verdictsAreTheLibrarys() async throws {
+        let foreign = try Minted.foreign.get()
+        try await withClient { test, client in
+            for kind in Minted.jwsKinds {
+                let token = try Minted.token(kind)
+                try await expectSame(kind, token, verdict: .valid, test, client)
+                try await expectSame(
+                    kind, Minted.tampered(token), verdict: .invalidSignature, test, client)
+                try await expectSame(
+                    kind, Minted.token(kind, by: foreign), verdict: .untrustedChain, test, client)
+                // These two name no bundle.
+                if kind != .realtimeRequest && kind != .renewalInfo {
+                    try await expectSame(
+                        kind, Minted.token(kind, bundleId: "com.example.other"),
+                        verdict: .wrongBundle, test, client)
+                }
+                try await expectSame(
+                    kind, token, Expectations(environments: [.production]),
+                    verdict: .wrongEnvironment, test, client)
+            }
+            try await expectSame(
+                .transaction, Minted.token(.renewalInfo), verdict: .wrongKind, test, client)
+            try await expectSame(
+                .transaction, Array("a.b".utf8), verdict: .malformed, test, client)
+            try await expectSame(.transaction, [], verdict: .malformed, test, client)
+        }
+    }
+
+    @Test(arguments: [3_000, 200_000])
+    func receiptsAreTheLibrarys(bytes: Int) async throws {
+        let receipt = try Minted.receipt(bytes: bytes)
+        let other = try Minted.receipt(bytes: bytes, bundleId: "com.example.other")
+        var broken = receipt
+        broken[broken.count / 2] ^= 1
+        try await withClient { test, client in
+            let base64 = ReceiptMinter.base64(receipt, lineLength: 76)
+            try await expectSame(.appReceipt, receipt, verdict: .valid, test, client)
+            try await expectSame(.appReceipt, base64, verdict: .valid, test, client)
+            try await expectSame(.appReceipt, other, verdict: .wrongBundle, test, client)
+            let cut = Array(receipt.dropLast())
+            try await expectSame(.appReceipt, cut, verdict: .malformed, test, client)
+            let own = test.verifier.verify(
+                broken.span, as: .appReceipt, policy: Minted.policy, at: Minted.now)
+            #expect(own.verdict != .valid)
+            try await expectSame(.appReceipt, broken, verdict: own.verdict, test, client)
+            let call = VerifyCall(kind: .appReceipt, returnsVerifyReceiptJSON: true)
+            let answer = try await client.verify(receipt, call)
+            #expect(answer.payloadJSON.starts(with: Array("{".utf8)))
+        }
+    }
+
+    @Test func applesReceiptsAreTheLibrarys() async throws {
+        let folder = "sk1/unified"
+        let files = Vectors.files(in: folder, suffix: ".der")
+        Vectors.report(folder, files.count)
+        // Every one of them through both ways: whole, and as it arrives.
+        for streamed in [1, 1 << 20] {
+            try await withClient {
+                $0.limits.streamedReceiptBytes = streamed
+            } _: { test, client in
+                for file in files {
+                    let receipt = try #require(Vectors.bytes("\(folder)/\(file)"))
+                    let own = test.verifier.verify(
+                        receipt.span, as: .appReceipt, policy: Minted.policy, at: Minted.now)
+                    try await expectSame(
+                        .appReceipt, receipt, verdict: own.verdict, test, client)
+                }
+            }
+        }
+    }
+
+    /// The entry of a server without configuration: any environment that a request names, and
+    /// Production alone where it names none.
+    @Test func unnamedEnvironments() async throws {
+        try await withClient { configuration in
+            for name in configuration.apps.keys {
+                configuration.apps[name]?.policy.environments = Set(StoreEnvironment.known)
+                configuration.apps[name]?.unnamedEnvironments = [.production]
+            }
+        } _: { test, client in
+            for bytes in [try Minted.receipt(bytes: 100_000), try Minted.receipt(bytes: 2_000)] {
+                try await verdicts(of: bytes, as: .appReceipt, client)
+            }
+            try await verdicts(of: try Minted.transaction.get(), as: .transaction, client)
+        }
+    }
+
+    private func verdicts(
+        of evidence: [UInt8], as kind: EvidenceKind, _ client: AssayClient
+    ) async throws {
+        for (environments, verdict) in [
+            ([], Verdict.wrongEnvironment), ([.production], .wrongEnvironment),
+            ([.sandbox], .valid), ([.xcode, .sandbox], .valid),
+        ] as [([StoreEnvironment], Verdict)] {
+            let call = VerifyCall(
+                kind: kind, expectations: Expectations(environments: environments))
+            let answer = try await client.verify(evidence, call)
+            #expect(answer.verification.verdict == verdict, "\(kind) \(environments)")
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import TestSupport
+import Testing
+
+/// What a client does wrong, and what it is told.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerFaultTests {
+    @Test(arguments: ["unix", "tcp"]) func whatIsNoFrameEndsTheConnection(over: String) throws {
+        let cases: [(String, [UInt8], AssayWire.Status)] = [
+            ("zero length", [0, 0, 0, 0], .invalidArgument),
+            ("too short a length", [0, 0, 0, 3], .invalidArgument),
+            ("a head beyond its frame", [0, 0, 0, 10, 0, 0, 0, 7], .invalidArgument),
+            ("above the limit", [0x02, 0, 0, 1], .resourceExhausted),
+            ("garbage", [UInt8](repeating: 0xFF, count: 64), .resourceExhausted),
+            ("HTTP/1", Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), .invalidArgument),
+            ("HTTP/2", Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), .invalidArgument),
+            ("TLS", [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3], .invalidArgument),
+        ]
+        try withServer { test in
+            for (name, bytes, status) in cases {
+                let client = try RawClient(over == "tcp" ? test.tcp : test.unix)
+                // What came before is still answered.
+                try client.send(RawClient.ping(5) + bytes)
+                #expect(try client.receive()?.head.id == 5, "\(name)")
+                try client.expectEnd(status)
+            }
+        }
+    }
+
+    @Test func unusableHeadsAreSkipped() throws {
+        func frame(_ head: [UInt8]) -> [UInt8] {
+            var bytes: [UInt8] = []
+            FrameWriter.append(
+                head: head.span, body: [UInt8](repeating: 1, count: 9).span, to: &bytes)
+            return bytes
+        }
+        let limit = ServerLimits().headBytes
+        let cases: [(String, [UInt8], AssayWire.Status, UInt64)] = [
+            ("no message", [0xFF, 0xFF, 0xFF], .invalidArgument, 0),
+            ("no message with an id", [0x08, 9, 0x1A, 2, 0xFF, 0xFF], .invalidArgument, 9),
+            (
+                "a flood of fields",
+                [0x08, 9] + Array(repeatElement([0x7A, 0], count: 20_000).joined()),
+                .resourceExhausted, 9
+            ),
+            ("too long", [UInt8](repeating: 0, count: limit + 1), .resourceExhausted, 0),
+        ]
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            for (name, head, status, id) in cases {
+                try client.send(frame(head))
+                let answer = try #require(try client.receive()?.head)
+                #expect(answer.status == status && answer.id == id, "\(name): \(answer)")
+                #expect(!answer.message.isEmpty)
+                try client.expectPong()
+            }
+        }
+    }
+
+    @Test func requestsThatAreNotCarriedOut() throws {
+        let token = try Minted.transaction.get()
+        let cases: [(String, [UInt8], AssayWire.Status, UInt64)] = [
+            ("id 0", RawClient.ping(0), .invalidArgument, 0),
+            ("no call", RawClient.frame(RequestHead(id: 3, call: .unknown)), .unimplemented, 3),
+            ("no kind", RawClient.verify(3, nil, token), .unimplemented, 3),
+            ("no such app", RawClient.verify(3, .transaction, token, app: "x"), .notFound, 3),
+        ]
+        try withServer { test in
+            let client = try RawClient(test.tcp)
+            for (name, bytes, status, id) in cases {
+                try client.send(bytes)
+                let answer = try #require(try client.receive()?.head)
+                #expect(answer.status == status && answer.id == id, "\(name): \(answer)")
+                #expect(!answer.message.isEmpty)
+                try client.expectPong()
+            }
+        }
+        try withServer {
+            $0.defaultApp = nil
+        } _: { test in
+            let client = try RawClient(test.tcp)
+            try client.send(RawClient.verify(3, .transaction, token))
+            #expect(try client.receive()?.head.status == .notFound)
+            try client.send(RawClient.verify(4, .transaction, token, app: "game"))
+            #expect(try client.receive()?.head.status == .ok)
+        }
+    }
+
+    /// The answer comes before the body does, and the body is then skipped.
+    @Test func longBodiesAreRefusedBeforeTheyCome() throws {
+        let jws = ServerLimits().jwsBytes
+        let notification = ServerLimits().notificationBytes
+        let cases: [(String, RequestHead.Call, Int, AssayWire.Status)] = [
+            ("jws", .verify(VerifyCall(kind: .transaction)), jws + 1, .resourceExhausted),
+            (
+                "post", .verify(VerifyCall(kind: .notification)), notification + 1,
+                .resourceExhausted
+            ),
+            ("old", .verify(VerifyCall(kind: .transactionReceipt)), jws + 1, .resourceExhausted),
+            ("ping", .ping, jws + 1, .resourceExhausted),
+            ("unknown", .unknown, 5 << 20, .unimplemented),
+        ]
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            for (name, call, count, status) in cases {
+                let body = [UInt8](repeating: 97, count: count)
+                let frame = RawClient.frame(RequestHead(id: 4, call: call), body)
+                try client.send(Array(frame.dropLast(count)))
+                let answer = try #require(try client.receive()?.head)
+                #expect(answer.status == status && answer.id == 4, "\(name): \(answer)")
+                try client.send(body)
+                try client.expectPong()
+            }
+            let most = [UInt8](repeating: 97, count: jws)
+            try client.send(RawClient.verify(5, .transaction, most))
+            guard case .verification(let answer) = try client.receive()?.head.result else {
+                Issue.record("a body at its limit is not verified")
+                return
+            }
+            #expect(answer.verdict == .malformed)
+        }
+    }
+
+    @Test func idsInFlightAreUnique() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.expectPong()
+            clock.arm()
+            try client.send(RawClient.verify(8, .transaction, token))
+            clock.isHeld.wait()
+            try client.send(RawClient.ping(8) + RawClient.verify(8, .transaction, token))
+            for _ in 0..<2 {
+                let answer = try client.receive()?.head
+                #expect(answer?.id == 8 && answer?.status == .alreadyExists)
+            }
+            clock.release.open()
+            #expect(try client.receive()?.head.status == .ok)
+            try client.send(RawClient.verify(8, .transaction, token))
+            #expect(try client.receive()?.head.status == .ok)
+        }
+    }
+
+    @Test func timeThatIsOverIsToldAndNotWorkedOn() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.expectPong()
+            clock.arm()
+            try client.send(RawClient.verify(1, .transaction, token))
+            clock.isHeld.wait()
+            try client.send(RawClient.verify(2, .transaction, token, timeout: 150))
+            let answer = try client.receive()?.head
+            #expect(answer?.id == 2 && answer?.status == .deadlineExceeded)
+            clock.release.open()
+            #expect(try client.receive()?.head.id == 1)
+        }
+    }
+
+    /// Requests of a client that has gone are not worked on.
+    @Test(arguments: [false, true]) func aClientThatHasGoneCostsNoWork(resets: Bool) throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+        } _: { test in
+            let other = try RawClient(test.tcp)
+            try other.expectPong()
+            clock.arm()
+            try other.send(RawClient.verify(1, .transaction, token))
+            clock.isHeld.wait()
+            let client = try RawClient(test.tcp)
+            for id in 1...20 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token))
+            }
+            test.settles { $0.requestsInFlight == 21 }
+            if resets {
+                client.socket.reset()
+                test.settles { $0.connections == 1 }
+            } else {
+                client.socket.close()
+            }
+            let asked = clock.count
+            clock.release.open()
+            #expect(try other.receive()?.head.id == 1)
+            test.settles { $0.evidenceBytes == 0 }
+            // Each piece asks for the time once. A closed socket may still be waiting for its
+            // answers, as far as the server can see; one that was reset can't.
+            if resets { #expect(clock.count == asked) }
+        }
+    }
+
+    @Test func halfAFrameAtTheEndIsTold() throws {
+        let token = try Minted.transaction.get()
+        let receipt = try Minted.receipt(bytes: 100_000)
+        try withServer { test in
+            let whole = RawClient.ping(1)
+            for part in [
+                Array(whole.prefix(1)), Array(whole.prefix(6)), Array(whole.dropLast()),
+                Array(RawClient.verify(2, .transaction, token).dropLast()),
+                Array(RawClient.verify(2, .appReceipt, receipt).dropLast(10)),
+            ] {
+                let client = try RawClient(test.unix)
+                try client.send(whole + part)
+                client.socket.finishWriting()
+                #expect(try client.receive()?.head.id == 1)
+                try client.expectEnd(.invalidArgument)
+            }
+            let client = try RawClient(test.unix)
+            client.socket.finishWriting()
+            #expect(try client.receive() == nil)
+        }
+    }
+
+    /// All that was sent before the end of the stream is answered, however much it is.
+    @Test func whatCameBeforeTheEndIsAnswered() throws {
+        let token = try Minted.transaction.get()
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            var bytes: [UInt8] = []
+            for id in 1...300 as ClosedRange<UInt64> {
+                bytes +=
+                    id % 3 == 0 ? RawClient.verify(id, .transaction, token) : RawClient.ping(id)
+            }
+            try client.send(bytes)
+            client.socket.finishWriting()
+            try client.expectAnswers(1...300)
+            #expect(try client.receive() == nil)
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+/// Many requests, many connections, large ones, slow ones.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ServerFlowTests {
+    @Test func tenThousandRequestsOnOneConnection() throws {
+        let token = try Minted.transaction.get()
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            var bytes: [UInt8] = []
+            for id in 1...10_000 as ClosedRange<UInt64> {
+                bytes +=
+                    id % 20 == 0 ? RawClient.verify(id, .transaction, token) : RawClient.ping(id)
+            }
+            let all = bytes
+            let socket = SharedClient(client.socket)
+            let sender = try WorkerPool(count: 1, name: "send")
+            sender.submit { try? socket.client.send(all) }
+            try client.expectAnswers(1...10_000)
+            sender.stop()
+        }
+    }
+
+    @Test func twoHundredConnections() throws {
+        let token = try Minted.transaction.get()
+        try withServer { test in
+            let clients = try (0..<200).map { try RawClient($0 % 2 == 0 ? test.unix : test.tcp) }
+            for client in clients {
+                try client.send(
+                    RawClient.ping(1) + RawClient.verify(2, .transaction, token)
+                        + RawClient.ping(3))
+            }
+            for client in clients { try client.expectAnswers(1...3) }
+            #expect(test.server.holdings?.connections == 200)
+        }
+    }
+
+    @Test func oneByteAtATime() throws {
+        let token = try Minted.transaction.get()
+        try withServer { test in
+            let client = try RawClient(test.tcp)
+            for byte in RawClient.ping(1) + RawClient.verify(2, .transaction, token) {
+                try client.send([byte])
+            }
+            try client.expectAnswers(1...2)
+        }
+    }
+
+    /// Receipts behind each other and between other requests, cut in many ways.
+    @Test(arguments: [1_000_000, 65_536, 9_973, 300])
+    func receiptsTornAndPipelined(cut: Int) throws {
+        let token = try Minted.transaction.get()
+        let large = try Minted.receipt(bytes: 150_000)
+        let small = try Minted.receipt(bytes: 2_000)
+        let base64 = ReceiptMinter.base64(large, lineLength: 64)
+        try withServer { test in
+            let bodies: [(EvidenceKind, [UInt8])] = [
+                (.appReceipt, large), (.transaction, token), (.appReceipt, base64),
+                (.appReceipt, small), (.appReceipt, large), (.transaction, token),
+            ]
+            var bytes: [UInt8] = []
+            for (index, (kind, body)) in bodies.enumerated() {
+                bytes += RawClient.verify(UInt64(index + 1), kind, body)
+            }
+            let client = try RawClient(test.unix)
+            for start in stride(from: 0, to: bytes.count, by: cut) {
+                try client.send(Array(bytes[start..<min(start + cut, bytes.count)]))
+            }
+            for _ in bodies {
+                let head = try client.receive()?.head
+                guard case .verification(let answer) = head?.result else {
+                    Issue.record("\(head as Any)")
+                    continue
+                }
+                #expect(answer.verdict == .valid, "\(answer.detail)")
+            }
+            #expect(test.server.holdings?.bufferedBytes == 0)
+        }
+    }
+
+    /// A receipt that comes is not kept.
+    @Test func aHalfReceivedReceiptHoldsLittle() throws {
+        let receipt = try Minted.receipt(bytes: 3_000_000)
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            let frame = RawClient.verify(1, .appReceipt, receipt)
+            try client.send(Array(frame.dropLast(1)))
+            test.settles { $0.requestsInFlight == 1 }
+            usleep(100_000)
+            let holdings = try #require(test.server.holdings)
+            #expect(holdings.bufferedBytes == 0 && holdings.evidenceBytes == 0)
+            try client.send(Array(frame.suffix(1)))
+            #expect(try client.receive()?.head.status == .ok)
+        }
+    }
+
+    /// More than may be in flight waits in the socket, and nothing spins meanwhile.
+    @Test func requestsInFlightAreBounded() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+            $0.limits.requestsInFlight = 100
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.expectPong()
+            clock.arm()
+            let sender = try WorkerPool(count: 1, name: "send")
+            let socket = SharedClient(client.socket)
+            sender.submit {
+                for id in 1...400 as ClosedRange<UInt64> {
+                    try? socket.client.send(RawClient.verify(id, .transaction, token))
+                }
+            }
+            clock.isHeld.wait()
+            test.settles { $0.requestsInFlight == 100 }
+            let before = try #require(test.server.holdings)
+            usleep(500_000)
+            let after = try #require(test.server.holdings)
+            #expect(after.requestsInFlight == 100)
+            #expect(after.bufferedBytes < 256 << 10)
+            #expect(after.turns - before.turns < 50, "the loop spins")
+            // Another connection is served.
+            try RawClient(test.tcp).expectPong()
+            clock.release.open()
+            try client.expectAnswers(1...400)
+            sender.stop()
+        }
+    }
+
+    /// Evidence of all connections is bounded; other calls go on.
+    @Test func evidenceIsBounded() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+            $0.limits.evidenceBytes = 10 * token.count
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.expectPong()
+            clock.arm()
+            try client.send(RawClient.verify(1, .transaction, token))
+            clock.isHeld.wait()
+            for id in 2...30 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token))
+            }
+            let answer = try #require(try client.receive()?.head)
+            #expect(answer.status == .resourceExhausted && answer.retryAfterMilliseconds > 0)
+            let held = try #require(test.server.holdings?.evidenceBytes)
+            #expect(held <= 10 * token.count)
+            clock.release.open()
+            for _ in 2...30 { #expect(try client.receive() != nil) }
+            try client.expectPong()
+        }
+    }
+
+    /// A client that sends and does not read is not read from; one that never reads is cut off.
+    @Test func aSlowReaderIsPausedAndThenCutOff() throws {
+        try withServer {
+            $0.limits.writeStallMilliseconds = 500
+        } _: { test in
+            let client = try RawClient(test.unix, receiveBuffer: 4096)
+            let info = RawClient.frame(RequestHead(id: 1, call: .info))
+            let sender = try WorkerPool(count: 1, name: "send")
+            let socket = SharedClient(client.socket)
+            sender.submit {
+                for _ in 0..<20_000 {
+                    do { try socket.client.send(info) } catch { return }
+                }
+            }
+            test.settles { $0.unwrittenBytes > 256 << 10 }
+            let holdings = try #require(test.server.holdings)
+            // The bound, and one answer more; a turn's answers of 40 KB before it is looked at.
+            #expect(holdings.unwrittenBytes < 2 << 20, "\(holdings)")
+            #expect(holdings.bufferedBytes < 256 << 10)
+            test.settles { $0.connections == 0 }
+            #expect(test.log.count(of: "does not read") == 1)
+            sender.stop()
+        }
+    }
+
+    /// A client that reads slowly, but reads, gets everything.
+    @Test func aSlowReaderThatReadsIsServed() throws {
+        try withServer {
+            $0.limits.writeStallMilliseconds = 1_000
+        } _: { test in
+            let client = try RawClient(test.unix, receiveBuffer: 4096)
+            var bytes: [UInt8] = []
+            for id in 1...60 as ClosedRange<UInt64> {
+                bytes += RawClient.frame(RequestHead(id: id, call: .info))
+            }
+            try client.send(bytes)
+            client.socket.finishWriting()
+            for id in 1...60 as ClosedRange<UInt64> {
+                #expect(try client.receive()?.head.id == id)
+                usleep(50_000)
+            }
+            #expect(try client.receive() == nil)
+        }
+    }
+
+    /// A flood on one connection leaves the others their turns.
+    @Test func aFloodStarvesNobody() throws {
+        try withServer { test in
+            let flood = SharedClient(try BlockingClient(test.unix))
+            let pings = Array(repeatElement(RawClient.ping(1), count: 2_000).joined())
+            let pool = try WorkerPool(count: 2, name: "flood")
+            let stop = Latch()
+            pool.submit { while (try? flood.client.send(pings)) != nil {} }
+            pool.submit {
+                while let more = try? flood.client.receive(upTo: 65_536), !more.isEmpty {}
+            }
+            let client = try RawClient(test.tcp)
+            for id in 1...50 as ClosedRange<UInt64> {
+                let before = ContinuousClock.now
+                try client.expectPong(id)
+                let taken = ContinuousClock.now - before
+                #expect(taken < .seconds(1), "\(taken)")
+            }
+            let holdings = try #require(test.server.holdings)
+            #expect(holdings.bufferedBytes < 256 << 10, "\(holdings)")
+            stop.open()
+            flood.client.shutDown()
+            pool.stop()
+        }
+    }
+}

@@ -1,0 +1,260 @@
+import Assay
+import AssayClient
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// Evidence of authorities of this process's own, one of each kind and some that is wrong.
+enum Minted {
+    static let bundleId = "com.example.game"
+    static let now = Timestamp(milliseconds: 1_795_219_200_000)
+    static let authority = Result { () throws -> DevelopmentCA in try DevelopmentCA.make(at: now) }
+    static let foreign = Result { () throws -> DevelopmentCA in try DevelopmentCA.make(at: now) }
+    static let receiptCA = Result { () throws -> ReceiptCA in try ReceiptCA.make(at: now) }
+    static let policy = Policy(bundleId: bundleId, environments: [.sandbox])
+
+    static let jwsKinds: [EvidenceKind] = [
+        .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+    ]
+
+    static func verifier(keyTables: KeyTableBuilding = .never) throws -> Verifier {
+        let trust = try TrustStore.apple
+            .pinning(authority.get().rootCertificate, development: true)
+            .pinning(receiptCA.get().rootCertificate, development: true)
+        return Verifier(trust: trust, keyTables: keyTables)
+    }
+
+    static func token(
+        _ kind: EvidenceKind, index: Int = 0, bundleId: String = bundleId,
+        environment: StoreEnvironment = .sandbox, by authority: DevelopmentCA? = nil
+    ) throws -> [UInt8] {
+        try Minter(authority?.chain ?? self.authority.get().chain).mint(
+            kind, index: index, bundleId: bundleId, appAppleId: 1_234_567_890,
+            environment: environment, signedDate: now)
+    }
+
+    static let transaction = Result { () throws -> [UInt8] in try token(.transaction) }
+
+    static func receipt(bytes: Int, bundleId: String = bundleId) throws -> [UInt8] {
+        var sample = ReceiptSample(bundleId: bundleId, creationDate: now)
+        sample.records = .bytes(bytes)
+        return try ReceiptMinter(receiptCA.get().chain).sign(sample.payload)
+    }
+
+    /// The same with a letter of the signature changed.
+    static func tampered(_ token: [UInt8]) -> [UInt8] {
+        var token = token
+        let place = token.count - 20
+        token[place] = token[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        return token
+    }
+}
+
+/// Keeps the lines of a server's log.
+final class LogLines: LogSink {
+    private let lines = Mutex<[String]>([])
+    func write(_ line: String) { lines.withLock { $0.append(line) } }
+    func count(of text: String) -> Int { lines.withLock { $0.count { $0.contains(text) } } }
+}
+
+/// A clock that can be made to keep one worker waiting: the present is asked for when a piece of
+/// work begins.
+final class HeldClock: Sendable {
+    private let isArmed = Atomic(false)
+    let isHeld = Latch()
+    let release = Latch()
+
+    private let calls = Atomic(0)
+
+    func arm() { isArmed.store(true, ordering: .releasing) }
+
+    /// How often the present was asked for: by each piece of work, and by each line of the log.
+    var count: Int { calls.load(ordering: .relaxed) }
+
+    @Sendable func now() -> Timestamp {
+        calls.add(1, ordering: .relaxed)
+        if isArmed.exchange(false, ordering: .acquiringAndReleasing) {
+            isHeld.open()
+            release.wait()
+        }
+        return Minted.now
+    }
+}
+
+/// A server for the length of a test, on a Unix socket and a TCP port.
+struct TestServer {
+    let server: Server
+    let log: LogLines
+    let verifier: Verifier
+
+    var unix: Endpoint { server.endpoints[0] }
+    var tcp: Endpoint { server.endpoints[1] }
+
+    init(_ change: (inout ServerConfiguration) -> Void = { _ in }) throws {
+        verifier = try Minted.verifier()
+        log = LogLines()
+        var configuration = ServerConfiguration(
+            listen: [
+                .unix(path: temporaryPath("server")), .tcp(host: "127.0.0.1", port: 0),
+            ],
+            apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
+            defaultApp: "game", workers: 2, version: "test", log: log, clock: { Minted.now })
+        configuration.limits.drainQuietMilliseconds = 20
+        change(&configuration)
+        server = try Server(configuration)
+    }
+
+    /// Waits until the server is as described; the test fails when it never is.
+    func settles(
+        seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
+        _ isSettled: (ServerHoldings) -> Bool
+    ) {
+        for _ in 0..<seconds * 200 {
+            guard let holdings = server.holdings else { return }
+            if isSettled(holdings) { return }
+            usleep(5_000)
+        }
+        Issue.record(
+            "never: \(String(describing: server.holdings))", sourceLocation: sourceLocation)
+    }
+}
+
+/// Runs a test against a server, and then sees to it that the server holds nothing any more and
+/// ends.
+func withServer(
+    _ change: (inout ServerConfiguration) -> Void = { _ in }, _ body: (TestServer) throws -> Void
+) throws {
+    let test = try TestServer(change)
+    defer {
+        test.settles { holdings in
+            var holdings = holdings
+            holdings.turns = 0
+            return holdings == .none
+        }
+        test.server.drain()
+        test.server.wait()
+    }
+    try body(test)
+}
+
+/// The same for a client of ours.
+func withClient(
+    _ change: (inout ServerConfiguration) -> Void = { _ in },
+    _ body: (TestServer, AssayClient) async throws -> Void
+) async throws {
+    let test = try TestServer(change)
+    let client = try AssayClient(
+        address: test.unix, options: ClientOptions(timeout: .seconds(30), retriesOnce: false))
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(test, client)) } catch { result = .failure(error) }
+    client.close()
+    test.settles { $0.connections == 0 && $0.evidenceBytes == 0 && $0.bufferedBytes == 0 }
+    test.server.drain()
+    test.server.wait()
+    try result.get()
+}
+
+/// A client that sends what it likes.
+final class RawClient {
+    let socket: BlockingClient
+    private let codec = MessageCodec()
+    private var received: [UInt8] = []
+    private var start = 0
+
+    init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
+        socket = try BlockingClient(endpoint, receiveBuffer: receiveBuffer)
+    }
+
+    init(_ socket: BlockingClient) { self.socket = socket }
+
+    static func frame(_ head: RequestHead, _ body: [UInt8] = []) -> [UInt8] {
+        var bytes: [UInt8] = []
+        MessageCodec().encodeFrame(head, body: body, into: &bytes)
+        return bytes
+    }
+
+    static func ping(_ id: UInt64) -> [UInt8] { frame(RequestHead(id: id, call: .ping)) }
+
+    static func verify(
+        _ id: UInt64, _ kind: EvidenceKind? = .transaction, _ body: [UInt8], app: String = "",
+        timeout: UInt32 = 30_000, expecting: Expectations = .none
+    ) -> [UInt8] {
+        let call = VerifyCall(kind: kind, expectations: expecting, returnsTypedPayload: false)
+        return frame(
+            RequestHead(id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout), body)
+    }
+
+    func send(_ bytes: [UInt8]) throws { try socket.send(bytes) }
+
+    /// The next answer; nil at the end of the stream.
+    func receive() throws -> (head: ResponseHead, body: [UInt8])? {
+        let decoder = FrameDecoder(limits: .response)
+        while true {
+            switch decoder.next(in: received.span.extracting(start...)) {
+            case .frame(let frame):
+                let bytes = Array(
+                    received[(start + frame.head.lowerBound)..<(start + frame.head.upperBound)])
+                let head = try codec.decodeResponse(bytes.span)
+                let body = received[(start + frame.body.lowerBound)..<(start + frame.end)]
+                start += frame.end
+                return (head, Array(body))
+            case .needMore:
+                received.removeFirst(start)
+                start = 0
+                let more = try socket.receive(upTo: 64 * 1024)
+                if more.isEmpty {
+                    if received.isEmpty { return nil }
+                    throw BlockingClient.Failure(what: "the stream ended within an answer")
+                }
+                received += more
+            case .head, .fault: throw BlockingClient.Failure(what: "no answer frame")
+            }
+        }
+    }
+
+    /// Receives answers until there is one for each of the ids, each exactly once.
+    func expectAnswers(
+        _ ids: ClosedRange<UInt64>, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        var missing = Set(ids)
+        while !missing.isEmpty {
+            let head = try #require(try receive()?.head, sourceLocation: sourceLocation)
+            #expect(head.status == .ok, "\(head)", sourceLocation: sourceLocation)
+            #expect(missing.remove(head.id) != nil, "\(head)", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// The connection still answers.
+    func expectPong(
+        _ id: UInt64 = 77, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        try send(Self.ping(id))
+        let head = try receive()?.head
+        #expect(
+            head == ResponseHead(id: id, result: .pong), sourceLocation: sourceLocation)
+    }
+
+    /// An answer of the connection's own, and then the end.
+    func expectEnd(
+        _ status: AssayWire.Status, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let head = try receive()?.head
+        #expect(
+            head?.id == 0 && head?.status == status, "\(head as Any)",
+            sourceLocation: sourceLocation)
+        #expect(head?.message.isEmpty == false, sourceLocation: sourceLocation)
+        #expect(try receive() == nil, sourceLocation: sourceLocation)
+    }
+}
+
+/// A socket that one thread sends on while another receives.
+final class SharedClient: @unchecked Sendable {
+    let client: BlockingClient
+    init(_ client: BlockingClient) { self.client = client }
+}

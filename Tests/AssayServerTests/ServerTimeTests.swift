@@ -1,0 +1,149 @@
+import AssayLoop
+import AssayModels
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AssayServer
+
+@Suite struct FramePaceTests {
+    private var limits: ServerLimits {
+        var limits = ServerLimits()
+        limits.frameGraceMilliseconds = 5_000
+        limits.frameBytesPerSecond = 1_000
+        return limits
+    }
+
+    /// Rows: what came when, and whether it is slow at the end.
+    @Test(
+        arguments: [
+            // Within the grace anything goes.
+            ([], 5_000, 0, false), ([4_000], 5_000, 1, false),
+            // Silence longer than the grace.
+            ([], 5_001, 1_000_000, true), ([1_000], 6_001, 1_000_000, true),
+            ([1_000], 6_000, 1_000_000, false),
+            // 1,000 bytes for each second above it.
+            ([5_500], 6_000, 999, true), ([5_500], 6_000, 1_000, false),
+            ([9_000], 10_000, 4_999, true), ([9_000], 10_000, 5_000, false),
+        ] as [([UInt64], UInt64, Int, Bool)])
+    func judges(received: [UInt64], now: UInt64, unread: Int, isSlow: Bool) {
+        var pace = FramePace(began: 0)
+        for time in received { pace.didReceive(at: time) }
+        #expect(pace.isSlow(at: now, unread: unread, limits) == isSlow)
+        // What was taken out of the buffer counts as what is in it.
+        pace.didTake(unread)
+        #expect(pace.isSlow(at: now, unread: 0, limits) == isSlow)
+    }
+
+    @Test func timeThatIsOursDoesNotCount() {
+        var pace = FramePace(began: 0)
+        pace.didResume(at: 100_000)
+        #expect(!pace.isSlow(at: 105_000, unread: 0, limits))
+        #expect(pace.isSlow(at: 105_001, unread: 0, limits))
+        #expect(pace.began == 0)
+    }
+}
+
+/// Limits in time, shortened.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
+    @Test func idleConnectionsEnd() throws {
+        try withServer {
+            $0.limits.idleMilliseconds = 300
+        } _: { test in
+            let client = try RawClient(test.unix)
+            for id in 1...5 as ClosedRange<UInt64> {
+                usleep(120_000)
+                try client.expectPong(id)
+            }
+            try client.expectEnd(.unavailable)
+        }
+    }
+
+    @Test func aSlowFrameEndsItsConnection() throws {
+        let token = try Minted.transaction.get()
+        let receipt = try Minted.receipt(bytes: 100_000)
+        for frame in [
+            RawClient.ping(1), RawClient.verify(1, .transaction, token),
+            RawClient.verify(1, .appReceipt, receipt),
+            RawClient.verify(1, .transaction, token, app: "no such"),
+        ] {
+            try withServer {
+                $0.limits.frameGraceMilliseconds = 300
+                $0.limits.idleMilliseconds = 20_000
+            } _: { test in
+                let silent = try RawClient(test.unix)
+                try silent.send(Array(frame.prefix(frame.count / 2)))
+                let slow = try RawClient(test.unix)
+                try slow.send(Array(frame.prefix(4)))
+                for byte in frame[4..<min(24, frame.count - 1)] {
+                    usleep(50_000)
+                    if (try? slow.send([byte])) == nil { break }
+                }
+                for client in [silent, slow] {
+                    var head = try client.receive()?.head
+                    if head?.status == .notFound { head = try client.receive()?.head }
+                    #expect(head?.id == 0 && head?.status == .deadlineExceeded, "\(head as Any)")
+                    #expect(try client.receive() == nil)
+                }
+            }
+        }
+    }
+
+    @Test func aFrameThatKeepsThePaceIsTaken() throws {
+        let receipt = try Minted.receipt(bytes: 400_000)
+        try withServer {
+            $0.limits.frameGraceMilliseconds = 200
+        } _: { test in
+            let client = try RawClient(test.unix)
+            let frame = RawClient.verify(1, .appReceipt, receipt)
+            for start in stride(from: 0, to: frame.count, by: 16 << 10) {
+                try client.send(Array(frame[start..<min(start + 16 << 10, frame.count)]))
+                usleep(50_000)
+            }
+            #expect(try client.receive()?.head.status == .ok)
+        }
+    }
+
+    /// A sender that the server does not read from is not slow.
+    @Test func aHeldSenderIsNotSlow() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+            $0.limits.requestsInFlight = 4
+            $0.limits.frameGraceMilliseconds = 200
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.expectPong()
+            clock.arm()
+            var bytes: [UInt8] = []
+            for id in 1...8 as ClosedRange<UInt64> {
+                bytes += RawClient.verify(id, .transaction, token)
+            }
+            try client.send(bytes)
+            clock.isHeld.wait()
+            usleep(800_000)
+            clock.release.open()
+            try client.expectAnswers(1...8)
+        }
+    }
+
+    @Test func tooManyConnectionsAreTold() throws {
+        try withServer {
+            $0.limits.connections = 3
+        } _: { test in
+            let clients = try (0..<3).map { _ in try RawClient(test.unix) }
+            for client in clients { try client.expectPong() }
+            let refused = try RawClient(test.tcp)
+            try refused.expectEnd(.resourceExhausted)
+            for client in clients { try client.expectPong() }
+            clients[0].socket.close()
+            refused.socket.close()
+            test.settles { $0.connections == 2 }
+            try RawClient(test.tcp).expectPong()
+        }
+    }
+}

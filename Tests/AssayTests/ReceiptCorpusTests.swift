@@ -1,0 +1,143 @@
+import Assay
+import AssayMint
+import AssayModels
+import Foundation
+import TestSupport
+import Testing
+
+/// Other people's test data: RSA signatures, and CMS that broke other readers.
+@Suite struct ReceiptCorpusTests {
+    private struct File: Decodable { let testGroups: [Group] }
+    private struct Group: Decodable {
+        struct Key: Decodable {
+            let modulus: String
+            let publicExponent: String
+        }
+        struct Test: Decodable {
+            let tcId: Int
+            let comment: String
+            let msg: String
+            let sig: String
+            let result: String
+        }
+        let sha: String
+        let publicKey: Key?
+        let privateKey: Key?
+        let tests: [Test]
+    }
+
+    /// "Acceptable" ones are refused, but for signatures that are only short of something else:
+    /// those of the generation file were made with small keys or exponents.
+    @Test(arguments: [
+        ("rsa_signature_2048_sha256_test.json", Set<Int>()),
+        ("rsa_pkcs1_2048_sig_gen_test.json", Set(65...72).union([154, 155, 158])),
+    ])
+    func wycheproof(name: String, acceptable: Set<Int>) throws {
+        guard let bytes = Vectors.bytes("wycheproof/" + name) else { return }
+        var (valid, refused, skipped) = (0, 0, 0)
+        for group in try JSONDecoder().decode(File.self, from: Data(bytes)).testGroups {
+            let digests: [String: DigestAlgorithm] = ["SHA-1": .sha1, "SHA-256": .sha256]
+            guard let digest = digests[group.sha] else {
+                skipped += group.tests.count
+                continue
+            }
+            let key = try #require(group.publicKey ?? group.privateKey)
+            func magnitude(_ text: String) -> [UInt8] {
+                let digits = text.drop { $0 == "0" }
+                return P256Forge.octets((digits.count % 2 == 0 ? "" : "0") + digits)
+            }
+            let made = RSAPublicKey(
+                modulus: magnitude(key.modulus).span,
+                exponent: magnitude(key.publicExponent).span, smallestBits: 2048)
+            for test in group.tests {
+                let holds =
+                    made?.verifies(
+                        signature: P256Forge.octets(test.sig).span,
+                        over: P256Forge.octets(test.msg).span, algorithm: digest) ?? false
+                let isGood =
+                    test.result == "valid"
+                    || (test.result == "acceptable" && acceptable.contains(test.tcId))
+                // A key whose exponent is below 65537 is none of ours.
+                #expect(holds == (isGood && made != nil), "\(name) \(test.tcId): \(test.comment)")
+                if holds { valid += 1 } else { refused += 1 }
+            }
+        }
+        Vectors.report(
+            "\(name): \(valid) valid, \(refused) refused, \(skipped) of other digests",
+            valid + refused)
+    }
+
+    @Test(arguments: ["openssl-cms", "openssl-smime", "openssl-asn1parse", "openssl-x509"])
+    func corpus(name: String) throws {
+        guard let folder = Vectors.folder("fuzz-corpora") else { return }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let target = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "assay-corpus-\(name)-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: target) }
+        process.arguments = ["tar", "xzf", "\(folder)/\(name).tar.gz", "-C", target.path]
+        try process.run()
+        process.waitUntilExit()
+        let verifier = Verifier(trust: .apple)
+        let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
+        var verdicts: [Verdict: Int] = [:]
+        let files = FileManager.default.enumerator(atPath: target.path)
+        while let file = files?.nextObject() as? String {
+            guard let data = try? Data(contentsOf: target.appendingPathComponent(file)) else {
+                continue
+            }
+            let bytes = [UInt8](data)
+            let whole = verifier.verify(
+                bytes.span, as: .appReceipt, policy: policy, at: MintedReceipts.now)
+            #expect(whole.verdict != .valid, "\(file)")
+            var stream = AppReceiptStream(verifier, policy: policy)
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                stream.receive(bytes.span.extracting(start..<min(start + 3, bytes.count)))
+            }
+            #expect(stream.finish(at: MintedReceipts.now) == whole, "\(file)")
+            verdicts[whole.verdict, default: 0] += 1
+        }
+        Vectors.report("\(name): \(verdicts)", verdicts.values.reduce(0, +))
+    }
+}
+
+/// What a receipt on its way holds.
+@Suite struct ReceiptMemoryTests {
+    /// Resident memory in bytes.
+    private static func resident() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: " ").compactMap { Int($0) }
+        return fields.count > 1 ? fields[1] * 4096 : 0
+    }
+
+    @Test(.disabled(if: resident() == 0))
+    func sixtyFourMegabytesHoldKilobytes() throws {
+        let block = MintedReceipts.sample(.bytes(1 << 20))
+        var records = ReceiptPayload()
+        block.appendRecords(to: &records)
+        let repeated = records.attributes
+        var payload = ReceiptPayload()
+        for attribute in block.attributes { payload.append(attribute) }
+        payload.reserve(65 << 20)
+        for _ in 0..<Self.megabytes { payload.append(raw: repeated) }
+        let receipt = try ReceiptMinter(MintedReceipts.ca.get().chain).sign(payload.bytes)
+        let verifier = try MintedReceipts.verifier()
+        var stream = AppReceiptStream(verifier, policy: MintedReceipts.policy, inApp: .none)
+        // Once around, so that what the process keeps anyway is there.
+        stream.receive(receipt.span.extracting(0..<1 << 20))
+        let before = Self.resident()
+        var largest = 0
+        for start in stride(from: 1 << 20, to: receipt.count, by: 64 << 10) {
+            stream.receive(
+                receipt.span.extracting(start..<min(start + (64 << 10), receipt.count)))
+            largest = max(largest, Self.resident() - before)
+        }
+        let answer = stream.finish(at: MintedReceipts.now)
+        #expect(answer.verdict == .valid, "\(answer.detail)")
+        print("a receipt of \(receipt.count >> 20) MB grew resident memory by \(largest >> 10) KB")
+        #expect(largest <= 256 << 10)
+    }
+
+    private static let megabytes = 64
+}
