@@ -7,6 +7,11 @@ enum Output {
 
     static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
 
+    /// A file's content as it is; text gets a newline at its end.
+    static func content(_ content: [UInt8], isText: Bool) throws {
+        try bytes(isText && content.last != newline[0] ? content + newline : content)
+    }
+
     private static let newline = [UInt8(ascii: "\n")]
 
     private static func bytes(_ bytes: [UInt8]) throws {

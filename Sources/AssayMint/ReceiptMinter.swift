@@ -39,7 +39,7 @@ public struct ReceiptMinter: Sendable {
     }
 
     /// Octets that the wrapping adds to a payload of about that size, in DER.
-    package func overhead() throws(MintError) -> Int {
+    func overhead() throws(MintError) -> Int {
         // Longer lengths of a large payload take some octets more; nobody counts them.
         try ReceiptMinter(chain, digest: digest).sign([]).count
     }

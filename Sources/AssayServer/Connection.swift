@@ -352,11 +352,14 @@ final class Connection {
 
     // MARK: Time
 
-    /// Called some times a second. `judgesPace` is false where the loop itself was late.
-    func sweep(judgesPace: Bool) {
+    /// Called some times a second. Where the loop itself was late, it has reads and writes to catch
+    /// up with before it may judge its peers.
+    func sweep(isLate: Bool) {
         let now = server.now
         let unwritten = stream.unwrittenCount
-        if unwritten == 0 || givenBytes - unwritten > writtenBytes { lastWriteProgress = now }
+        if isLate || unwritten == 0 || givenBytes - unwritten > writtenBytes {
+            lastWriteProgress = now
+        }
         writtenBytes = givenBytes - unwritten
         if now - lastWriteProgress > limits.writeStallMilliseconds {
             server.logFault("the peer does not read its answers")
@@ -368,7 +371,7 @@ final class Connection {
             if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
                 return end(nil)
             }
-            if judgesPace, isSlow(now) {
+            if !isLate, isSlow(now) {
                 server.logFault("a frame came too slowly")
                 end(.slowFrame)
             }

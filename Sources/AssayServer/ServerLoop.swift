@@ -153,7 +153,7 @@ final class ServerLoop {
         dropOverdue()
         let isLate = now - lastSweep > Self.lateSweepMilliseconds
         lastSweep = now
-        for connection in connections.values { connection.sweep(judgesPace: !isLate) }
+        for connection in connections.values { connection.sweep(isLate: isLate) }
         faults.flush(to: log)
         if isDraining, now >= drainEnds {
             log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])

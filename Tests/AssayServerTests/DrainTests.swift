@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct DrainTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct DrainTests {
     @Test func aServerWithNothingConnectedEndsAtOnce() throws {
         let test = try TestServer()
         guard case .unix(let path) = test.unix else { return }
@@ -119,7 +119,7 @@ import Testing
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ServerStartTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(1))) struct ServerStartTests {
     @Test func whatCannotBeServedIsTold() throws {
         try withServer { test in
             #expect(throws: ServerError.listen(test.tcp, .addressInUse)) {

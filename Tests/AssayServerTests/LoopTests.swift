@@ -79,7 +79,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+@Suite(.ownThread, .timeLimit(.minutes(1))) struct LoopTests {
     @Test func runsJobsOfManyThreadsInOrder() throws {
         try withLoop { loop in
             let seen = Locked([[Int]](repeating: [], count: 4))
@@ -177,7 +177,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StreamTests {
+@Suite(.ownThread, .timeLimit(.minutes(1))) struct StreamTests {
     @Test(arguments: ["tcp://127.0.0.1:0", "tcp://[::1]:0", "tcp://localhost:0", "unix"])
     func echoes(address: String) throws {
         try withLoop { loop in

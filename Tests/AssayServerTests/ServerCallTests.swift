@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What the server answers, compared with what the library says itself.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerCallTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerCallTests {
     @Test func answersPingHealthAndInfo() async throws {
         try await withClient { test, client in
             try await client.ping()

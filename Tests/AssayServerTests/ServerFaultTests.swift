@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a client does wrong, and what it is told.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerFaultTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerFaultTests {
     @Test(arguments: ["unix", "tcp"]) func whatIsNoFrameEndsTheConnection(over: String) throws {
         let cases: [(String, [UInt8], AssayWire.Status)] = [
             ("zero length", [0, 0, 0, 0], .invalidArgument),

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Many requests, many connections, large ones, slow ones.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ServerFlowTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ServerFlowTests {
     @Test func tenThousandRequestsOnOneConnection() throws {
         let token = try Minted.transaction.get()
         try withServer { test in
@@ -190,7 +190,7 @@ import Testing
     /// A client that reads slowly, but reads, gets everything.
     @Test func aSlowReaderThatReadsIsServed() throws {
         try withServer {
-            $0.limits.writeStallMilliseconds = 1_000
+            $0.limits.writeStallMilliseconds = 2_000
         } _: { test in
             let client = try RawClient(test.unix, receiveBuffer: 4096)
             var bytes: [UInt8] = []

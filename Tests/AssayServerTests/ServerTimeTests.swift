@@ -47,7 +47,7 @@ import Testing
 }
 
 /// Limits in time, shortened.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
     @Test func idleConnectionsEnd() throws {
         try withServer {
             $0.limits.idleMilliseconds = 300

@@ -370,7 +370,7 @@ import Testing
         #expect(try verdict(chain(under: intermediate)) == .valid)
         // A chain of its own, the genuine one beside it.
         let other = try ReceiptCA.make(at: Minted.now)
-        #expect(try verdict(other.chain, and: ca.chain.certificates) == .untrustedChain)
+        #expect(try verdict(other.chain, and: ca.chain.certificates) == .invalidChain)
         #expect(try verdict(other.chain) == .untrustedChain)
         // Its key, under the name and serial number of the genuine leaf.
         let impostor = try Self.verdict(

@@ -80,4 +80,26 @@ import Testing
             #expect(offset == hours * 3600, "\(text)")
         }
     }
+
+    /// One after the other, each on the day of the one before or on another: the same dates.
+    @Test func manyGiveTheSame() throws {
+        var dates = ReceiptDates()
+        let texts = [
+            "2015-09-22T08:55:28Z", "2015-09-22T00:00:00Z", "2015-09-22T23:59:59Z",
+            "2015-09-22T24:00:00Z", "2015-09-22T23:60:00Z", "2015-09-22T23:00:60Z",
+            "2015-09-22T:0:00:00Z", "2015-09-22T08:5?:28Z", "2015-09-22T08:55:28z",
+            "2015-09-22T08:55:28Z", "2015-09-23T08:55:28Z", "2015-09-22 08:55:28Z",
+            "2015-09-22T08-55-28Z", "2015-09-31T08:55:28Z", "2015-09-31T08:55:28Z",
+            "2015-09-22T08:55:28+03", "2021-04-03T22:38:45+0300", "", "2016-09-22T08:55:28Z",
+            "0000-00-00T00:00:00Z", "1969-12-31T23:59:59Z", "1969-12-31T00:00:01Z",
+        ]
+        for text in texts + texts.reversed() {
+            let bytes = Array(text.utf8)
+            let expected = Result { () throws(ReceiptDateError) in
+                try ReceiptDate.parse(bytes.span)
+            }
+            let found = Result { () throws(ReceiptDateError) in try dates.parse(bytes.span) }
+            #expect(found == expected, "\(text)")
+        }
+    }
 }

@@ -108,6 +108,7 @@ package struct DERReader: ~Escapable {
     }
 
     /// INTEGER that fits 64 bits.
+    @inline(__always)
     package mutating func readInteger() throws(DERError) -> Int64 {
         let element = try readIntegerOctets()
         guard element.content.count <= 8 else { throw .integerOutOfRange(at: element.start) }

@@ -36,6 +36,7 @@ package struct Base64Stream: Sendable {
     private mutating func decodeBlock(
         _ block: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {
+        defer { position += block.count }
         if pending.isEmpty, padding == 0, block.count % 4 == 0,
             (try? Base64Digits.standard.decode(block, into: &bytes)) != nil
         {

@@ -44,6 +44,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
     private var seen: UInt64 = 0
     /// Octets of the SET that are still to come; nil before its header.
     private var remaining: Int?
+    private var dates = ReceiptDates()
 
     init(inApp: InAppCollector) { self.inApp = inApp }
 
@@ -106,13 +107,13 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
         case 4: receipt.opaqueValue = value.bytes.array(attribute.value.content)
         case 5: receipt.sha1Hash = value.bytes.array(attribute.value.content)
         case 10: receipt.ageRating = try value.readText()
-        case 12: receipt.receiptCreationDate = try value.readDate()
+        case 12: receipt.receiptCreationDate = try value.readDate(&dates)
         case 15: receipt.downloadId = try value.readNumber()
         case 16: receipt.versionExternalIdentifier = try value.readNumber()
-        case 18: receipt.originalPurchaseDate = try value.readDate()
+        case 18: receipt.originalPurchaseDate = try value.readDate(&dates)
         case 19: receipt.originalApplicationVersion = try value.readText()
-        case 21: receipt.expirationDate = try value.readDate()
-        case 32: receipt.preorderDate = try value.readDate()
+        case 21: receipt.expirationDate = try value.readDate(&dates)
+        case 32: receipt.preorderDate = try value.readDate(&dates)
         default:
             guard receipt.unknownAttributes.count < Limits.receiptUnknownAttributes else { return }
             receipt.unknownAttributes.append(
@@ -226,10 +227,10 @@ extension DERReader {
 
     /// A date as text; nil where it is empty.
     @inline(__always)
-    mutating func readDate() throws(DERError) -> Timestamp? {
+    mutating func readDate(_ dates: inout ReceiptDates) throws(DERError) -> Timestamp? {
         guard let range = try readTextRange() else { return nil }
         do throws(ReceiptDateError) {
-            return try ReceiptDate.parse(bytes.extracting(range))
+            return try dates.parse(bytes.extracting(range))
         } catch {
             throw .invalidTime(at: range.lowerBound)
         }

@@ -80,21 +80,20 @@ public struct AppReceiptStream: Sendable {
         case .base64(var stream):
             var octets: [UInt8] = []
             swap(&octets, &decoded)
+            octets.reserveCapacity(min(chunk.count, Limits.base64ChunkBytes))
             var start = 0
             while start < chunk.count {
                 let end = min(start + Limits.base64ChunkBytes, chunk.count)
                 octets.removeAll(keepingCapacity: true)
-                var fault: Refusal?
-                do throws(Refusal) {
-                    try Self.base64 { () throws(Base64Error) in
-                        try stream.decode(chunk.extracting(start..<end), into: &octets)
-                    }
+                let piece = chunk.extracting(start..<end)
+                do throws(Base64Error) {
+                    try stream.decode(piece, into: &octets)
                 } catch {
-                    fault = error
+                    // What stands before it has its say first, as if it had come alone.
+                    try feed(octets.span)
+                    throw Self.malformed(error)
                 }
-                // What stands before the fault comes first, as it would in smaller chunks.
                 try feed(octets.span)
-                if let fault { throw fault }
                 start = end
             }
             swap(&octets, &decoded)
@@ -139,7 +138,11 @@ public struct AppReceiptStream: Sendable {
     private mutating func complete() throws(Refusal) {
         if case .base64(var stream) = encoding {
             var octets: [UInt8] = []
-            try Self.base64 { () throws(Base64Error) in try stream.finish(into: &octets) }
+            do throws(Base64Error) {
+                try stream.finish(into: &octets)
+            } catch {
+                throw Self.malformed(error)
+            }
             try feed(octets.span)
         }
         guard try feeder.finish(&reader) else {
@@ -147,12 +150,8 @@ public struct AppReceiptStream: Sendable {
         }
     }
 
-    private static func base64(_ body: () throws(Base64Error) -> Void) throws(Refusal) {
-        do throws(Base64Error) {
-            try body()
-        } catch {
-            throw Refusal(.malformed, "the receipt is not base64: " + error.description)
-        }
+    private static func malformed(_ error: Base64Error) -> Refusal {
+        Refusal(.malformed, "the receipt is not base64: " + error.description)
     }
 
     private func verify(_ now: Timestamp) throws(Refusal) -> Verification {

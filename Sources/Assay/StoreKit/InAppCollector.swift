@@ -13,6 +13,7 @@ struct InAppCollector {
     /// Positions of the latest records so far, by original transaction id.
     private var latest: [[UInt8]: Int] = [:]
     private var unknownAttributes = 0
+    private var dates = ReceiptDates()
 
     init(_ selection: InAppSelection, expecting expectations: Expectations) {
         self.selection = selection
@@ -25,7 +26,7 @@ struct InAppCollector {
         var list = try value.readInside(.set)
         try value.atEnd()
         var fields = InAppFields()
-        while !list.isAtEnd { try fields.read(&list) }
+        while !list.isAtEnd { try fields.read(&list, &dates) }
         note(fields, list.bytes)
         switch selection {
         case .none: return
@@ -102,35 +103,36 @@ private struct InAppFields {
     private var seen: UInt64 = 0
 
     @inline(__always)
-    mutating func read(_ list: inout DERReader) throws(DERError) {
+    mutating func read(_ list: inout DERReader, _ dates: inout ReceiptDates) throws(DERError) {
         let attribute = try ReceiptAttributeFields(&list)
         if (1700..<1764).contains(attribute.type) {
             let bit: UInt64 = 1 << UInt64(attribute.type - 1700)
             guard seen & bit == 0 else { throw .duplicate(at: attribute.value.start) }
             seen |= bit
         }
-        try set(attribute, list.inside(attribute.value))
+        try set(attribute, list.inside(attribute.value), &dates)
     }
 
     @inline(__always)
     private mutating func set(
-        _ attribute: ReceiptAttributeFields, _ value: consuming DERReader
+        _ attribute: ReceiptAttributeFields, _ value: consuming DERReader,
+        _ dates: inout ReceiptDates
     ) throws(DERError) {
         var value = value
         switch attribute.type {
         case 1701: record.quantity = try value.readNumber()
         case 1702: productId = try text(&value)
         case 1703: transactionId = try text(&value)
-        case 1704: record.purchaseDate = try value.readDate()
+        case 1704: record.purchaseDate = try value.readDate(&dates)
         case 1705: originalTransactionId = try text(&value)
-        case 1706: record.originalPurchaseDate = try value.readDate()
+        case 1706: record.originalPurchaseDate = try value.readDate(&dates)
         case 1707: record.productType = InAppProductType(rawValue: try value.readNumber())
-        case 1708: record.expiresDate = try value.readDate()
+        case 1708: record.expiresDate = try value.readDate(&dates)
         case 1710: record.itemId = try value.readNumber()
         case 1711:
             let number = try value.readNumber()
             record.webOrderLineItemId = number == 0 ? nil : number
-        case 1712: record.cancellationDate = try value.readDate()
+        case 1712: record.cancellationDate = try value.readDate(&dates)
         case 1713: record.isTrialPeriod = try value.readNumber() != 0
         case 1719: record.isInIntroOfferPeriod = try value.readNumber() != 0
         case 1720: record.cancellationReason = try value.readNumber()

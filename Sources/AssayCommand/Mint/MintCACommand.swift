@@ -8,7 +8,9 @@ struct MintCACommand: ParsableCommand {
         abstract: "Make a development authority of the shape of Apple's.",
         discussion: """
             Writes root.pem, intermediate.pem and leaf.pem, and beside each its private key
-            (mode 0600). Pin root.pem to trust what the authority signs. Nothing is replaced.
+            (mode 0600); the same for receipts of StoreKit 1, whose keys are RSA, in
+            receipt-root.pem and so on. Pin root.pem, or receipt-root.pem, to trust what the
+            authority signs. Nothing is replaced.
 
             EXAMPLES
               assay mint ca ./ca
@@ -26,7 +28,8 @@ struct MintCACommand: ParsableCommand {
     func run() throws {
         let files: [DevelopmentCA.File]
         do throws(MintError) {
-            files = try DevelopmentCA.make(at: date?.timestamp ?? .now).files()
+            let now = date?.timestamp ?? .now
+            files = try DevelopmentCA.make(at: now).files() + ReceiptCA.make(at: now).files()
         } catch {
             throw Failure("no authority was made: \(error.reason)")
         }

@@ -16,11 +16,14 @@ struct MintCommand: ParsableCommand {
                 assay mint transaction --ca ./ca --bundle-id com.example.game --count 1000
               A notification as the App Store posts it, with its nested evidence:
                 assay mint notification --ca ./ca --environment Sandbox --post-body
+              An app receipt of StoreKit 1, of 16 MB:
+                assay mint receipt --ca ./ca --size 16MB --output receipt.txt
               A payload of your own, signed as it is:
                 assay mint app-transaction --ca ./ca --payload app.json
             """,
         subcommands: [
             MintCACommand.self, MintTransaction.self, MintRenewalInfo.self,
             MintAppTransaction.self, MintNotification.self, MintRealtimeRequest.self,
+            MintReceiptCommand.self,
         ])
 }

@@ -1,0 +1,162 @@
+import ArgumentParser
+import AssayLoop
+import AssayMint
+import AssayModels
+
+struct MintReceiptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receipt",
+        abstract: "Sign app receipts of StoreKit 1, of any size.",
+        discussion: """
+            Subscriptions with their renewals and some single purchases, as the sandbox writes
+            them: about 415 bytes a record. The same options give the same payload. Pin
+            receipt-root.pem of the authority's folder to trust what it signs.
+
+            EXAMPLES
+              assay mint receipt --ca ./ca --records 3 --output receipt.txt
+              assay mint receipt --ca ./ca --size 16MB --base64 none --output receipt.der
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of the authority, as 'assay mint ca' wrote it.", valueName: "folder"))
+    var ca: String
+
+    @Option(help: ArgumentHelp("How many in-app records. (default: 3)", valueName: "n"))
+    var records: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "As many records as fit that size: bytes, or with KB or MB.", valueName: "size"),
+        transform: sizeArgument)
+    var size: Int?
+
+    @Option(help: "Its app.")
+    var bundleId = "com.example.game"
+
+    @Option(
+        help: ArgumentHelp("The App Store id of its app, in Production.", valueName: "number"),
+        transform: appAppleIdArgument)
+    var appAppleId: Int64 = 1_234_567_890
+
+    @Option(help: "Production, Sandbox or Xcode.")
+    var environment: EnvironmentChoice = .sandbox
+
+    @Option(
+        help: ArgumentHelp(
+            "When it was signed, \(DateArgument.help). (default: now)", valueName: "time"))
+    var date: DateArgument?
+
+    @Option(help: "What is hashed by: sha1, as in most real ones, or sha256.")
+    var digest: DigestChoice = .sha256
+
+    @Option(help: "der, as Apple writes it, or ber, as Xcode does.")
+    var encoding: EncodingChoice = .der
+
+    @Option(help: "Base64 as one line, in lines of 76 characters, or none: the bytes themselves.")
+    var base64: Base64Choice = .line
+
+    @Option(help: ArgumentHelp("Of everything that looks random.", valueName: "n"))
+    var seed: UInt64 = 1
+
+    @Option(help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
+    var output = "-"
+
+    enum DigestChoice: String, ExpressibleByArgument, CaseIterable { case sha1, sha256 }
+    enum EncodingChoice: String, ExpressibleByArgument, CaseIterable { case der, ber }
+    enum Base64Choice: String, ExpressibleByArgument, CaseIterable { case line, lines, none }
+
+    /// Octets of a segment of BER's OCTET STRING.
+    private static let berSegment = 4096
+    /// What a receipt may be asked to be: all of it is held, more than once.
+    private static let largest = 256 << 20
+    /// A record's octets, for the largest number of them.
+    private static let recordSize = 415
+
+    func validate() throws {
+        guard records == nil || size == nil else {
+            throw ValidationError("--records and --size exclude each other")
+        }
+        let most = Self.largest / Self.recordSize
+        guard (0...most).contains(records ?? 0) else {
+            throw ValidationError("--records has to be from 0 to \(most)")
+        }
+        guard size ?? 0 <= Self.largest else {
+            throw ValidationError("--size has to be \(Self.largest >> 20)MB at most")
+        }
+        guard [.production, .sandbox, .xcode].contains(environment) else {
+            throw ValidationError("an app receipt is of Production, Sandbox or Xcode")
+        }
+    }
+
+    func run() throws {
+        var sample = ReceiptSample(
+            bundleId: bundleId, appAppleId: appAppleId, environment: environment.environment,
+            creationDate: date?.timestamp ?? .now)
+        sample.seed = seed
+        if let records { sample.records = .count(records) }
+        let ca = try authority()
+        let minter = ReceiptMinter(
+            ca.chain, digest: digest == .sha1 ? .sha1 : .sha256,
+            encoding: encoding == .der ? .der : .ber(segment: Self.berSegment))
+        let receipt: [UInt8]
+        do throws(MintError) {
+            receipt =
+                if let size {
+                    try minter.sign(sample, size: size)
+                } else {
+                    try minter.sign(sample.payload)
+                }
+        } catch {
+            throw Failure("nothing was signed: \(error.reason)")
+        }
+        try write(receipt)
+    }
+
+    private func write(_ receipt: [UInt8]) throws {
+        let content =
+            switch base64 {
+            case .line: ReceiptMinter.base64(receipt)
+            case .lines: ReceiptMinter.base64(receipt, lineLength: 76)
+            case .none: receipt
+            }
+        guard output != "-" else { return try Output.content(content, isText: base64 != .none) }
+        do throws(LoopError) {
+            try SystemFile.create(output, content, mode: 0o644)
+        } catch .other("EEXIST") {
+            throw Failure("\(output) is there already: name another file, or remove it")
+        } catch {
+            throw Failure("can't write \(output): \(error)")
+        }
+    }
+
+    private func authority() throws -> ReceiptCA {
+        var files: [DevelopmentCA.File] = []
+        for name in ReceiptCA.fileNames {
+            guard let content = try Input.readIfPresent(ca + "/" + name) else { continue }
+            files.append(.init(name: name, contents: content, secret: false))
+        }
+        guard !files.isEmpty else {
+            throw Failure(
+                "\(ca) holds no authority for receipts: make one with 'assay mint ca FOLDER'")
+        }
+        do throws(MintError) {
+            return try ReceiptCA(files: files)
+        } catch {
+            throw Failure("\(ca) holds no usable authority for receipts: \(error.reason)")
+        }
+    }
+}
+
+/// A number of bytes, or of KB or MB of 1024 and 1048576.
+func sizeArgument(_ text: String) throws -> Int {
+    let units = [("KB", 1 << 10), ("MB", 1 << 20), ("", 1)]
+    let upper = text.uppercased()
+    for (suffix, factor) in units where upper.hasSuffix(suffix) {
+        guard let number = Int(upper.dropLast(suffix.count)), number > 0, number <= 1 << 30 else {
+            break
+        }
+        return number * factor
+    }
+    throw ValidationError("write the size as a whole number of bytes, or as 512KB or 16MB")
+}

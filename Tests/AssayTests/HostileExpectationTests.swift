@@ -1,0 +1,158 @@
+import Assay
+import AssayMint
+import AssayModels
+import Testing
+
+/// Lines 43 and 44 of the catalogue of hostile input: what callers expect, and kinds.
+@Suite struct HostileExpectationTests {
+    private static let kinds: [EvidenceKind] = [
+        .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+    ]
+
+    @Test("line 43: what the caller expects")
+    func expectations() throws {
+        let payload = try JSONDocument.parse(Fixture.payload()).decode(
+            JWSTransactionDecodedPayload.self)
+        let account = try #require(payload.appAccountToken)
+        let (id, product) = (try #require(payload.transactionId), try #require(payload.productId))
+        let cases: [(String, Verdict, Expectations)] = [
+            ("none", .valid, .none),
+            ("product", .valid, .init(productIds: [product])),
+            ("one of two products", .valid, .init(productIds: ["x", product])),
+            ("other product", .mismatch, .init(productIds: [product.uppercased()])),
+            ("longer product", .mismatch, .init(productIds: [product + "\0"])),
+            ("account", .valid, .init(appAccountToken: account)),
+            ("account in capitals", .valid, .init(appAccountToken: account.uppercased())),
+            (
+                "other account", .mismatch,
+                .init(appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138")
+            ),
+            ("empty account", .mismatch, .init(appAccountToken: "")),
+            ("transaction", .valid, .init(transactionId: id)),
+            ("other transaction", .mismatch, .init(transactionId: id + "0")),
+            (
+                "original transaction", .mismatch,
+                .init(transactionId: payload.originalTransactionId)
+            ),
+            ("bundle", .valid, .init(bundleId: Fixture.bundle)),
+            ("other bundle", .wrongBundle, .init(bundleId: "com.example.other")),
+            ("environment", .valid, .init(environments: [.production, .sandbox])),
+            ("other environment", .wrongEnvironment, .init(environments: [.sandbox])),
+            ("wider environment", .valid, .init(environments: [.xcode, .production])),
+            ("device", .mismatch, .init(deviceIdentifier: [UInt8](repeating: 0, count: 16))),
+            ("device verification", .mismatch, .init(deviceVerificationId: account)),
+            ("age", .valid, .init(notOlderThan: Fixture.now)),
+            (
+                "age, a millisecond later", .mismatch,
+                .init(notOlderThan: Timestamp(milliseconds: Fixture.now.milliseconds + 1))
+            ),
+            ("app", .valid, .init(appAppleId: 1)),
+        ]
+        for (name, verdict, expectations) in cases {
+            let answer = Fixture.verify(Fixture.token(), expecting: expectations)
+            Fixture.expect(answer, verdict, comment: name)
+        }
+        // A field that the payload does not carry matches no expectation.
+        for (member, expectations) in [
+            ("productId", Expectations(productIds: [product])),
+            ("appAccountToken", .init(appAccountToken: account)),
+        ] {
+            for json in [nil, "null", "\"\""] as [String?] {
+                let token = Fixture.token(Fixture.payload(changing: [member: json]))
+                let answer = Fixture.verify(token, expecting: expectations)
+                Fixture.expect(answer, .mismatch, comment: member)
+            }
+        }
+        // A caller narrows and never widens.
+        let sandbox = Fixture.token(Fixture.payload(environment: .sandbox))
+        let asking = Expectations(environments: [.sandbox])
+        Fixture.expect(Fixture.verify(sandbox, expecting: asking), .wrongEnvironment)
+    }
+
+    @Test("line 43: expectations of each kind", arguments: kinds)
+    func expectationsByKind(kind: EvidenceKind) {
+        let token = Fixture.token(Fixture.payload(kind))
+        let product = Fixture.bundle + ".premium.monthly"
+        let hasProduct = [.transaction, .renewalInfo, .realtimeRequest].contains(kind)
+        let hasBundle = [.transaction, .appTransaction, .notification].contains(kind)
+        let hasApp = [.notification, .appTransaction, .realtimeRequest].contains(kind)
+        let cases: [(String, Verdict, Expectations)] = [
+            ("none", .valid, .none),
+            ("product", hasProduct ? .valid : .mismatch, .init(productIds: [product])),
+            ("other product", .mismatch, .init(productIds: ["x"])),
+            ("other transaction", .mismatch, .init(transactionId: "1")),
+            ("other account", .mismatch, .init(appAccountToken: "1")),
+            ("other device", .mismatch, .init(deviceVerificationId: "1")),
+            ("bundle", .valid, .init(bundleId: Fixture.bundle)),
+            ("other bundle", hasBundle ? .wrongBundle : .valid, .init(bundleId: "x")),
+            ("app", .valid, .init(appAppleId: Fixture.app)),
+            ("other app", hasApp ? .wrongApp : .valid, .init(appAppleId: 1)),
+            ("other environment", .wrongEnvironment, .init(environments: [.sandbox])),
+            ("too old", .mismatch, .init(notOlderThan: Fixture.time(1))),
+            // Policy comes before expectations, and its parts in their order.
+            (
+                "bundle, then environment", hasBundle ? .wrongBundle : .wrongEnvironment,
+                .init(bundleId: "x", environments: [.sandbox], productIds: ["x"])
+            ),
+            (
+                "app, then environment", hasApp ? .wrongApp : .wrongEnvironment,
+                .init(appAppleId: 1, environments: [.sandbox], productIds: ["x"])
+            ),
+        ]
+        for (name, verdict, expectations) in cases {
+            let answer = Fixture.verify(token, as: kind, expecting: expectations)
+            Fixture.expect(answer, verdict, comment: name)
+        }
+    }
+
+    @Test("line 44: each kind passed for each other", arguments: kinds, kinds)
+    func kindConfusion(evidence: EvidenceKind, asked: EvidenceKind) {
+        let token = Fixture.token(Fixture.payload(evidence))
+        let answer = Fixture.verify(token, as: asked)
+        Fixture.expect(answer, evidence == asked ? .valid : .wrongKind)
+        #expect(answer.kind == asked)
+        #expect(Verifier.likelyKind(of: token.span) == evidence)
+    }
+
+    @Test("line 44: payloads of two kinds, of none, and minimal ones")
+    func kindShapes() {
+        let minimal = """
+            {"environment":"Production","bundleId":"com.example.app",\
+            "signedDate":\(Fixture.now.milliseconds)}
+            """
+        let shapes: [(EvidenceKind, String, Verdict)] = [
+            (.transaction, minimal, .valid), (.renewalInfo, minimal, .valid),
+            (.appTransaction, minimal, .wrongKind), (.notification, minimal, .wrongKind),
+            (.realtimeRequest, minimal, .wrongKind), (.transaction, "{}", .wrongBundle),
+        ]
+        for (kind, json, verdict) in shapes {
+            let token = Fixture.token(Array(json.utf8))
+            Fixture.expect(Fixture.verify(token, as: kind), verdict, comment: "\(kind) \(json)")
+        }
+        // Belongs to another kind, if only by one member.
+        for (kind, member) in [
+            (EvidenceKind.transaction, "autoRenewStatus"), (.transaction, "notificationType"),
+            (.transaction, "receiptType"), (.transaction, "requestIdentifier"),
+            (.renewalInfo, "transactionId"), (.renewalInfo, "purchaseDate"),
+            (.renewalInfo, "notificationUUID"), (.transaction, "data"),
+        ] {
+            let json = Fixture.change(Array(minimal.utf8), [member: "\"1\""])
+            Fixture.expect(
+                Fixture.verify(Fixture.token(json), as: kind), .wrongKind, comment: member)
+        }
+        let both = Fixture.payload(
+            changing: ["notificationType": "\"TEST\"", "notificationUUID": "\"1\""])
+        for kind in [EvidenceKind.transaction, .notification] {
+            Fixture.expect(Fixture.verify(Fixture.token(both), as: kind), .wrongKind)
+        }
+    }
+
+    @Test("line 44: receipts' kinds refuse a JWS")
+    func receiptKinds() {
+        for kind in [EvidenceKind.appReceipt, .transactionReceipt] {
+            Fixture.expect(
+                Fixture.verify(Fixture.token(), as: kind), .wrongKind, .malformed,
+                comment: "\(kind)")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Assay
+import AssayMint
+import AssayModels
+import TestSupport
+import Testing
+
+/// What Xcode's StoreKit testing signed, from Apple's server libraries.
+@Suite struct XcodeEvidenceTests {
+    private static let now = AppleEvidenceTests.now
+
+    private static func file(_ name: String) -> [UInt8]? { Vectors.bytes("apple-lib/" + name) }
+
+    @Test func xcode() throws {
+        let cases: [(String, EvidenceKind)] = [
+            ("xcode-signed-app-transaction", .appTransaction),
+            ("xcode-signed-transaction", .transaction),
+            ("xcode-signed-renewal-info", .renewalInfo),
+        ]
+        let bundle = "com.example.naturelab.backyardbirds.example"
+        for (name, kind) in cases {
+            guard let token = Self.file("xcode/" + name) else {
+                return Vectors.report("Xcode's JWS", 0)
+            }
+            let segment = Array(token[..<(token.firstIndex(of: UInt8(ascii: ".")) ?? 0)])
+            let decoded = try Base64URL.decode(segment.span)
+            var texts: [String] = []
+            if let x5c = try JSONDocument.parse(decoded).root["x5c"]?.elements {
+                for entry in x5c { texts.append(entry.string ?? "") }
+            }
+            let text = Array(try #require(texts.first).utf8)
+            let certificate = try Base64.decode(text.span)
+            let pinned = Verifier(trust: Fixture.trust(certificate, development: true))
+            let xcode = Policy(bundleId: bundle, environments: [.xcode])
+            let production = Policy(bundleId: bundle, environments: [.production])
+            func verify(_ verifier: Verifier, _ policy: Policy, _ token: [UInt8]) -> Verification {
+                verifier.verify(token.span, as: kind, policy: policy, at: Self.now)
+            }
+            let answer = verify(pinned, xcode, token)
+            Fixture.expect(answer, .valid, comment: name)
+            #expect(answer.environment == .xcode)
+            Fixture.expect(verify(pinned, production, token), .wrongEnvironment, comment: name)
+            Fixture.expect(verify(Verifier(trust: .apple), xcode, token), .invalidChain)
+            Fixture.expect(verify(Verifier(trust: .apple), production, token), .invalidChain)
+            var flipped = token
+            flipped[flipped.count - 5] ^= 1
+            Fixture.expect(verify(pinned, xcode, flipped), .invalidSignature, .malformed)
+            Self.checkFields(answer.evidence)
+        }
+        for name in ["xcode-app-receipt-empty", "xcode-app-receipt-with-transaction"] {
+            let receipt = try #require(Self.file("xcode/" + name))
+            let answer = Verifier(trust: .apple).verify(
+                receipt.span, as: .appReceipt,
+                policy: Policy(bundleId: nil, environments: [.xcode]), at: Self.now)
+            Fixture.expect(answer, .untrustedChain, .invalidChain, comment: name)
+        }
+        Vectors.report("Xcode's JWS", cases.count)
+    }
+
+    private static func checkFields(_ evidence: VerifiedEvidence?) {
+        switch evidence {
+        case .appTransaction(let app):
+            #expect(app.payload.applicationVersion == "1")
+            #expect(app.payload.originalPurchaseDate?.milliseconds == -62_135_769_600_000)
+            #expect(app.payload.receiptCreationDate?.milliseconds == 1_697_680_122_257)
+            #expect(
+                app.payload.deviceVerificationNonce == "48c8b92d-ce0d-4229-bedf-e61b4f9cfc92")
+            #expect(app.payload.appAppleId == nil && app.payload.receiptType == .xcode)
+        case .transaction(let transaction):
+            #expect(transaction.payload.transactionId == "0")
+            #expect(transaction.payload.productId == "pass.premium")
+            #expect(transaction.payload.purchaseDate?.milliseconds == 1_697_679_936_049)
+            #expect(transaction.payload.expiresDate?.milliseconds == 1_700_358_336_049)
+            #expect(transaction.payload.storefront == "USA")
+            #expect(transaction.payload.storefrontId == "143441")
+        case .renewalInfo(let renewal):
+            #expect(renewal.payload.autoRenewStatus?.rawValue == 1)
+            #expect(renewal.payload.renewalDate?.milliseconds == 1_700_358_336_049)
+        default: Issue.record("no such evidence")
+        }
+    }
+}
