@@ -13,12 +13,12 @@ package final class EventLoop: @unchecked Sendable {
     var landing = Landing()
 
     private let wakeup: UnsafeMutablePointer<uv_async_t>
-    private let inbox = Mutex(Inbox())
+    private let inbox = Locked(Inbox())
     /// The number of the loop's thread; 0 before its start.
     private let threadNumber = Atomic<UInt>(0)
-    private let thread = Mutex<Thread?>(nil)
+    private let thread = Locked<Thread?>(nil)
 
-    private struct Inbox {
+    private struct Inbox: Sendable {
         var jobs: [@Sendable () -> Void] = []
         /// False from `stop` on: no job is taken any more.
         var isOpen = true
@@ -56,8 +56,7 @@ package final class EventLoop: @unchecked Sendable {
     deinit {
         // A running loop is kept by its thread: this one has ended, or was never started.
         if threadNumber.load(ordering: .acquiring) == 0 {
-            inbox.withLock { $0.isOpen = false }
-            runJobs()
+            closeAll()
             runToEnd()
         }
         unsafe wakeup.deallocate()
@@ -74,7 +73,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Runs a job on the loop's thread, behind those posted before. One wakeup serves all jobs
-    /// that have gathered. False, and nothing done, once the loop has been stopped.
+    /// that have gathered. False, and nothing done, once the loop has been stopped. Jobs of a loop
+    /// that is never started are never run.
     @discardableResult
     package func post(_ job: @escaping @Sendable () -> Void) -> Bool {
         inbox.withLock { inbox in
@@ -178,5 +178,5 @@ package final class EventLoop: @unchecked Sendable {
 }
 
 private final class Answered<Answer: Sendable>: Sendable {
-    let result = Mutex<Result<Answer, LoopError>>(.failure(.cancelled))
+    let result = Locked<Result<Answer, LoopError>>(.failure(.cancelled))
 }

@@ -35,7 +35,10 @@ package struct ReceiveBuffer {
     /// How long the message that begins at `taken` is known to be; 0: not known.
     private var expected = 0
 
-    /// A read with less room is not worth its system call.
+    /// What the last read brought: a guess at what the next one will.
+    private var lastRead = 0
+
+    /// A read with less room is not worth its system call, unless little comes anyway.
     private static let smallestRead = 4 * 1024
 
     package var unreadCount: Int { received - taken }
@@ -82,6 +85,7 @@ package struct ReceiveBuffer {
         precondition(count >= 0 && received + count <= lent)
         received += count
         lent = received
+        if count > 0 { lastRead = count }
         if slab != nil, slab === landing.slab { landing.fill(to: received) }
         checkOffsets()
     }
@@ -103,8 +107,11 @@ package struct ReceiveBuffer {
         let wanted = max(expected - unreadCount, Self.smallestRead)
         if let slab, slab === landing.slab {
             if landing.ends(at: received, of: slab), landing.room >= wanted { return slab }
-        } else if let slab, slab.capacity > Slab.standardCapacity, slab.capacity > received {
-            return slab
+        } else if let slab, slab.capacity > received {
+            // One that a large message has for itself is filled up. So is one that a torn sender's
+            // bytes were moved to: to move them for each read would make every byte cost them all.
+            let isLarge = slab.capacity > Slab.standardCapacity
+            if isLarge || slab.capacity - received >= 2 * lastRead { return slab }
         }
         if unreadCount + wanted <= landing.room {
             move(to: landing.slab!, at: landing.filled)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A block of memory that streams read into. Its bytes are written once, by the loop's thread,
 /// each before a `SlabBytes` with it exists; other threads see them through `SlabBytes` alone. So
 /// workers read what has been received while the loop's thread receives further bytes behind it.
@@ -34,7 +32,7 @@ final class SlabPool: @unchecked Sendable {
     /// 4 MiB: more lie idle only after a burst, and then belong to the system again.
     private static let keptMost = 64
 
-    private let kept = Mutex<Kept>(Kept())
+    private let kept = Locked(Kept())
 
     @safe
     private struct Kept: @unchecked Sendable {

@@ -28,9 +28,10 @@ package final class Stream: Handle {
     private var hasFailed = false
     /// After `finish`: what still comes is read and thrown away.
     package private(set) var isFinishing = false
-    /// Discarding ends here: a peer that goes on and on is cut off.
-    private static let discardedMost = 8 * 1024 * 1024
+    /// Discarding ends here, two of the largest frames on: a peer that goes on and on is cut off.
+    private static let discardedMost = 64 * 1024 * 1024
     private var discardedCount = 0
+    private var hasShutDown = false
 
     private init(
         on loop: EventLoop, isUnix: Bool, handler: @escaping (Event) -> Void
@@ -134,7 +135,13 @@ package final class Stream: Handle {
     private func discard(_ count: Int) {
         received.skip(received.unreadCount)
         discardedCount += max(count, 0)
-        if count < 0 || discardedCount > Self.discardedMost { close() }
+        if count == Int(UV_EOF.rawValue), !hasShutDown {
+            // The peer writes no more, and may still read what is pending.
+            hasEnded = true
+            _ = unsafe uv_read_stop(uvStream)
+        } else if count < 0 || discardedCount > Self.discardedMost {
+            close()
+        }
     }
 
     // MARK: Writing
@@ -163,6 +170,8 @@ package final class Stream: Handle {
         guard !isClosing, !hasFailed, !isFinishing else { return }
         isFinishing = true
         received.removeAll()
+        // At once, too: a peer that still writes may not read before it is done.
+        resumeReading()
         ShutDown.start(self)
     }
 
@@ -272,8 +281,9 @@ private final class ShutDown {
 }
 
 extension Stream {
-    /// Reads on until the peer has seen the end too.
+    /// Reading goes on until the peer has seen the end too.
     fileprivate func didShutDown(_ code: Int32) {
-        if code < 0 || hasEnded { close() } else { resumeReading() }
+        hasShutDown = true
+        if code < 0 || hasEnded { close() }
     }
 }

@@ -1,28 +1,27 @@
-import Synchronization
-
 /// A fixed number of threads that take jobs from one queue, in the order given.
 package final class WorkerPool: Sendable {
     package let count: Int
-    private let queue = Mutex(Queue())
+    private let queue = Locked(Queue())
     private let available: Semaphore
-    private let threads = Mutex<[Thread]>([])
+    private let threads = Locked<[Thread]>([])
 
-    private struct Queue {
-        var jobs: [@Sendable () -> Void] = []
-        /// Jobs before it have been taken.
+    private struct Queue: Sendable {
+        /// Those from `head` on wait; the ones before have been taken.
+        var jobs: [(@Sendable () -> Void)?] = []
         var head = 0
         var isOpen = true
 
         mutating func take() -> (@Sendable () -> Void)? {
             guard head < jobs.count else { return nil }
-            defer {
-                head += 1
-                if head == jobs.count {
-                    jobs.removeAll(keepingCapacity: true)
-                    head = 0
-                }
+            // Not kept here any longer: it holds memory that is wanted back.
+            let job = jobs[head].take()
+            head += 1
+            // Each job is moved at most once for each one taken, also in a queue never empty.
+            if 2 * head >= jobs.count {
+                jobs.removeFirst(head)
+                head = 0
             }
-            return jobs[head]
+            return job
         }
     }
 

@@ -1,8 +1,9 @@
-import AssayLoop
 import Glibc
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import AssayLoop
 
 /// A loop for the length of a test.
 func withLoop(_ body: (EventLoop) throws -> Void) throws {
@@ -81,7 +82,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
 @Suite(.ownThread, .timeLimit(.minutes(1))) struct LoopTests {
     @Test func runsJobsOfManyThreadsInOrder() throws {
         try withLoop { loop in
-            let seen = Mutex([[Int]](repeating: [], count: 4))
+            let seen = Locked([[Int]](repeating: [], count: 4))
             let pool = try WorkerPool(count: 4, name: "post")
             for thread in 0..<4 {
                 pool.submit {
@@ -128,7 +129,19 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         #expect(throws: LoopError.cancelled) { try loop.call { () throws(LoopError) in } }
     }
 
-    @Test func aLoopThatNeverStartedGoes() throws { _ = try EventLoop(name: "test") }
+    @Test func aLoopThatNeverStartedGoes() throws {
+        let loop = try EventLoop(name: "test")
+        loop.post { Issue.record("a loop without a thread ran a job") }
+    }
+
+    @Test func aPoolRunsAllJobsBeforeItEnds() throws {
+        let pool = try WorkerPool(count: 3, name: "pool")
+        let jobs = Atomic(0)
+        for _ in 0..<10_000 { pool.submit { jobs.add(1, ordering: .relaxed) } }
+        pool.stop()
+        let count = jobs.load(ordering: .relaxed)
+        #expect(count == 10_000)
+    }
 
     @Test func timersFireOnceAndAgain() throws {
         try withLoop { loop in
@@ -230,7 +243,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
                 ? Endpoint.tcp(host: "localhost", port: 0) : .unix(path: temporaryPath("connect"))
             let endpoint = try listenEchoing(loop, at: asked)
             let done = Latch()
-            let answer = Mutex<Int>(0)
+            let answer = Locked<Int>(0)
             try loop.call { () throws(LoopError) in
                 var own: Stream?
                 own = try Stream.connect(to: endpoint, on: loop) { event in
@@ -258,10 +271,30 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
+    /// What a stream says before it ends arrives, though its peer is still writing.
+    @Test func theLastWordsOfAStreamArrive() throws {
+        try withLoop { loop in
+            let last = [UInt8](repeating: 9, count: 2_000_000)
+            let endpoint = try loop.call { () throws(LoopError) in
+                try Listener(on: loop, at: .tcp(host: "127.0.0.1", port: 0)) { stream in
+                    stream.setHandler { [unowned stream] event in
+                        guard case .received = event, !stream.isFinishing else { return }
+                        stream.write(last)
+                        stream.finish()
+                    }
+                    stream.resumeReading()
+                }.endpoint
+            }
+            let client = try BlockingClient(endpoint)
+            try client.send([UInt8](repeating: 1, count: 12_000_000))
+            #expect(try client.receiveToEnd() == last)
+        }
+    }
+
     @Test func aRefusedConnectionFails() throws {
         try withLoop { loop in
             let path = temporaryPath("refused")
-            let errors = Mutex<[LoopError]>([])
+            let errors = Locked<[LoopError]>([])
             let done = Latch()
             try loop.call { () throws(LoopError) in
                 var own: Stream?
