@@ -5,6 +5,11 @@ extension Span<UInt8> {
 
     /// Whether it is well-formed UTF-8; quick for ASCII, which identifiers are.
     package var isUTF8: Bool {
+        @inline(__always) get { isASCII || String(validating: array, as: UTF8.self) != nil }
+    }
+
+    @inline(__always)
+    private var isASCII: Bool {
         // Without a branch for each octet, and eight at once.
         var bits: UInt64 = 0
         var index = 0
@@ -17,7 +22,6 @@ extension Span<UInt8> {
             index &+= 1
         }
         return bits & 0x8080_8080_8080_8080 == 0
-            || String(validating: array, as: UTF8.self) != nil
     }
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }

@@ -15,7 +15,8 @@ extension InAppPurchases {
     }
 
     /// A record without its text. Whether a field is there takes one bit: Optionals would double
-    /// what the records of a large receipt take. Absent fields are zero.
+    /// what the records of a large receipt take. Absent fields are zero. Inlined into the reader,
+    /// which is another module's.
     package struct Compact: Equatable, Sendable {
         @usableFromInline package var present = Fields()
         @usableFromInline package var flags = Fields()
@@ -59,8 +60,8 @@ extension InAppPurchases {
             @inlinable package static var isInIntroOfferPeriod: Fields { Fields(rawValue: 1 << 14) }
 
             @inlinable package subscript(field: Fields) -> Bool {
-                get { rawValue & field.rawValue != 0 }
-                set {
+                @inline(__always) get { rawValue & field.rawValue != 0 }
+                @inline(__always) set {
                     rawValue =
                         newValue ? rawValue | field.rawValue : rawValue & ~field.rawValue
                 }
@@ -71,109 +72,119 @@ extension InAppPurchases {
 
 extension InAppPurchases.Compact {
     @inlinable package var quantity: Int64? {
-        get { present[.quantity] ? quantityValue : nil }
-        set {
+        @inline(__always) get { present[.quantity] ? quantityValue : nil }
+        @inline(__always) set {
             quantityValue = newValue ?? 0
             present[.quantity] = newValue != nil
         }
     }
     @inlinable package var webOrderLineItemId: Int64? {
-        get { present[.webOrderLineItemId] ? webOrderLineItemIdValue : nil }
-        set {
+        @inline(__always) get { present[.webOrderLineItemId] ? webOrderLineItemIdValue : nil }
+        @inline(__always) set {
             webOrderLineItemIdValue = newValue ?? 0
             present[.webOrderLineItemId] = newValue != nil
         }
     }
     @inlinable package var itemId: Int64? {
-        get { present[.itemId] ? itemIdValue : nil }
-        set {
+        @inline(__always) get { present[.itemId] ? itemIdValue : nil }
+        @inline(__always) set {
             itemIdValue = newValue ?? 0
             present[.itemId] = newValue != nil
         }
     }
     @inlinable package var cancellationReason: Int64? {
-        get { present[.cancellationReason] ? cancellationReasonValue : nil }
-        set {
+        @inline(__always) get { present[.cancellationReason] ? cancellationReasonValue : nil }
+        @inline(__always) set {
             cancellationReasonValue = newValue ?? 0
             present[.cancellationReason] = newValue != nil
         }
     }
     @inlinable package var productType: InAppProductType? {
-        get { present[.productType] ? InAppProductType(rawValue: productTypeValue) : nil }
-        set {
+        @inline(__always) get {
+            present[.productType] ? InAppProductType(rawValue: productTypeValue) : nil
+        }
+        @inline(__always) set {
             productTypeValue = newValue?.rawValue ?? 0
             present[.productType] = newValue != nil
         }
     }
     @inlinable package var purchaseDate: Timestamp? {
-        get { present[.purchaseDate] ? Timestamp(milliseconds: purchaseDateValue) : nil }
-        set {
+        @inline(__always) get {
+            present[.purchaseDate] ? Timestamp(milliseconds: purchaseDateValue) : nil
+        }
+        @inline(__always) set {
             purchaseDateValue = newValue?.milliseconds ?? 0
             present[.purchaseDate] = newValue != nil
         }
     }
     @inlinable package var originalPurchaseDate: Timestamp? {
-        get {
+        @inline(__always) get {
             present[.originalPurchaseDate]
                 ? Timestamp(milliseconds: originalPurchaseDateValue) : nil
         }
-        set {
+        @inline(__always) set {
             originalPurchaseDateValue = newValue?.milliseconds ?? 0
             present[.originalPurchaseDate] = newValue != nil
         }
     }
     @inlinable package var expiresDate: Timestamp? {
-        get { present[.expiresDate] ? Timestamp(milliseconds: expiresDateValue) : nil }
-        set {
+        @inline(__always) get {
+            present[.expiresDate] ? Timestamp(milliseconds: expiresDateValue) : nil
+        }
+        @inline(__always) set {
             expiresDateValue = newValue?.milliseconds ?? 0
             present[.expiresDate] = newValue != nil
         }
     }
     @inlinable package var cancellationDate: Timestamp? {
-        get { present[.cancellationDate] ? Timestamp(milliseconds: cancellationDateValue) : nil }
-        set {
+        @inline(__always) get {
+            present[.cancellationDate] ? Timestamp(milliseconds: cancellationDateValue) : nil
+        }
+        @inline(__always) set {
             cancellationDateValue = newValue?.milliseconds ?? 0
             present[.cancellationDate] = newValue != nil
         }
     }
     @inlinable package var productId: InAppPurchases.TextSlice? {
-        get { present[.productId] ? productIdValue : nil }
-        set {
+        @inline(__always) get { present[.productId] ? productIdValue : nil }
+        @inline(__always) set {
             productIdValue = newValue ?? .none
             present[.productId] = newValue != nil
         }
     }
     @inlinable package var transactionId: InAppPurchases.TextSlice? {
-        get { present[.transactionId] ? transactionIdValue : nil }
-        set {
+        @inline(__always) get { present[.transactionId] ? transactionIdValue : nil }
+        @inline(__always) set {
             transactionIdValue = newValue ?? .none
             present[.transactionId] = newValue != nil
         }
     }
     @inlinable package var originalTransactionId: InAppPurchases.TextSlice? {
-        get { present[.originalTransactionId] ? originalTransactionIdValue : nil }
-        set {
+        @inline(__always) get { present[.originalTransactionId] ? originalTransactionIdValue : nil }
+        @inline(__always) set {
             originalTransactionIdValue = newValue ?? .none
             present[.originalTransactionId] = newValue != nil
         }
     }
     @inlinable package var promotionalOfferId: InAppPurchases.TextSlice? {
-        get { present[.promotionalOfferId] ? promotionalOfferIdValue : nil }
-        set {
+        @inline(__always) get { present[.promotionalOfferId] ? promotionalOfferIdValue : nil }
+        @inline(__always) set {
             promotionalOfferIdValue = newValue ?? .none
             present[.promotionalOfferId] = newValue != nil
         }
     }
     @inlinable package var isTrialPeriod: Bool? {
-        get { present[.isTrialPeriod] ? flags[.isTrialPeriod] : nil }
-        set {
+        @inline(__always) get { present[.isTrialPeriod] ? flags[.isTrialPeriod] : nil }
+        @inline(__always) set {
             flags[.isTrialPeriod] = newValue ?? false
             present[.isTrialPeriod] = newValue != nil
         }
     }
     @inlinable package var isInIntroOfferPeriod: Bool? {
-        get { present[.isInIntroOfferPeriod] ? flags[.isInIntroOfferPeriod] : nil }
-        set {
+        @inline(__always) get {
+            present[.isInIntroOfferPeriod] ? flags[.isInIntroOfferPeriod] : nil
+        }
+        @inline(__always) set {
             flags[.isInIntroOfferPeriod] = newValue ?? false
             present[.isInIntroOfferPeriod] = newValue != nil
         }

@@ -11,9 +11,10 @@ extension Span<UInt8> {
     /// Eight bytes at once, the first one highest.
     @inline(__always)
     func word(at position: Int) -> UInt64 {
-        precondition(position >= 0 && position <= count &- 8)
-        return unsafe withUnsafeBytes { bytes in
-            unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        unsafe withUnsafeBytes { bytes in
+            precondition(position >= 0 && position <= bytes.count &- 8)
+            return unsafe UInt64(
+                bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         }
     }
 

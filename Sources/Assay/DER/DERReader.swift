@@ -75,6 +75,7 @@ package struct DERReader: ~Escapable {
     }
 
     /// Reads a constructed element and gives the reader of its content.
+    @inline(__always)
     @_lifetime(copy self)
     package mutating func readInside(_ tag: Tag) throws(DERError) -> DERReader {
         let element = try read(tag)

@@ -35,6 +35,11 @@ package struct TLVHeader: Equatable, Sendable {
             guard rules == .ber, tag.isConstructed else { throw .indefiniteLength(at: position) }
             return TLVHeader(tag: tag, length: nil, size: 2)
         }
+        // Two octets of length, what most of the longer ones have.
+        if first == 0x82, position + 3 < bytes.count, bytes[position + 2] != 0 {
+            let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
+            return TLVHeader(tag: tag, length: length, size: 4)
+        }
         return try decodeLongForm(bytes, at: position, tag: tag, octets: Int(first & 0x7F), rules)
     }
 

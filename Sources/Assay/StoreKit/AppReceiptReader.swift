@@ -163,20 +163,20 @@ extension DERReader {
     fileprivate mutating func readShortAttribute() -> ReceiptAttributeFields? {
         let start = position
         guard remaining >= Self.shortAttributeHeader else { return nil }
-        // 30 LL 02 02 TT TT 02 01, VV, 04 NN.
-        let word = bytes.word(at: start)
+        // 30 LL 02 02 TT TT 02 01 VV 04 NN, in two words that overlap.
+        let (word, end) = (bytes.word(at: start), bytes.word(at: start &+ 3))
         let length = Int(word >> 48 & 0x7F)
         let type = Int64(word >> 16 & 0xFFFF)
-        let version = bytes[start &+ 8]
+        let version = Int64(end >> 16 & 0xFF)
         guard word & 0xFF80_FFFF_0000_FFFF == 0x3000_0202_0000_0201,
+            end >> 8 & 0xFF == UInt64(Tag.octetString.rawValue),
             type >= 0x100, type < 0x8000, version < 0x80,
-            bytes[start &+ 9] == Tag.octetString.rawValue,
-            Int(bytes[start &+ 10]) == length &- 9, length &+ 2 <= remaining
+            Int(end & 0xFF) == length &- 9, length &+ 2 <= remaining
         else { return nil }
         let content = start &+ Self.shortAttributeHeader
         skip(length &+ 2)
         return ReceiptAttributeFields(
-            type: type, version: Int64(version),
+            type: type, version: version,
             value: DERElement(
                 tag: .octetString, start: start &+ 9, content: content..<position))
     }
@@ -220,6 +220,11 @@ extension DERReader {
                 return Int64(Int8(bitPattern: octets[2]))
             }
         }
+        return try readLongNumber()
+    }
+
+    @inline(never)
+    private mutating func readLongNumber() throws(DERError) -> Int64 {
         let value = try readInteger()
         try atEnd()
         return value

@@ -7,6 +7,8 @@ struct InAppCollector {
     private(set) var purchases = InAppPurchases()
     private let selection: InAppSelection
     private let expectations: Expectations
+    /// Whether a record can be what the caller expects.
+    private let expectsRecords: Bool
     /// An expected product, or transaction id, that a record has.
     private(set) var expectedProduct: String?
     private(set) var expectedTransaction: String?
@@ -20,6 +22,7 @@ struct InAppCollector {
     init(_ selection: InAppSelection, expecting expectations: Expectations) {
         self.selection = selection
         self.expectations = expectations
+        expectsRecords = !expectations.productIds.isEmpty || expectations.transactionId != nil
     }
 
     /// - Parameter value: the content of the attribute's OCTET STRING, a SET of attributes.
@@ -29,7 +32,7 @@ struct InAppCollector {
         try value.atEnd()
         var fields = InAppFields()
         while !list.isAtEnd { try fields.read(&list, &dates) }
-        note(fields, list.bytes)
+        if expectsRecords { note(fields, list.bytes) }
         switch selection {
         case .none: return
         case .all: append(&fields, list.bytes)
@@ -60,7 +63,8 @@ struct InAppCollector {
 
     private mutating func append(_ fields: inout InAppFields, _ bytes: Span<UInt8>) {
         fields.keepText(bytes, in: &purchases)
-        purchases.append(fields.record, unknown: unknown(fields, bytes))
+        purchases.append(
+            fields.record, unknown: fields.unknown.isEmpty ? [] : unknown(fields.unknown, bytes))
     }
 
     private mutating func keepLatest(_ fields: inout InAppFields, _ bytes: Span<UInt8>) {
@@ -78,7 +82,8 @@ struct InAppCollector {
         guard let date, keptDate.map({ $0 < date }) ?? true else { return }
         fields.keepText(bytes, in: &purchases, replacing: kept)
         purchases.replace(
-            at: index, with: fields.record, unknown: unknown(fields, bytes))
+            at: index, with: fields.record,
+            unknown: fields.unknown.isEmpty ? [] : unknown(fields.unknown, bytes))
     }
 
     /// Renewals mostly follow one another, so the last subscription is asked for first.
@@ -91,12 +96,11 @@ struct InAppCollector {
     }
 
     private mutating func unknown(
-        _ fields: InAppFields, _ bytes: Span<UInt8>
+        _ attributes: [ReceiptAttributeFields], _ bytes: Span<UInt8>
     ) -> [ReceiptAttribute] {
-        guard !fields.unknown.isEmpty else { return [] }
-        unknownAttributes += fields.unknown.count
+        unknownAttributes += attributes.count
         guard unknownAttributes <= Limits.receiptUnknownAttributes else { return [] }
-        return fields.unknown.map {
+        return attributes.map {
             ReceiptAttribute(
                 type: $0.type, version: $0.version, value: bytes.array($0.value.content))
         }
