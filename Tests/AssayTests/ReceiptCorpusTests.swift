@@ -111,8 +111,17 @@ import Testing
         return fields.count > 1 ? fields[1] * 4096 : 0
     }
 
+    /// In a process of its own: here the other tests' memory would be counted too.
     @Test(.disabled(if: resident() == 0))
-    func sixtyFourMegabytesHoldKilobytes() throws {
+    func sixtyFourMegabytesHoldKilobytes() async {
+        await #expect(processExitsWith: .success) {
+            let grown = try ReceiptMemoryTests.growth()
+            guard grown <= 256 << 10 else { exit(EXIT_FAILURE) }
+        }
+    }
+
+    /// The most that resident memory grows by while a receipt of 64 MB is verified.
+    private static func growth() throws -> Int {
         let block = MintedReceipts.sample(.bytes(1 << 20))
         var records = ReceiptPayload()
         block.appendRecords(to: &records)
@@ -134,9 +143,8 @@ import Testing
             largest = max(largest, Self.resident() - before)
         }
         let answer = stream.finish(at: MintedReceipts.now)
-        #expect(answer.verdict == .valid, "\(answer.detail)")
         print("a receipt of \(receipt.count >> 20) MB grew resident memory by \(largest >> 10) KB")
-        #expect(largest <= 256 << 10)
+        return answer.verdict == .valid ? largest : .max
     }
 
     private static let megabytes = 64
