@@ -101,3 +101,51 @@ import Testing
         Vectors.report("\(name): \(verdicts)", verdicts.values.reduce(0, +))
     }
 }
+
+/// What a receipt on its way holds.
+@Suite struct ReceiptMemoryTests {
+    /// Resident memory in bytes.
+    private static func resident() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: " ").compactMap { Int($0) }
+        return fields.count > 1 ? fields[1] * 4096 : 0
+    }
+
+    /// In a process of its own: here the other tests' memory would be counted too.
+    @Test(.disabled(if: resident() == 0))
+    func sixtyFourMegabytesHoldKilobytes() async {
+        await #expect(processExitsWith: .success) {
+            let grown = try ReceiptMemoryTests.growth()
+            guard grown <= 256 << 10 else { exit(EXIT_FAILURE) }
+        }
+    }
+
+    /// The most that resident memory grows by while a receipt of 64 MB is verified.
+    private static func growth() throws -> Int {
+        let block = MintedReceipts.sample(.bytes(1 << 20))
+        var records = ReceiptPayload()
+        block.appendRecords(to: &records)
+        let repeated = records.attributes
+        var payload = ReceiptPayload()
+        for attribute in block.attributes { payload.append(attribute) }
+        payload.reserve(65 << 20)
+        for _ in 0..<Self.megabytes { payload.append(raw: repeated) }
+        let receipt = try ReceiptMinter(MintedReceipts.ca.get().chain).sign(payload.bytes)
+        let verifier = try MintedReceipts.verifier()
+        var stream = AppReceiptStream(verifier, policy: MintedReceipts.policy, inApp: .none)
+        // Once around, so that what the process keeps anyway is there.
+        stream.receive(receipt.span.extracting(0..<1 << 20))
+        let before = Self.resident()
+        var largest = 0
+        for start in stride(from: 1 << 20, to: receipt.count, by: 64 << 10) {
+            stream.receive(
+                receipt.span.extracting(start..<min(start + (64 << 10), receipt.count)))
+            largest = max(largest, Self.resident() - before)
+        }
+        let answer = stream.finish(at: MintedReceipts.now)
+        print("a receipt of \(receipt.count >> 20) MB grew resident memory by \(largest >> 10) KB")
+        return answer.verdict == .valid ? largest : .max
+    }
+
+    private static let megabytes = 64
+}
