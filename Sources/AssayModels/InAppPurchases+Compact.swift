@@ -15,8 +15,7 @@ extension InAppPurchases {
     }
 
     /// A record without its text. Whether a field is there takes one bit: Optionals would double
-    /// what the records of a large receipt take. Absent fields are zero. Inlined into the reader,
-    /// which is another module's.
+    /// what the records of a large receipt take. Absent fields are zero.
     package struct Compact: Equatable, Sendable {
         @usableFromInline package var present = Fields()
         @usableFromInline package var flags = Fields()
@@ -60,8 +59,8 @@ extension InAppPurchases {
             @inlinable package static var isInIntroOfferPeriod: Fields { Fields(rawValue: 1 << 14) }
 
             @inlinable package subscript(field: Fields) -> Bool {
-                @inline(__always) get { rawValue & field.rawValue != 0 }
-                @inline(__always) set {
+                get { rawValue & field.rawValue != 0 }
+                set {
                     rawValue =
                         newValue ? rawValue | field.rawValue : rawValue & ~field.rawValue
                 }
@@ -72,119 +71,119 @@ extension InAppPurchases {
 
 extension InAppPurchases.Compact {
     @inlinable package var quantity: Int64? {
-        @inline(__always) get { present[.quantity] ? quantityValue : nil }
-        @inline(__always) set {
+        get { present[.quantity] ? quantityValue : nil }
+        set {
             quantityValue = newValue ?? 0
             present[.quantity] = newValue != nil
         }
     }
     @inlinable package var webOrderLineItemId: Int64? {
-        @inline(__always) get { present[.webOrderLineItemId] ? webOrderLineItemIdValue : nil }
-        @inline(__always) set {
+        get { present[.webOrderLineItemId] ? webOrderLineItemIdValue : nil }
+        set {
             webOrderLineItemIdValue = newValue ?? 0
             present[.webOrderLineItemId] = newValue != nil
         }
     }
     @inlinable package var itemId: Int64? {
-        @inline(__always) get { present[.itemId] ? itemIdValue : nil }
-        @inline(__always) set {
+        get { present[.itemId] ? itemIdValue : nil }
+        set {
             itemIdValue = newValue ?? 0
             present[.itemId] = newValue != nil
         }
     }
     @inlinable package var cancellationReason: Int64? {
-        @inline(__always) get { present[.cancellationReason] ? cancellationReasonValue : nil }
-        @inline(__always) set {
+        get { present[.cancellationReason] ? cancellationReasonValue : nil }
+        set {
             cancellationReasonValue = newValue ?? 0
             present[.cancellationReason] = newValue != nil
         }
     }
     @inlinable package var productType: InAppProductType? {
-        @inline(__always) get {
+        get {
             present[.productType] ? InAppProductType(rawValue: productTypeValue) : nil
         }
-        @inline(__always) set {
+        set {
             productTypeValue = newValue?.rawValue ?? 0
             present[.productType] = newValue != nil
         }
     }
     @inlinable package var purchaseDate: Timestamp? {
-        @inline(__always) get {
+        get {
             present[.purchaseDate] ? Timestamp(milliseconds: purchaseDateValue) : nil
         }
-        @inline(__always) set {
+        set {
             purchaseDateValue = newValue?.milliseconds ?? 0
             present[.purchaseDate] = newValue != nil
         }
     }
     @inlinable package var originalPurchaseDate: Timestamp? {
-        @inline(__always) get {
+        get {
             present[.originalPurchaseDate]
                 ? Timestamp(milliseconds: originalPurchaseDateValue) : nil
         }
-        @inline(__always) set {
+        set {
             originalPurchaseDateValue = newValue?.milliseconds ?? 0
             present[.originalPurchaseDate] = newValue != nil
         }
     }
     @inlinable package var expiresDate: Timestamp? {
-        @inline(__always) get {
+        get {
             present[.expiresDate] ? Timestamp(milliseconds: expiresDateValue) : nil
         }
-        @inline(__always) set {
+        set {
             expiresDateValue = newValue?.milliseconds ?? 0
             present[.expiresDate] = newValue != nil
         }
     }
     @inlinable package var cancellationDate: Timestamp? {
-        @inline(__always) get {
+        get {
             present[.cancellationDate] ? Timestamp(milliseconds: cancellationDateValue) : nil
         }
-        @inline(__always) set {
+        set {
             cancellationDateValue = newValue?.milliseconds ?? 0
             present[.cancellationDate] = newValue != nil
         }
     }
     @inlinable package var productId: InAppPurchases.TextSlice? {
-        @inline(__always) get { present[.productId] ? productIdValue : nil }
-        @inline(__always) set {
+        get { present[.productId] ? productIdValue : nil }
+        set {
             productIdValue = newValue ?? .none
             present[.productId] = newValue != nil
         }
     }
     @inlinable package var transactionId: InAppPurchases.TextSlice? {
-        @inline(__always) get { present[.transactionId] ? transactionIdValue : nil }
-        @inline(__always) set {
+        get { present[.transactionId] ? transactionIdValue : nil }
+        set {
             transactionIdValue = newValue ?? .none
             present[.transactionId] = newValue != nil
         }
     }
     @inlinable package var originalTransactionId: InAppPurchases.TextSlice? {
-        @inline(__always) get { present[.originalTransactionId] ? originalTransactionIdValue : nil }
-        @inline(__always) set {
+        get { present[.originalTransactionId] ? originalTransactionIdValue : nil }
+        set {
             originalTransactionIdValue = newValue ?? .none
             present[.originalTransactionId] = newValue != nil
         }
     }
     @inlinable package var promotionalOfferId: InAppPurchases.TextSlice? {
-        @inline(__always) get { present[.promotionalOfferId] ? promotionalOfferIdValue : nil }
-        @inline(__always) set {
+        get { present[.promotionalOfferId] ? promotionalOfferIdValue : nil }
+        set {
             promotionalOfferIdValue = newValue ?? .none
             present[.promotionalOfferId] = newValue != nil
         }
     }
     @inlinable package var isTrialPeriod: Bool? {
-        @inline(__always) get { present[.isTrialPeriod] ? flags[.isTrialPeriod] : nil }
-        @inline(__always) set {
+        get { present[.isTrialPeriod] ? flags[.isTrialPeriod] : nil }
+        set {
             flags[.isTrialPeriod] = newValue ?? false
             present[.isTrialPeriod] = newValue != nil
         }
     }
     @inlinable package var isInIntroOfferPeriod: Bool? {
-        @inline(__always) get {
+        get {
             present[.isInIntroOfferPeriod] ? flags[.isInIntroOfferPeriod] : nil
         }
-        @inline(__always) set {
+        set {
             flags[.isInIntroOfferPeriod] = newValue ?? false
             present[.isInIntroOfferPeriod] = newValue != nil
         }

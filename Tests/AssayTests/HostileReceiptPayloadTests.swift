@@ -151,7 +151,10 @@ import Testing
         let cases: [(String, [UInt8], Verdict)] = [
             ("wrapper", wrapper(text), .valid),
             (
-                "wrapper, escaped", wrapper(text.split(separator: "/").joined(separator: "\\/")),
+                "wrapper, escaped",
+                wrapper(
+                    text.split(separator: "/", omittingEmptySubsequences: false).joined(
+                        separator: "\\/")),
                 .valid
             ),
             ("wrapped JWS", wrapper(String(decoding: jws, as: UTF8.self)), .wrongKind),

@@ -79,7 +79,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
 
     private mutating func read(_ bytes: Span<UInt8>) throws(DERError) {
         var reader = DERReader(bytes)
-        let attribute = try ReceiptAttributeFields(&reader)
+        let attribute = try ReceiptAttributeFields(large: &reader)
         let value = reader.inside(attribute.value)
         if attribute.type == 17 {
             try inApp.read(value)
@@ -139,6 +139,16 @@ struct ReceiptAttributeFields {
         }
     }
 
+    /// The same for attributes of the receipt itself, most of which are in-app records.
+    @inline(__always)
+    fileprivate init(large reader: inout DERReader) throws(DERError) {
+        if let large = reader.readLargeAttribute() {
+            self = large
+        } else {
+            try self.init(general: &reader)
+        }
+    }
+
     fileprivate init(type: Int64, version: Int64, value: DERElement) {
         self.type = type
         self.version = version
@@ -180,6 +190,32 @@ extension DERReader {
             value: DERElement(
                 tag: .octetString, start: start &+ 9, content: content..<position))
     }
+
+    /// An attribute in the form of an in-app record: type and version of one octet, a value of 256
+    /// to 65535. Nil, and nothing read, where the form is another.
+    @inline(__always)
+    fileprivate mutating func readLargeAttribute() -> ReceiptAttributeFields? {
+        let start = position
+        guard remaining >= Self.largeAttributeHeader else { return nil }
+        // 30 82 LL LL 02 01 TT 02 01 VV 04 82 NN NN, in two words that overlap.
+        let (word, end) = (bytes.word(at: start), bytes.word(at: start &+ 6))
+        let length = Int(word >> 32 & 0xFFFF)
+        let value = Int(end & 0xFFFF)
+        let (type, version) = (Int64(end >> 56), Int64(end >> 32 & 0xFF))
+        guard word >> 48 == 0x3082, word & 0xFFFF_00FF == 0x0201_0002,
+            end & 0x00FF_FF00_FFFF_0000 == 0x0002_0100_0482_0000,
+            type < 0x80, version < 0x80, value >= 0x100, length == value &+ 10,
+            length &+ 4 <= remaining
+        else { return nil }
+        let content = start &+ Self.largeAttributeHeader
+        skip(length &+ 4)
+        return ReceiptAttributeFields(
+            type: type, version: version,
+            value: DERElement(
+                tag: .octetString, start: start &+ 10, content: content..<position))
+    }
+
+    private static var largeAttributeHeader: Int { 14 }
 
     /// Up to where the value begins.
     private static var shortAttributeHeader: Int { 11 }
