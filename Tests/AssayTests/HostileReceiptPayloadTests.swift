@@ -146,17 +146,13 @@ import Testing
                 "{\"Store\":\"\(store)\",\"TransactionID\":\"1\",\"Payload\":\"\(payload)\"}".utf8)
         }
         let text = String(decoding: base64, as: UTF8.self)
+        let escaped = text.split(separator: "/", omittingEmptySubsequences: false)
+            .joined(separator: "\\/")
         let jws = try Minter(DevelopmentCA.make(at: Minted.now).chain).sign(Array("{}".utf8))
         let transaction = Array("{\"signature\" = \"AA==\";\"purchase-info\" = \"AA==\";}".utf8)
         let cases: [(String, [UInt8], Verdict)] = [
             ("wrapper", wrapper(text), .valid),
-            (
-                "wrapper, escaped",
-                wrapper(
-                    text.split(separator: "/", omittingEmptySubsequences: false).joined(
-                        separator: "\\/")),
-                .valid
-            ),
+            ("wrapper, escaped", wrapper(escaped), .valid),
             ("wrapped JWS", wrapper(String(decoding: jws, as: UTF8.self)), .wrongKind),
             ("wrapped wrapper", wrapper("{}"), .wrongKind),
             ("wrapper without payload", Array("{\"Store\":\"AppleAppStore\"}".utf8), .wrongKind),
