@@ -62,6 +62,9 @@ struct AssayTool: AsyncParsableCommand {
 enum ExitStatus {
     static let refused = ExitCode(1)
     static let trouble = ExitCode(2)
+
+    /// As a shell tells of a process that a signal has ended.
+    static func stopped(by signal: ProcessSignal) -> ExitCode { ExitCode(128 + signal.rawValue) }
 }
 
 /// Something could not be read, written or reached, or does not fit together; says what, and what

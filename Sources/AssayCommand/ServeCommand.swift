@@ -11,7 +11,8 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Speaks length-prefixed protobuf (proto/assay/v1/assay.proto). Prints one line when
             it is ready, with the addresses it listens at, and logs JSON lines to standard
-            error. SIGTERM and SIGINT end it after it has answered what it accepted.
+            error. SIGTERM and SIGINT end it after it has answered what it accepted; a second
+            one ends it at once.
 
             EXAMPLES
               On the loopback interface, at the default port:
@@ -26,6 +27,11 @@ struct ServeCommand: AsyncParsableCommand {
             ASSAY_WORKERS), that before the file, and that before the default. Without a
             configuration evidence of any app is verified, and a request says which app and
             which environments it accepts; Production alone when it says none.
+
+            EXIT STATUS
+              0        it was asked to end, and has answered what it accepted
+              2        wrong usage or configuration, or it could not listen
+              130,143  a second signal, SIGINT or SIGTERM, ended it at once
             """)
 
     @Option(
@@ -49,6 +55,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "After SIGTERM, go on serving for so long while not ready. (default: 0)",
+            valueName: "seconds"))
+    var drainDelay: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Threads that verify. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
@@ -56,6 +68,11 @@ struct ServeCommand: AsyncParsableCommand {
     var check = false
 
     func validate() throws {
+        if let drainDelay, !LimitSettings.drainDelay.contains(drainDelay) {
+            let range = LimitSettings.drainDelay
+            throw ValidationError(
+                "--drain-delay has to be from \(range.lowerBound) to \(range.upperBound) seconds")
+        }
         if let workers, !ConfigurationFile.workers.contains(workers) {
             let range = ConfigurationFile.workers
             throw ValidationError(
@@ -72,13 +89,23 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try start(settings)
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
-        server.wait()
+        try follow(server)
+    }
+
+    private func follow(_ server: Server) throws {
+        while true {
+            switch server.nextEvent() {
+            case .hangUp, .draining: break
+            case .ended(.drained): return
+            case .ended(.stopped(let signal)): throw ExitStatus.stopped(by: signal)
+            }
+        }
     }
 
     private func start(_ settings: ServerSettings) throws -> Server {
         do throws(ServerError) {
             let server = try Server(settings.serverConfiguration)
-            try server.drainOnSignals()
+            try server.followSignals()
             return server
         } catch {
             throw Failure("\(error)")
@@ -88,7 +115,9 @@ struct ServeCommand: AsyncParsableCommand {
     private func settings() throws -> ServerSettings {
         do {
             return try ServerSettings(
-                flags: .init(listen: listen, config: config, roots: roots, workers: workers),
+                flags: .init(
+                    listen: listen, config: config, roots: roots, workers: workers,
+                    drainDelay: drainDelay),
                 environment: ProcessEnvironment.variables)
         } catch let problems as ConfigurationProblems {
             throw Failure(problems.all.map(\.description).joined(separator: "\nassay: "))

@@ -89,6 +89,49 @@ package final class Listener: Handle {
         onConnection(stream)
     }
 
+    /// Closes. Who has connected by then is accepted first, and not reset.
+    package func finish() {
+        guard !isClosing else { return }
+        refuseArrivals()
+        while !isClosing, let descriptor = acceptWaiting() {
+            guard let stream = try? Stream.open(descriptor, from: self) else { continue }
+            onConnection(stream)
+        }
+        close()
+    }
+
+    /// The next of those that wait in the system's queue.
+    private func acceptWaiting() -> Int32? {
+        while true {
+            let accepted = accept(descriptor, nil, nil)
+            if accepted >= 0 {
+                _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+                return accepted
+            }
+            // Whoever gave up while waiting is no reason to leave out the next.
+            guard errno == EINTR || errno == ECONNABORTED else { return nil }
+        }
+    }
+
+    /// From here on nobody joins the queue, or its last one would be reset after all: further
+    /// packets are dropped before they make a connection, and their senders try again, as with a
+    /// machine that has just lost its server; of a Unix socket they are refused.
+    private func refuseArrivals() {
+        if isUnix {
+            _ = shutdown(descriptor, Int32(SHUT_RD))
+        } else {
+            var drop = sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0)
+            unsafe withUnsafeMutablePointer(to: &drop) { instruction in
+                var program = unsafe sock_fprog(len: 1, filter: instruction)
+                _ = unsafe setsockopt(
+                    descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                    socklen_t(MemoryLayout<sock_fprog>.size))
+            }
+        }
+    }
+
+    private var descriptor: Int32 { unsafe stream.descriptor }
+
     override func didClose() { onConnection = { _ in } }
 }
 

@@ -31,6 +31,7 @@ final class Connection {
     private var arriving: Arriving?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
+    private var wasToldOfDrain = false
 
     /// A frame whose head is complete and whose body is not.
     enum Arriving {
@@ -263,6 +264,8 @@ final class Connection {
             return end(head)
         }
         answer(head)
+        // Limits may have changed while it came.
+        arriving = nil
         framesThisTurn += 1
         skipping = skip
     }
@@ -295,6 +298,13 @@ final class Connection {
         guard canWrite else { return }
         server.codec.encodeFrame(head, body: body, into: &output)
         server.touch(self)
+    }
+
+    /// Tells, once, that the server is about to end.
+    func noticeDrain() {
+        guard !wasToldOfDrain else { return }
+        wasToldOfDrain = true
+        answer(.draining)
     }
 
     /// An answer that is encoded already.

@@ -115,7 +115,10 @@ public struct ServerLimits: Sendable {
     public var lingerMilliseconds: UInt64 = 2_000
     /// While draining: a connection without work closes when nothing has come for this long.
     public var drainQuietMilliseconds: UInt64 = 100
-    /// A drain takes no longer.
+    /// How long a server that was asked to end still serves, while those that send it clients
+    /// learn of it.
+    public var drainDelayMilliseconds: UInt64 = 0
+    /// A drain takes no longer, once that time is over.
     public var drainMilliseconds: UInt64 = 10_000
 
     public init() {}

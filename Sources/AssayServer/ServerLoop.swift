@@ -3,7 +3,7 @@ import AssayLoop
 import AssayModels
 import AssayWire
 
-/// The server on its loop's thread: listeners, connections, the batch, the drain.
+/// The server on its loop's thread: listeners, connections, the batch.
 final class ServerLoop {
     let loop: EventLoop
     let configuration: ServerConfiguration
@@ -12,29 +12,28 @@ final class ServerLoop {
     let codec = MessageCodec()
     private let codecs = IdleCodecs()
 
-    private let log: Log
+    let log: Log
     private var faults = FaultLog()
     private let workers: WorkerPool
-    private let onEnd: @Sendable () -> Void
+    let report: @Sendable (ServerEvent) -> Void
 
-    private var listeners: [Listener] = []
-    private var connections: [Swift.ObjectIdentifier: Connection] = [:]
+    var listeners: [Listener] = []
+    private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
-    private var batch: Batch
+    private(set) var batch: Batch
     /// Evidence that was accepted and is not answered.
     private(set) var evidenceBytes = 0
     /// What the connections have received of frames that are not complete, or not taken yet.
     var bufferedBytes = 0
-    private var turnEnd: TurnEnd?
-    private var sweepTimer: Timer?
+    var turnEnd: TurnEnd?
+    var sweepTimer: Timer?
 
     private(set) var turn: UInt64 = 0
-    private(set) var isDraining = false
-    private var drainEnds: UInt64 = .max
-    private var hasEnded = false
+    /// Changed by the drain alone.
+    var phase = Phase.serving
 
     /// How often time is looked at; limits are seconds.
     private static let sweepMilliseconds: UInt64 = 100
@@ -42,15 +41,15 @@ final class ServerLoop {
     private static let lateSweepMilliseconds: UInt64 = 1_000
     private var lastSweep: UInt64 = 0
 
-    /// - Parameter onEnd: called once, when a drain has ended.
+    /// - Parameter report: called for each event, on the loop's thread.
     init(
         _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
-        onEnd: @escaping @Sendable () -> Void
+        report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         self.configuration = configuration
         self.loop = loop
         self.workers = workers
-        self.onEnd = onEnd
+        self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
         decoder = FrameDecoder(
             limits: FrameLimits(
@@ -84,7 +83,8 @@ final class ServerLoop {
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
         if isDraining {
-            connection.end(.draining)
+            // Not its end: what it has sent already is answered, request by request.
+            connection.noticeDrain()
         } else if connections.count > limits.connections {
             logFault("too many connections")
             connection.end(.tooManyConnections)
@@ -155,36 +155,10 @@ final class ServerLoop {
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
         faults.flush(to: log)
-        if isDraining, now >= drainEnds {
-            log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
-            for connection in connections.values { connection.stream.close() }
-        }
+        advanceDrain()
         // Timers come before a turn's wait: nothing may be left over for its end.
         writeAnswers()
         endIfDrained()
-    }
-
-    // MARK: Drain
-
-    /// No new connections and requests; what was accepted is answered; then the end.
-    func drain() {
-        guard !isDraining else { return }
-        isDraining = true
-        drainEnds = now + limits.drainMilliseconds
-        log.write(.info, "draining", ["connections": .number(connections.count)])
-        for listener in listeners { listener.close() }
-        listeners.removeAll()
-        for connection in connections.values { connection.answer(.draining) }
-        endIfDrained()
-    }
-
-    private func endIfDrained() {
-        guard isDraining, connections.isEmpty, batch.isEmpty, !hasEnded else { return }
-        hasEnded = true
-        sweepTimer?.close()
-        turnEnd?.close()
-        log.write(.info, "stopped")
-        onEnd()
     }
 
     // MARK: Requests

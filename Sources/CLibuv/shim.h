@@ -1,3 +1,4 @@
+#include <linux/filter.h>
 #include <pthread.h>
 #include <sys/timerfd.h>
 #include <uv.h>

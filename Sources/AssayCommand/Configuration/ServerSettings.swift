@@ -23,6 +23,7 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var drainDelay: Int?
     }
 
     /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`
@@ -43,6 +44,9 @@ struct ServerSettings {
             ? fromEnvironment ?? file?.listen ?? [Self.defaultListen] : flags.listen
         self.workers = workers ?? file?.workers
         limits = file?.limits ?? LimitSettings()
+        if let seconds = flags.drainDelay {
+            limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
+        }
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
     }
