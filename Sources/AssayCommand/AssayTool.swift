@@ -70,7 +70,11 @@ enum ExitStatus {
 /// Something could not be read, written or reached, or does not fit together; says what, and what
 /// to do about it.
 struct Failure: Error {
-    let reason: String
+    /// At least one.
+    let reasons: [String]
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String) { reasons = [reason] }
+    init(_ reasons: [String]) { self.reasons = reasons }
+
+    var reason: String { reasons.joined(separator: "\nassay: ") }
 }

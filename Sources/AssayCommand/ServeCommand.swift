@@ -12,7 +12,7 @@ struct ServeCommand: AsyncParsableCommand {
             Speaks length-prefixed protobuf (proto/assay/v1/assay.proto). Prints one line when
             it is ready, with the addresses it listens at, and logs JSON lines to standard
             error. SIGTERM and SIGINT end it after it has answered what it accepted; a second
-            one ends it at once.
+            one ends it at once. SIGHUP has it read its configuration anew.
 
             EXAMPLES
               On the loopback interface, at the default port:
@@ -37,7 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("listen"),
         help: ArgumentHelp(
-            "tcp://HOST:PORT or unix:PATH; port 0 takes a free one. Repeat for more. "
+            "tcp://HOST:PORT, unix:PATH, unix:@NAME or systemd:NAME; port 0 takes a free one. "
+                + "Repeat for more. "
                 + "(default: \(ServerSettings.defaultListen))",
             valueName: "address"),
         transform: endpointArgument)
@@ -81,30 +82,28 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try settings()
+        let environment = ProcessEnvironment.variables
+        let inherited = try Self.inherited(environment)
+        let settings = try settings(environment, inherited)
         if check {
             try Output.line(settings.summary(now: .now))
             return
         }
-        let server = try start(settings)
+        let configuration = settings.serverConfiguration()
+        let server = try start(configuration)
+        let manager = ServiceManager(environment: environment)
+        if let manager, let period = manager.watchdogMilliseconds {
+            try server.followHeartbeat(everyMilliseconds: period) { manager.isAlive() }
+        }
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
-        try follow(server)
+        manager?.isReady()
+        try follow(server, configuration, manager) { try self.settings(environment, inherited) }
     }
 
-    private func follow(_ server: Server) throws {
-        while true {
-            switch server.nextEvent() {
-            case .hangUp, .draining: break
-            case .ended(.drained): return
-            case .ended(.stopped(let signal)): throw ExitStatus.stopped(by: signal)
-            }
-        }
-    }
-
-    private func start(_ settings: ServerSettings) throws -> Server {
+    private func start(_ configuration: ServerConfiguration) throws -> Server {
         do throws(ServerError) {
-            let server = try Server(settings.serverConfiguration)
+            let server = try Server(configuration)
             try server.followSignals()
             return server
         } catch {
@@ -112,15 +111,51 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func settings() throws -> ServerSettings {
+    private func follow(
+        _ server: Server, _ configuration: ServerConfiguration, _ manager: ServiceManager?,
+        _ settings: () throws -> ServerSettings
+    ) throws {
+        var current = configuration
+        while true {
+            switch server.nextEvent() {
+            case .hangUp:
+                manager?.isReloading()
+                do {
+                    let new = try settings().serverConfiguration(reusing: current)
+                    try server.reload(new)
+                    current = new
+                } catch let failure as Failure {
+                    server.noteFailedReload(failure.reasons)
+                } catch {
+                    server.noteFailedReload(["\(error)"])
+                }
+                manager?.isReady()
+            case .draining: manager?.isStopping()
+            case .ended(.drained): return
+            case .ended(.stopped(let signal)): throw ExitStatus.stopped(by: signal)
+            }
+        }
+    }
+
+    private static func inherited(_ environment: [String: String]) throws -> [InheritedSocket] {
+        do throws(InheritedSocketError) {
+            return try InheritedSocket.passed(environment: environment)
+        } catch {
+            throw Failure("\(error)")
+        }
+    }
+
+    private func settings(
+        _ environment: [String: String], _ inherited: [InheritedSocket]
+    ) throws -> ServerSettings {
         do {
             return try ServerSettings(
                 flags: .init(
                     listen: listen, config: config, roots: roots, workers: workers,
                     drainDelay: drainDelay),
-                environment: ProcessEnvironment.variables)
+                environment: environment, inherited: inherited)
         } catch let problems as ConfigurationProblems {
-            throw Failure(problems.all.map(\.description).joined(separator: "\nassay: "))
+            throw Failure(problems.all.map(\.description))
         }
     }
 }

@@ -79,6 +79,17 @@ package final class Stream: Handle {
         return stream
     }
 
+    /// The user at the other end of a Unix socket; nil for TCP.
+    package var peerUser: UInt32? {
+        var peer = assay_peer()
+        var length = socklen_t(MemoryLayout<assay_peer>.size)
+        let descriptor = unsafe uvStream.descriptor
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
+        // TCP sockets answer too, with an unknown user.
+        let isUnix = unsafe uv_handle_get_type(memory) == UV_NAMED_PIPE
+        return isUnix && code == 0 ? peer.user : nil
+    }
+
     /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
     package static func connect(
         to endpoint: Endpoint, on loop: EventLoop, handler: @escaping (Event) -> Void
@@ -86,8 +97,13 @@ package final class Stream: Handle {
         switch endpoint {
         case .unix(let path):
             let stream = try Stream(on: loop, isUnix: true, handler: handler)
-            stream.connect(path: path)
+            if UnixSocket.isAbstract(path) {
+                try stream.connect(abstract: path)
+            } else {
+                stream.connect(path: path)
+            }
             return stream
+        case .inherited: throw .addressNotAvailable
         case .tcp(let host, let port):
             let stream = try Stream(on: loop, isUnix: false, handler: handler)
             do throws(LoopError) {

@@ -27,6 +27,7 @@ final class Connection {
     private var output: [UInt8] = []
     /// Bytes of a refused frame that are still to come, and are thrown away.
     private var skipping = 0
+    private var decoder: FrameDecoder
     /// The head of the frame that is arriving, once it is complete.
     private var arriving: Arriving?
     /// Waits for the end of the turn, when it is flushed.
@@ -67,6 +68,7 @@ final class Connection {
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
         self.server = server
+        decoder = server.decoder
         lastActivity = server.now
         lastReceived = server.now
         lastWriteProgress = server.now
@@ -175,7 +177,9 @@ final class Connection {
         }
         guard let unread = stream.received.unread else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
-        switch server.decoder.next(in: unread.span) {
+        // Limits may change while a frame comes: it is read by those of its beginning.
+        if arriving == nil { decoder = server.decoder }
+        switch decoder.next(in: unread.span) {
         case .needMore(let count):
             stream.received.expect(count)
             return false
@@ -264,8 +268,6 @@ final class Connection {
             return end(head)
         }
         answer(head)
-        // Limits may have changed while it came.
-        arriving = nil
         framesThisTurn += 1
         skipping = skip
     }

@@ -53,21 +53,20 @@ public final class Server: Sendable {
             Self.stop(loop, workers)
             throw .system(error)
         }
-        endpoints = try Self.listen(server, loop, workers, configuration.listen)
+        endpoints = try Self.listen(server, loop, workers, configuration)
         readiness.isReady.store(true, ordering: .releasing)
     }
 
     private static func listen(
         _ server: LoopBound<ServerLoop>, _ loop: EventLoop, _ workers: WorkerPool,
-        _ endpoints: [Endpoint]
+        _ configuration: ServerConfiguration
     ) throws(ServerError) -> [Endpoint] {
         var bound: [Endpoint] = []
-        for endpoint in endpoints {
+        for endpoint in configuration.listenOnAll {
             do throws(LoopError) {
-                bound.append(
-                    try loop.call { () throws(LoopError) in
-                        try server.value.listen(on: endpoint)
-                    })
+                bound += try loop.call { () throws(LoopError) in
+                    try server.value.listen(on: endpoint)
+                }
             } catch {
                 stop(loop, workers)
                 throw .listen(endpoint, error)
@@ -77,11 +76,47 @@ public final class Server: Sendable {
     }
 
     private static func check(_ configuration: ServerConfiguration) throws(ServerError) {
-        guard !configuration.listen.isEmpty else { throw .noListener }
+        guard !configuration.listenOnAll.isEmpty else { throw .noListener }
         guard !configuration.apps.isEmpty else { throw .noApp }
         guard configuration.workers > 0 else { throw .noWorker }
         if let name = configuration.defaultApp, configuration.apps[name] == nil {
             throw .unknownDefaultApp(name)
+        }
+    }
+
+    /// Takes what a configuration says for what comes from now on: app entries, users, limits. What
+    /// has been accepted goes on under what it was accepted under. A configuration that can't be
+    /// served changes nothing.
+    ///
+    /// - Returns: the settings that are other than before, and need a restart.
+    @discardableResult
+    public func reload(_ configuration: ServerConfiguration) throws(ServerError) -> [String] {
+        try Self.check(configuration)
+        let server = server
+        do throws(LoopError) {
+            return try loop.call { () throws(LoopError) in server.value.reload(configuration) }
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Logs why a configuration was not taken.
+    public func noteFailedReload(_ reasons: [String]) {
+        let server = server
+        loop.post { server.value.noteFailedReload(reasons) }
+    }
+
+    /// Calls back again and again, as long as the loop and a worker do their work.
+    package func followHeartbeat(
+        everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
+    ) throws(ServerError) {
+        let server = server
+        do throws(LoopError) {
+            try loop.call { () throws(LoopError) in
+                try server.value.followHeartbeat(everyMilliseconds: period, action)
+            }
+        } catch {
+            throw .system(error)
         }
     }
 

@@ -70,6 +70,7 @@ extension ServerLoop {
         phase = .ended
         sweepTimer?.close()
         turnEnd?.close()
+        heartbeat?.close()
         log.write(.info, "stopped")
         report(.ended(.drained))
     }

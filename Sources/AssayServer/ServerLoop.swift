@@ -6,15 +6,15 @@ import AssayWire
 /// The server on its loop's thread: listeners, connections, the batch.
 final class ServerLoop {
     let loop: EventLoop
-    let configuration: ServerConfiguration
+    private(set) var configuration: ServerConfiguration
     var limits: ServerLimits { configuration.limits }
-    let decoder: FrameDecoder
+    private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
     private let codecs = IdleCodecs()
 
     let log: Log
     private var faults = FaultLog()
-    private let workers: WorkerPool
+    let workers: WorkerPool
     let report: @Sendable (ServerEvent) -> Void
 
     var listeners: [Listener] = []
@@ -29,6 +29,7 @@ final class ServerLoop {
     /// What the connections have received of frames that are not complete, or not taken yet.
     var bufferedBytes = 0
     var turnEnd: TurnEnd?
+    var heartbeat: Timer?
     var sweepTimer: Timer?
 
     private(set) var turn: UInt64 = 0
@@ -51,11 +52,7 @@ final class ServerLoop {
         self.workers = workers
         self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
-        decoder = FrameDecoder(
-            limits: FrameLimits(
-                frameBytes: configuration.limits.frameBytes,
-                headBytes: configuration.limits.headBytes),
-            reportsHeads: true)
+        decoder = FrameDecoder(configuration.limits)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
@@ -68,17 +65,13 @@ final class ServerLoop {
 
     var now: UInt64 { loop.now }
 
-    /// Listens; gives the address with the port that the system chose.
-    func listen(on endpoint: Endpoint) throws(LoopError) -> Endpoint {
-        let listener = try Listener(on: loop, at: endpoint, backlog: limits.backlog) {
-            [self] stream in accept(stream)
-        }
-        listeners.append(listener)
-        log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
-        return listener.endpoint
+    /// For what comes from now on.
+    func take(_ new: ServerConfiguration) {
+        configuration = new
+        decoder = FrameDecoder(new.limits)
     }
 
-    private func accept(_ stream: Stream) {
+    func accept(_ stream: Stream) {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
@@ -88,6 +81,9 @@ final class ServerLoop {
         } else if connections.count > limits.connections {
             logFault("too many connections")
             connection.end(.tooManyConnections)
+        } else if let refusal = refusal(of: stream) {
+            logFault("a user who is not allowed")
+            connection.end(refusal)
         }
     }
 

@@ -1,5 +1,4 @@
 import AssayLoop
-import AssayMint
 import AssayModels
 import AssayServer
 import AssayWire
@@ -10,22 +9,10 @@ import Testing
 
 /// The server in a process of its own, ended by signals.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(5))) struct HostileLifeCycleTests {
-    /// The server's clock is the machine's: so is that of its evidence.
-    private static let now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
-    private static let authority = Result { () throws -> DevelopmentCA in
-        try DevelopmentCA.make(at: now)
-    }
-    private static let token = Result { () throws -> [UInt8] in
-        try Minter(authority.get().chain).mint(
-            .transaction, index: 0, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
-            environment: .sandbox, signedDate: now)
-    }
-
     private let root = temporaryPath("root")
 
     init() throws {
-        let pem = PEM.encode(try Self.authority.get().rootCertificate, label: "CERTIFICATE")
-        try SystemFile.create(root, pem, mode: 0o600)
+        try Present.writeRoot(root)
     }
 
     private func start(_ options: String...) throws -> (server: ServerProcess, [Endpoint]) {
@@ -97,7 +84,7 @@ import Testing
     /// nobody's connection is reset.
     @Test("line 66: SIGTERM under load loses nothing", arguments: 0..<20)
     func termination(round: Int) throws {
-        let token = try Self.token.get()
+        let token = try Present.token.get()
         let (server, endpoints) = try start()
         let callers = try (0..<6).map { try Caller(endpoints[$0 % 2]) }
         let pool = try WorkerPool(count: 2 * callers.count + 2, name: "load")
@@ -150,7 +137,7 @@ import Testing
             let expecting = Expectations(environments: [.sandbox])
             try client.send(
                 RawClient.verify(
-                    3, .transaction, try Self.token.get(), expecting: expecting))
+                    3, .transaction, try Present.token.get(), expecting: expecting))
             let answer = try client.receive()?.head
             #expect(answer?.id == 3 && answer?.status == .ok)
         }

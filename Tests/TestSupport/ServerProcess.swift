@@ -12,13 +12,28 @@ package final class ServerProcess: @unchecked Sendable {
     private let process = Process()
     private let logFile: URL
 
-    package init(_ options: [String], environment: [String: String] = [:]) throws {
+    /// What a service manager does: passes a socket as the third descriptor, and says so.
+    private static let passing = """
+        exec 3<&0 0</dev/null
+        LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=assay exec "$0" "$@"
+        """
+
+    /// - Parameter socket: a listening socket that it is started with.
+    package init(
+        _ options: [String], environment: [String: String] = [:], passing socket: Int32? = nil
+    ) throws {
         logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("assay-log-\(UUID().uuidString)")
         _ = FileManager.default.createFile(atPath: logFile.path, contents: nil)
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: Self.tool)
-        process.arguments = ["serve"] + options
+        if let socket {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", Self.passing, Self.tool, "serve"] + options
+            process.standardInput = FileHandle(fileDescriptor: socket, closeOnDealloc: false)
+        } else {
+            process.executableURL = URL(fileURLWithPath: Self.tool)
+            process.arguments = ["serve"] + options
+        }
         process.environment = environment
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: logFile)
