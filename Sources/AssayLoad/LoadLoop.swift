@@ -31,7 +31,7 @@ final class LoadLoop: @unchecked Sendable {
         mix = Mix(groups, index: index, of: plan.threads)
         let options = ClientOptions(
             timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
-            waitingLimit: LoadLimits.waiting)
+            waitingLimit: LoadLimits.waiting, tls: plan.tls)
         let connections = (index..<plan.connections).count(every: plan.threads)
         channels = (0..<connections).map { _ in
             Channel(to: plan.endpoint, options: options, on: loop)

@@ -9,6 +9,7 @@ struct ConfigurationFile {
     var denied: Set<String>
     var limits: LimitSettings
     var unix: UnixSettings
+    var tls: TLSSettings?
     var apps: [AppSettings]
 
     /// More threads than that only take turns.
@@ -35,6 +36,7 @@ struct ConfigurationFile {
         limits = LimitSettings(table.table("limits"))
         unix = UnixSettings(table.table("unix"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        tls = TLSSettings(table.table("tls"), folder: folder)
         let trust = trust.denying(denied)
         let tables = table.tables("app")
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }

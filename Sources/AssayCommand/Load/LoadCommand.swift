@@ -49,6 +49,7 @@ struct LoadCommand: AsyncParsableCommand {
     @OptionGroup(title: "Pace") var pace: LoadPaceOptions
     @OptionGroup(title: "Evidence") var evidence: LoadEvidenceOptions
     @OptionGroup(title: "Output") var output: LoadOutputOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
 
     @Option(
         help: ArgumentHelp(
@@ -60,7 +61,7 @@ struct LoadCommand: AsyncParsableCommand {
     var app = ""
 
     @Argument(
-        help: ArgumentHelp("tcp://HOST:PORT or unix:PATH.", valueName: "address"),
+        help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint
 
@@ -70,7 +71,8 @@ struct LoadCommand: AsyncParsableCommand {
         let interruption = LoadInterruption()
         let watching = try interruption.watch()
         defer { watching.stop() }
-        let plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        var plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        plan.tls = try tls.context(for: server)
         if pace.sweep {
             try await sweep(plan, groups, interruption)
         } else {
