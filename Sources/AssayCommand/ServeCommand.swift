@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayAdmin
 import AssayLoop
 import AssayModels
 import AssayServer
@@ -19,13 +20,15 @@ struct ServeCommand: AsyncParsableCommand {
               On a Unix socket and on any free port, with a configuration:
                 assay serve --listen unix:/run/assay/assay.sock \\
                   --listen tcp://127.0.0.1:0 --config /etc/assay.toml
+              With health, metrics and a page for people at http://127.0.0.1:7444/status:
+                assay serve --admin tcp://127.0.0.1:7444
               What would be served, and what trusted:
                 assay serve --config /etc/assay.toml --check
 
             A flag goes before its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
-            ASSAY_WORKERS), that before the file, and that before the default. Without a
-            configuration evidence of any app is verified, and a request says which app and
-            which environments it accepts; Production alone when it says none.
+            ASSAY_WORKERS, ASSAY_ADMIN), that before the file, and that before the default.
+            Without a configuration evidence of any app is verified, and a request says which app
+            and which environments it accepts; Production alone when it says none.
             """)
 
     @Option(
@@ -52,6 +55,20 @@ struct ServeCommand: AsyncParsableCommand {
             "Threads that verify. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
+    @Option(
+        name: .customLong("admin"),
+        help: ArgumentHelp(
+            "Answer /healthz, /readyz, /metrics and /status here: tcp://HOST:PORT of the "
+                + "loopback interface, or unix:PATH. (default: nowhere)",
+            valueName: "address"),
+        transform: endpointArgument)
+    var admin: Endpoint?
+
+    @Flag(
+        name: .customLong("admin-any-address"),
+        help: "Let the admin address be one that other machines can reach.")
+    var adminAnyAddress = false
+
     @Flag(help: "Check the configuration, print what it means, and exit.")
     var check = false
 
@@ -69,15 +86,32 @@ struct ServeCommand: AsyncParsableCommand {
             try Output.line(settings.summary(now: .now))
             return
         }
-        let server = try start(settings)
+        // First up and last down: it tells that the server is not ready, or no longer.
+        let (monitor, admin) = try startAdmin(settings)
+        let server = try start(settings, monitor)
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
         server.wait()
+        admin?.stop()
     }
 
-    private func start(_ settings: ServerSettings) throws -> Server {
+    private func startAdmin(_ settings: ServerSettings) throws -> (ServerMonitor?, AdminServer?) {
+        guard let endpoint = settings.admin.endpoint else { return (nil, nil) }
+        let monitor = ServerMonitor()
+        do throws(AdminError) {
+            let admin = try AdminServer(
+                at: endpoint, of: monitor, allowsAnyAddress: settings.admin.allowsAnyAddress)
+            return (monitor, admin)
+        } catch {
+            throw Failure("\(error)")
+        }
+    }
+
+    private func start(_ settings: ServerSettings, _ monitor: ServerMonitor?) throws -> Server {
+        var configuration = settings.serverConfiguration
+        configuration.monitor = monitor
         do throws(ServerError) {
-            let server = try Server(settings.serverConfiguration)
+            let server = try Server(configuration)
             try server.drainOnSignals()
             return server
         } catch {
@@ -88,7 +122,9 @@ struct ServeCommand: AsyncParsableCommand {
     private func settings() throws -> ServerSettings {
         do {
             return try ServerSettings(
-                flags: .init(listen: listen, config: config, roots: roots, workers: workers),
+                flags: .init(
+                    listen: listen, config: config, roots: roots, workers: workers, admin: admin,
+                    adminAnyAddress: adminAnyAddress),
                 environment: ProcessEnvironment.variables)
         } catch let problems as ConfigurationProblems {
             throw Failure(problems.all.map(\.description).joined(separator: "\nassay: "))

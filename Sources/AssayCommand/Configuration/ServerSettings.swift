@@ -1,4 +1,5 @@
 import Assay
+import AssayAdmin
 import AssayLoop
 import AssayModels
 import AssayServer
@@ -10,6 +11,7 @@ struct ServerSettings {
     /// Nil: one for each processor.
     var workers: Int?
     var limits: LimitSettings
+    var admin: AdminSettings
     var apps: [AppSettings]
     var deniedCount = 0
     /// Nil without one.
@@ -23,10 +25,12 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var admin: Endpoint?
+        var adminAnyAddress = false
     }
 
-    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`
-    ///   and `ASSAY_WORKERS` are read.
+    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`,
+    ///   `ASSAY_WORKERS` and `ASSAY_ADMIN` are read.
     init(flags: Flags, environment: [String: String]) throws {
         func variable(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -43,6 +47,13 @@ struct ServerSettings {
             ? fromEnvironment ?? file?.listen ?? [Self.defaultListen] : flags.listen
         self.workers = workers ?? file?.workers
         limits = file?.limits ?? LimitSettings()
+        admin = file?.admin ?? AdminSettings()
+        let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
+        admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
+        admin.allowsAnyAddress = admin.allowsAnyAddress || flags.adminAnyAddress
+        if let endpoint = admin.endpoint, !endpoint.isLocal, !admin.allowsAnyAddress {
+            throw Failure("\(AdminError.notLocal(endpoint))")
+        }
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
     }
@@ -54,6 +65,14 @@ struct ServerSettings {
             } catch {
                 throw Failure("ASSAY_LISTEN: \(error)")
             }
+        }
+    }
+
+    private static func adminEndpoint(_ text: String) throws -> Endpoint {
+        do throws(EndpointError) {
+            return try Endpoint(text)
+        } catch {
+            throw Failure("ASSAY_ADMIN: \(error)")
         }
     }
 
