@@ -18,10 +18,16 @@ extension Span<UInt8> {
         }
     }
 
-    /// Appends these bytes.
+    /// Writes these bytes over those of the array from there on, or behind its last.
     @inline(__always)
-    func append(to array: inout [UInt8]) {
-        unsafe withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
+    func copy(to array: inout [UInt8], at start: Int) {
+        unsafe withUnsafeBufferPointer { bytes in
+            guard start < array.count else { return unsafe array.append(contentsOf: bytes) }
+            unsafe array.withUnsafeMutableBytes { target in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(
+                    from: UnsafeRawBufferPointer(bytes))
+            }
+        }
     }
 
     package func equals(_ other: Span<UInt8>) -> Bool {
@@ -32,6 +38,31 @@ extension Span<UInt8> {
                     return true
                 }
                 return unsafe memcmp(left, right, count) == 0
+            }
+        }
+    }
+
+    /// Whether it is of that size, and has those bytes wherever the mask has FF instead of 00.
+    @inline(__always)
+    func equals(_ other: Span<UInt8>, where mask: Span<UInt8>) -> Bool {
+        guard count == other.count, count == mask.count, count >= 8 else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                unsafe mask.withUnsafeBytes { mask in
+                    @inline(__always)
+                    func difference(_ offset: Int) -> UInt64 {
+                        unsafe (left.baseAddress!.loadUnaligned(
+                            fromByteOffset: offset, as: UInt64.self)
+                            ^ right.baseAddress!.loadUnaligned(
+                                fromByteOffset: offset, as: UInt64.self))
+                            & mask.baseAddress!.loadUnaligned(
+                                fromByteOffset: offset, as: UInt64.self)
+                    }
+                    // The last word overlaps the one before.
+                    var seen = difference(left.count &- 8)
+                    for word in 0..<left.count / 8 { seen |= difference(word &* 8) }
+                    return seen == 0
+                }
             }
         }
     }
