@@ -14,9 +14,6 @@ struct Bench {
         if arguments.first == "compare", arguments.count == 3 {
             return try Comparison.print(arguments[1], arguments[2])
         }
-        if arguments.first == "receipt-profile" {
-            return try ReceiptProfile.run(arguments.dropFirst().first)
-        }
         let json = option("--json", in: &arguments)
         let html = option("--html", in: &arguments)
         let isQuick = arguments.contains("--quick")
