@@ -41,7 +41,7 @@ extension FuzzTarget {
     /// What is signed in another way than Apple's receipts are.
     private static func variants(_ authority: FuzzAuthority) -> [[UInt8]] {
         let chain = authority.receipts.chain
-        let payload = FuzzAuthority.receiptPayload(records: 1)
+        let payload = FuzzAuthority.receiptPayload(records: 3)
         let changes: [(inout SignedDataBuilder) -> Void] = [
             { $0.signers[0].signedAttributes = SignedAttributesBuilder(of: payload, .sha256) },
             { $0.crls = DERWriter.build { $0.sequence { $0.null() } } },
