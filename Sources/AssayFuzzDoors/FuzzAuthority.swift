@@ -40,7 +40,10 @@ public struct FuzzAuthority: Sendable {
         self.trust = trust
         let verifier = Verifier(trust: trust)
         self.verifier = verifier
-        let genuine = try Self.genuine(tokens, receipts)
+        guard let notification = file("notification.jws") else {
+            throw .missingFile("notification.jws")
+        }
+        let genuine = try Self.genuine(tokens, receipts, notification)
         self.genuine = genuine
         believed = genuine.map { kind, bytes in
             let answer = verifier.verify(bytes.span, as: kind, policy: Self.policy, at: Self.now)
@@ -52,19 +55,19 @@ public struct FuzzAuthority: Sendable {
     }
 
     private static func genuine(
-        _ tokens: DevelopmentCA, _ receipts: ReceiptCA
+        _ tokens: DevelopmentCA, _ receipts: ReceiptCA, _ notification: [UInt8]
     ) throws(MintError) -> [(kind: EvidenceKind, bytes: [UInt8])] {
         let minter = Minter(tokens.chain)
         var all: [(kind: EvidenceKind, bytes: [UInt8])] = []
-        for kind in tokenKinds {
+        for kind in tokenKinds where kind != .notification {
             let token = try minter.mint(
                 kind, index: 1, bundleId: bundle, appAppleId: 1, environment: .production,
                 signedDate: now)
             all.append((kind, token))
-            if kind == .notification {
-                all.append((kind, Array(#"{"signedPayload":""#.utf8) + token + Array(#""}"#.utf8)))
-            }
         }
+        all.append((.notification, notification))
+        all.append(
+            (.notification, Array(#"{"signedPayload":""#.utf8) + notification + Array(#""}"#.utf8)))
         let payload = receiptPayload(records: 3)
         let der = try ReceiptMinter(receipts.chain).sign(payload)
         all.append((.appReceipt, der))
