@@ -11,6 +11,8 @@ public struct FuzzAuthority: Sendable {
     static let now = Timestamp(milliseconds: 1_798_761_600_000)  // 2027-01-01T00:00:00Z
     static let bundle = "com.example.app"
     static let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
+    /// As the minted receipts are bound to.
+    static let device = Expectations(deviceIdentifier: [UInt8](repeating: 0xA5, count: 16))
     static let tokenKinds: [EvidenceKind] = [
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
     ]

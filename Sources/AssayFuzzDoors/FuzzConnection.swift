@@ -44,8 +44,10 @@ extension FuzzTarget {
         }
         for (kind, bytes) in authority.genuine {
             let call = VerifyCall(
-                kind: kind, returnsPayloadJSON: id % 2 == 0, returnsVerifyReceiptJSON: id % 3 == 0)
-            seeds.append(cuts + frame(.verify(call), bytes))
+                kind: kind, returnsPayloadJSON: true)
+            var old = call
+            old.returnsVerifyReceiptJSON = true
+            seeds.append(cuts + frame(.verify(call), bytes) + frame(.verify(old), bytes))
         }
         seeds.append(cuts + calls.flatMap { frame($0, [1, 2, 3]) })
         let transaction = RequestHead.Call.verify(VerifyCall(kind: .transaction))

@@ -1,6 +1,7 @@
 import Assay
 import AssayMint
 import AssayModels
+import AssayWire
 
 /// The parsers by themselves.
 extension FuzzTarget {
@@ -14,11 +15,39 @@ extension FuzzTarget {
             preconditionFailure("what was written does not parse")
         }
         precondition(written(again) == text, "written twice, it is not the same")
-        _ = try? document.decode(JWSTransactionDecodedPayload.self)
-        _ = try? document.decode(JWSRenewalInfoDecodedPayload.self)
-        _ = try? document.decode(AppTransaction.self)
-        _ = try? document.decode(ResponseBodyV2DecodedPayload.self)
-        _ = try? document.decode(DecodedRealtimeRequestBody.self)
+        checkWire(document)
+    }
+
+    /// Each payload that the text is one of says the same after a way over the wire.
+    private static func checkWire(_ document: JSONDocument) {
+        if let payload = try? document.decode(JWSTransactionDecodedPayload.self) {
+            checkWire(.transaction(VerifiedPayload(payload, json: [])))
+        }
+        if let payload = try? document.decode(JWSRenewalInfoDecodedPayload.self) {
+            checkWire(.renewalInfo(VerifiedPayload(payload, json: [])))
+        }
+        if let payload = try? document.decode(AppTransaction.self) {
+            checkWire(.appTransaction(VerifiedPayload(payload, json: [])))
+        }
+        if let payload = try? document.decode(DecodedRealtimeRequestBody.self) {
+            checkWire(.realtimeRequest(VerifiedPayload(payload, json: [])))
+        }
+        if let payload = try? document.decode(ResponseBodyV2DecodedPayload.self) {
+            checkWire(
+                .notification(
+                    VerifiedNotification(
+                        notification: VerifiedPayload(payload, json: []), transaction: nil,
+                        renewalInfo: nil, appTransaction: nil)))
+        }
+    }
+
+    private static func checkWire(_ evidence: VerifiedEvidence) {
+        let verification = Verification(verdict: .valid, detail: "d", evidence: evidence)
+        let head = ResponseHead(id: 1, result: .verification(verification))
+        let codec = MessageCodec()
+        var bytes: [UInt8] = []
+        codec.encode(head, into: &bytes)
+        precondition((try? codec.decodeResponse(bytes.span)) == head, "over the wire, another")
     }
 
     private static func written(_ document: JSONDocument) -> [UInt8] {

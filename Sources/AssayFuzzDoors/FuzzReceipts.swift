@@ -25,10 +25,11 @@ extension FuzzTarget {
 
     static func answer(
         _ receipt: Span<UInt8>, cuts: [Int], _ authority: FuzzAuthority,
-        inApp: InAppSelection = .all
+        inApp: InAppSelection = .all, expecting expectations: Expectations = .none
     ) -> Verification {
         var stream = AppReceiptStream(
-            authority.verifier, policy: FuzzAuthority.policy, inApp: inApp)
+            authority.verifier, policy: FuzzAuthority.policy, expecting: expectations,
+            inApp: inApp)
         var (position, index) = (0, 0)
         while position < receipt.count {
             let end = min(position + cuts[index % cuts.count], receipt.count)
@@ -82,7 +83,7 @@ extension FuzzTarget {
         let selections: [InAppSelection] = [.all, .latest, .none, .product("com.example.app.gold")]
         return FuzzTarget(
             "ReceiptPayload",
-            seeds: payloads.flatMap { payload in [0, 3, 5].map { [$0] + payload } },
+            seeds: payloads.flatMap { payload in [0, 3, 5, 8].map { [$0] + payload } },
             mutate: { input, mutation in
                 guard input.count > 1, !mutation.once(in: 16) else { return mutation.usual(input) }
                 return input[..<1] + DERMutation.mutate(Array(input[1...]), &mutation)
@@ -94,9 +95,13 @@ extension FuzzTarget {
                 preconditionFailure("not signed")
             }
             let selection = selections[way / 2 % 4]
+            let expectations = way & 8 == 0 ? Expectations.none : FuzzAuthority.device
             let answer = answer(
-                receipt.span, cuts: [receipt.count], authority, inApp: selection)
-            let cut = self.answer(receipt.span, cuts: [7, 1, 64], authority, inApp: selection)
+                receipt.span, cuts: [receipt.count], authority, inApp: selection,
+                expecting: expectations)
+            let cut = self.answer(
+                receipt.span, cuts: [7, 1, 64], authority, inApp: selection,
+                expecting: expectations)
             precondition(answer == cut, "in pieces")
             FuzzAuthority.checkShape(answer)
             checkVerifyReceipt(answer)

@@ -28,8 +28,37 @@ enum FuzzSamples {
         #"{"summary":{"bundleId":"a","environment":"Production","productId":"b"}}"#,
         #"{"externalPurchaseToken":{"externalPurchaseId":"SANDBOX_1","bundleId":"a"}}"#,
         #"{"appData":{"signedAppTransactionInfo":"a.b.c","bundleId":"a"}}"#,
-        #"{"advancedCommerceInfo":{"items":[{"SKU":"a","price":1,"refunds":[{}]}]}}"#,
+        transaction(
+            """
+            "commitmentInfo":{"billingPeriodNumber":1,"commitmentExpiresDate":1798761600000,\
+            "commitmentPrice":1,"totalBillingPeriods":12},"billingPlanType":"MONTHLY",\
+            "deviceVerification":"AAAA","deviceVerificationNonce":\
+            "00000000-0000-0000-0000-000000000000","advancedCommerceInfo":{"descriptors":\
+            {"description":"a","displayName":"b"},"estimatedTax":1,"items":[{"SKU":"a",\
+            "description":"a","displayName":"b","offer":{"period":"P1M","periodCount":1,\
+            "price":1,"reason":"ACQUISITION"},"price":1,"refunds":[{"refundAmount":1,\
+            "refundDate":1,"refundReason":"OTHER","refundType":"FULL"}],"revocationDate":1}],\
+            "period":"P1M","requestReferenceId":"a","taxCode":"a","taxExclusivePrice":1,\
+            "taxRate":"0"}
+            """),
+        transaction(
+            """
+            "commitmentInfo":{"commitmentAutoRenewProductId":"a","commitmentAutoRenewStatus":1,\
+            "commitmentRenewalBillingPlanType":"MONTHLY","commitmentRenewalDate":1,\
+            "commitmentRenewalPrice":1},"advancedCommerceInfo":{"consistencyToken":"a",\
+            "descriptors":{"description":"a","displayName":"b"},"items":[{"SKU":"a",\
+            "priceIncreaseInfo":{"dependentSKUs":["a"],"price":1,"status":"PENDING"}}]}
+            """),
+        // More members than are compared one with the other.
+        transaction((0..<60).map { #""\u0061member\#($0)":\#($0)"# }.joined(separator: ",")),
+        transaction((0..<60).map { #""m\#($0 % 59)":null"# }.joined(separator: ",")),
     ].map { Array($0.utf8) }
+
+    /// The first members of a transaction, and these.
+    private static func transaction(_ members: String) -> String {
+        #"{"transactionId":"1","originalTransactionId":"1","bundleId":"\#(bundle)","#
+            + #""environment":"Production","signedDate":1798761600000,"# + members + "}"
+    }
 
     static let words = [
         #""bundleId""#, #""environment""#, #""Sandbox""#, #""Production""#, #""Xcode""#,

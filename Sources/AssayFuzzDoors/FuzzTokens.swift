@@ -18,7 +18,8 @@ extension FuzzTarget {
         init(_ byte: UInt8) { self = Self.allCases[Int(byte) % Self.allCases.count] }
     }
 
-    /// First byte: the role of the rest; second: the kind asked for.
+    /// First byte: the role of the rest; second: the kind asked for, and
+    /// whether a device is expected.
     static func token(_ authority: FuzzAuthority) -> FuzzTarget {
         FuzzTarget(
             "Token", seeds: tokenSeeds(authority), words: FuzzSamples.words,
@@ -27,10 +28,12 @@ extension FuzzTarget {
             guard bytes.count > 2 else { return }
             let role = Role(bytes[0])
             let kind = kind(bytes[1])
+            let expectations = bytes[1] & 0x80 == 0 ? Expectations.none : FuzzAuthority.device
             guard let token = token(role, bytes.array(2..<bytes.count), authority) else { return }
             func verify() -> Verification {
                 authority.verifier.verify(
-                    token.span, as: kind, policy: FuzzAuthority.policy, at: FuzzAuthority.now)
+                    token.span, as: kind, policy: FuzzAuthority.policy, expecting: expectations,
+                    at: FuzzAuthority.now)
             }
             let answer = verify()
             precondition(verify() == answer, "the same bytes, another answer")
@@ -46,7 +49,7 @@ extension FuzzTarget {
     }
 
     private static func kind(_ byte: UInt8) -> EvidenceKind {
-        FuzzAuthority.tokenKinds[Int(byte) % FuzzAuthority.tokenKinds.count]
+        FuzzAuthority.tokenKinds[Int(byte & 0x7F) % FuzzAuthority.tokenKinds.count]
     }
 
     private static func token(
@@ -100,7 +103,9 @@ extension FuzzTarget {
             }
             add(.payload, index, FuzzSamples.payloads[index])
         }
-        for sample in FuzzSamples.json { add(.payload, 3, sample) }
+        for sample in FuzzSamples.json {
+            for kind in [0, 1, 3, 0x80] { add(.payload, kind, sample) }
+        }
         add(.header, 0, JWSHeader(certificates: ca.chain.certificates).json)
         add(.header, 0, Array("{}".utf8))
         for (certificate, role, body) in [
