@@ -71,10 +71,13 @@ let package = Package(
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
-        // What the fuzzer may reach of the parsers, and what has to hold of it.
+        // What is fuzzed, and what has to hold of it.
         .target(
             name: "AssayFuzzDoors",
-            dependencies: ["Assay", "AssayMint", "AssayModels", "AssayWire"],
+            dependencies: [
+                "Assay", "AssayLoop", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(

@@ -60,6 +60,14 @@ extension LoadResult {
             if let server = processor.server {
                 object.member("processorsServer", server)
             }
+            object.array("complaints") { array in
+                for complaint in complaints {
+                    array.object {
+                        $0.member("what", complaint.what)
+                        $0.member("count", Int64(complaint.count))
+                    }
+                }
+            }
             object.array("moments") { array in
                 for moment in moments { array.object { $0.members(of: moment) } }
             }

@@ -396,7 +396,7 @@ final class Connection {
         case .ending: break
         case .finishing:
             // Until the last answer has gone, the write stall above is what limits the wait.
-            if unwritten > 0 { lastUnwritten = now }
+            if isLate || unwritten > 0 { lastUnwritten = now }
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }
