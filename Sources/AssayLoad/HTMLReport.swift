@@ -109,9 +109,9 @@ package struct HTMLReport {
         ReportStyle.table(
             ["Answers", "within"],
             LoadResult.percentiles.map { name, percentile in
-                let words = percentile == 50 ? "half" : "\(name) %"
+
                 return [
-                    percentile == 100 ? "all" : words,
+                    percentile == 100 ? "all of them" : "\(name) %",
                     "\(result.latencies.milliseconds(at: percentile).short) ms",
                 ]
             })
@@ -239,6 +239,6 @@ package struct HTMLReport {
             [Plot.Line("p99", points, hasDots: true)])
         return "<h2>The search for the highest rate</h2><p>Each row is a run of its own; the rest "
             + "of this page tells of the highest rate that was kept.</p>" + plot.svg
-            + ReportStyle.table(["Asked for", "answered", "99 % within", ""], rows)
+            + ReportStyle.table(["Asked for", "answered", "99 % within", "outcome"], rows)
     }
 }

@@ -48,11 +48,12 @@ final class LoadLoop: @unchecked Sendable {
         self.index = index
         tally = Tally(groups: groups.count)
         mix = Mix(groups, index: index, of: plan.threads)
-        let options = ClientOptions(
+        var options = ClientOptions(
             timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
             waitingLimit: LoadLimits.waiting)
+        options.readsEvidence = false
         let connections = (index..<plan.connections).count(every: plan.threads)
-        channels = (0..<connections).map { _ in
+        channels = (0..<connections).map { [options] _ in
             Channel(to: plan.endpoint, options: options, on: loop)
         }
         timer = try PreciseTimer(on: loop) { [unowned self] in

@@ -85,7 +85,7 @@ package struct Plot {
         let count = Int((highest / step).rounded(.up))
         return (0...max(count, 1)).map { index in
             let value = Double(index) * step
-            return Tick(value, index == 0 ? "0" : value.short)
+            return Tick(value, value.plain)
         }
     }
 
@@ -99,7 +99,7 @@ package struct Plot {
         }
         let from = all.lastIndex { $0 <= lowest * 1.0001 } ?? 0
         let to = all.firstIndex { $0 >= highest * 0.9999 } ?? all.count - 1
-        return all[from...max(to, min(from + 1, all.count - 1))].map { Tick($0, $0.short) }
+        return all[from...max(to, min(from + 1, all.count - 1))].map { Tick($0, $0.plain) }
     }
 
     // MARK: SVG
@@ -171,6 +171,17 @@ package struct Plot {
 }
 
 extension Double {
+    /// With no more digits than it takes, up to four behind the point.
+    package var plain: String {
+        guard isFinite, abs(self) < 1e15 else { return "-" }
+        let units = Int((self * 10_000).rounded())
+        let fraction = String(abs(units) % 10_000)
+        var text = String(repeating: "0", count: 4 - fraction.count) + fraction
+        while text.last == "0" { text.removeLast() }
+        let whole = (units < 0 ? "-" : "") + String(abs(units) / 10_000)
+        return text.isEmpty ? whole : whole + "." + text
+    }
+
     /// With one digit behind the point.
     fileprivate var svg: String {
         guard isFinite else { return "0" }

@@ -41,11 +41,14 @@ package enum ReportStyle {
         """
     }
 
-    /// Rows of text; the columns from the second on are numbers.
+    /// Rows of text. Columns of numbers are aligned as such.
     package static func table(_ head: [String], _ rows: [[String]]) -> String {
+        let areNumbers = head.indices.map { column in
+            rows.allSatisfy { $0[column].first.map { $0.isNumber || "≤≥-".contains($0) } ?? true }
+        }
         func row(_ cells: [String], _ tag: String) -> String {
-            let cells = cells.enumerated().map { index, cell in
-                "<\(tag)\(index > 0 ? " class=\"n\"" : "")>\(cell.escaped)</\(tag)>"
+            let cells = zip(cells, areNumbers).map { cell, isNumber in
+                "<\(tag)\(isNumber ? " class=\"n\"" : "")>\(cell.escaped)</\(tag)>"
             }
             return "<tr>\(cells.joined())</tr>"
         }
