@@ -14,6 +14,7 @@ package final class BlockingClient {
         let (family, address): (Int32, [UInt8]) =
             switch endpoint {
             case .unix(let path): (AF_UNIX, Self.unixAddress(path))
+            case .inherited: (AF_UNSPEC, [])
             case .tcp(let host, let port):
                 host.contains(":")
                     ? (AF_INET6, Self.ipv6Address(host, port))
@@ -104,7 +105,9 @@ package final class BlockingClient {
     }
 
     private static func unixAddress(_ path: String) -> [UInt8] {
-        bytes(of: UInt16(AF_UNIX)) + path.utf8 + [0]
+        path.hasPrefix("@")
+            ? bytes(of: UInt16(AF_UNIX)) + [0] + path.utf8.dropFirst()
+            : bytes(of: UInt16(AF_UNIX)) + path.utf8 + [0]
     }
 
     private static func ipv4Address(_ host: String, _ port: UInt16) -> [UInt8] {

@@ -8,6 +8,7 @@ struct ConfigurationFile {
     var workers: Int?
     var denied: Set<String>
     var limits: LimitSettings
+    var unix: UnixSettings
     var apps: [AppSettings]
 
     /// More threads than that only take turns.
@@ -32,6 +33,7 @@ struct ConfigurationFile {
         workers = table.int("workers", in: Self.workers)
         denied = Self.fingerprints(table)
         limits = LimitSettings(table.table("limits"))
+        unix = UnixSettings(table.table("unix"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         let trust = trust.denying(denied)
         let tables = table.tables("app")
