@@ -27,9 +27,10 @@ struct Bench {
         guard suites.contains(chosen[0]), !chosen[0].hasPrefix("-") else {
             fail("there is no suite \(chosen[0]); there are: " + suites.joined(separator: ", "))
         }
-        raiseFileLimit()
+        Machine.raiseFileLimit()
 
         var results = Results(isQuick: isQuick)
+        results.notes += [Machine.busyness].compactMap(\.self)
         let clock = ContinuousClock()
         let start = clock.now
         for (index, suite) in chosen.enumerated() {
@@ -58,8 +59,9 @@ struct Bench {
         case "server": results.add(suite, try ServerSuite.run(isQuick: isQuick))
         case "matrix": results.add(suite, try MatrixSuite.run(isQuick: isQuick))
         case "latency":
-            let (rows, curves) = try LatencySuite.run(isQuick: isQuick)
+            let (rows, curves, notes) = try LatencySuite.run(isQuick: isQuick)
             results.add(suite, rows)
+            results.notes += notes
             results.curves = curves
         case "start": results.add(suite, try StartSuite.run(isQuick: isQuick))
         case "peers":
@@ -92,13 +94,5 @@ struct Bench {
     static func fail(_ text: String) -> Never {
         progress("bench: \(text)")
         exit(2)
-    }
-
-    /// For a thousand connections, here and in the servers that are started from here.
-    private static func raiseFileLimit() {
-        var limit = rlimit()
-        unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = limit.rlim_max
-        unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }

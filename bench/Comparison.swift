@@ -26,14 +26,17 @@ enum Comparison {
         }
     }
 
+    /// Percent: a shorter spread is luck.
+    private static let leastNoise = 1.0
+
     private static func line(_ old: Row, _ new: Row) -> String {
         let change = (new.judged / old.judged - 1) * 100
-        // Half of what the rounds of each run differ by lies to either side; both together.
-        let noise = [old, new].map { $0.judgedSpread / abs($0.judged) / 2 * 100 }.reduce(0, +)
+        // What half of the rounds of a run differ by, for both: runs of the same build stay within.
+        let noise = [old, new].map { $0.judgedSpread / abs($0.judged) * 100 }.reduce(0, +)
         let words: String
         if [old, new].contains(where: { ($0.rounds ?? 3) < 3 }) {
             words = "measured once: no noise known"
-        } else if abs(change) <= max(noise, 0.5) {
+        } else if abs(change) <= max(noise, leastNoise) {
             words = "within the noise"
         } else {
             words = (change > 0) == isMoreBetter(new) ? "better" : "WORSE"

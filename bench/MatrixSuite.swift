@@ -39,7 +39,7 @@ enum MatrixSuite {
                 ca, processors: AssayProcess.clientProcessor, overUnix: overUnix, warmUp: 0.3,
                 [
                     "--closed", "--connections", "\(shape.connections)", "--depth",
-                    "\(shape.depth)", "--duration", isQuick ? "0.3" : "0.7",
+                    "\(shape.depth)", "--duration", isQuick ? "0.3" : "0.5",
                 ]
             ).throughput
         }
@@ -51,7 +51,9 @@ enum MatrixSuite {
 
 /// How long answers take at rates below the most: an open loop of independent clients.
 enum LatencySuite {
-    static func run(isQuick: Bool) throws -> (rows: [Row], curves: [Curve]) {
+    static func run(isQuick: Bool) throws -> (
+        rows: [Row], curves: [Curve], notes: [String]
+    ) {
         let ca = try AssayProcess.authority()
         defer { try? FileManager.default.removeItem(atPath: ca) }
         let server = try AssayProcess.Server(
@@ -63,7 +65,7 @@ enum LatencySuite {
                 "--closed", "--connections", "8", "--depth", "64", "--duration",
                 isQuick ? "1" : "2",
             ])
-        var (rows, curves): ([Row], [Curve]) = ([], [])
+        var (rows, curves, notes): ([Row], [Curve], [String]) = ([], [], [])
         for percent in isQuick ? [25] : [10, 25, 50] {
             let rate = most.throughput * Double(percent) / 100
             Bench.progress("  \(Int(rate)) requests a second")
@@ -71,18 +73,23 @@ enum LatencySuite {
                 ca, processors: AssayProcess.clientProcessor, isLenient: true,
                 [
                     "--rate", "\(Int(rate))", "--arrivals", "poisson", "--connections", "8",
-                    "--duration", isQuick ? "1" : "5",
+                    "--duration", isQuick ? "1" : "4",
                 ])
             let name = "at \(percent) % of the most"
             for (words, key) in [("half", "p50"), ("99 %", "p99")] {
                 rows.append(
                     Row(
-                        name: "\(words) within, \(name)" + (load.late ? ", client late" : ""),
+                        name: "\(words) within, \(name)",
                         value: (load.latency[key] ?? 0) * 1000, spread: 0, unit: "µs", rounds: 1))
+            }
+            if load.late {
+                notes.append(
+                    "The client was late \(name): something else kept its processor busy, and the "
+                        + "latencies tell of that.")
             }
             curves.append(
                 Curve(name: "\(Int(rate)) a second, \(percent) %", points: load.percentiles))
         }
-        return (rows, curves)
+        return (rows, curves, notes)
     }
 }

@@ -31,7 +31,9 @@ extension Results {
             \(suiteTables)
             """,
             css: """
-                td.SHORT{color:var(--bad);font-weight:600}td.met{color:var(--good)}\
+                td.SHORT{color:var(--bad);font-weight:600;white-space:nowrap}\
+                td.met{color:var(--good);white-space:nowrap}body{max-width:1000px}\
+                span.note{font-size:.9em}\
                 svg.bar{width:150px;margin:0;vertical-align:middle}.barback{fill:var(--shade)}\
                 .barfill{fill:var(--s0)}.barshort{fill:var(--bad)}\
                 .barmark{stroke:var(--ink);stroke-width:2}
@@ -46,7 +48,8 @@ extension Results {
             let sign = threshold.limit.isUpper ? "≤" : "≥"
             let unit = row.ratio == nil ? " " + row.unit : "×"
             let style = row.verdict == "SHORT" ? "SHORT" : "met"
-            return "<tr><td>\("\(row.suite): \(row.name)".escaped)</td>"
+            let about = threshold.about.map { "<br><span class=\"note\">\($0.escaped)</span>" }
+            return "<tr><td>\("\(row.suite): \(row.name)".escaped)\(about ?? "")</td>"
                 + "<td class=\"n\">\(row.judged.short)\(unit) ± \(row.judgedSpread.short)</td>"
                 + "<td class=\"n\">\(sign) \(threshold.limit.value.plain)\(unit)</td>"
                 + "<td class=\"n\">\(sign) \(threshold.aim.value.plain)\(unit)</td>"

@@ -44,6 +44,8 @@ struct Row: Codable {
 struct Threshold: Codable {
     var limit: Bound
     var aim: Bound
+    /// What it is about, for people: the comment above its line.
+    var about: String?
 
     struct Bound: Codable {
         var isUpper: Bool
@@ -54,11 +56,19 @@ struct Threshold: Codable {
         }
     }
 
-    /// `bench/thresholds`: suite/name | at least or at most | limit | aim, a line each.
+    /// `bench/thresholds`: suite/name | at least or at most | limit | aim, a line each, below its
+    /// comment.
     static func read(_ path: String = "bench/thresholds") throws -> [String: Threshold] {
         var thresholds: [String: Threshold] = [:]
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+        var comment: [String] = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("#") {
+                comment.append(line.dropFirst().trimmingCharacters(in: .whitespaces))
+                continue
+            }
+            defer { comment = [] }
+            if line.isEmpty { continue }
             let fields = line.split(separator: "|").map {
                 $0.trimmingCharacters(in: .whitespaces)
             }
@@ -68,7 +78,8 @@ struct Threshold: Codable {
             let isUpper = fields[1] == "at most"
             thresholds[fields[0]] = Threshold(
                 limit: Bound(isUpper: isUpper, value: limit),
-                aim: Bound(isUpper: isUpper, value: aim))
+                aim: Bound(isUpper: isUpper, value: aim),
+                about: comment.isEmpty ? nil : comment.joined(separator: " "))
         }
         return thresholds
     }
@@ -149,17 +160,5 @@ struct Results: Codable {
         let judged = rows.count { $0.threshold != nil }
         lines.append("\(judged - short) of \(judged) thresholds reached")
         return lines.joined(separator: "\n")
-    }
-}
-
-/// Where it was measured.
-enum Machine {
-    static var description: String {
-        let information = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
-        let model = information.split(separator: "\n").first { $0.hasPrefix("model name") }?
-            .split(separator: ":").last?.trimmingCharacters(in: .whitespaces)
-        let count = ProcessInfo.processInfo.activeProcessorCount
-        return "\(model ?? "an unknown processor"), \(count) of them, "
-            + ProcessInfo.processInfo.operatingSystemVersionString
     }
 }

@@ -57,8 +57,8 @@ package struct Plot {
         yTicks = isLogarithmic ? Self.decades(lowest, highest) : Self.steps(highest)
     }
 
-    private static let (width, height) = (860.0, 340.0)
-    private static let (left, right, top, bottom) = (70.0, 20.0, 40.0, 50.0)
+    private static let (width, height) = (860.0, 350.0)
+    private static let (left, right, top, bottom) = (70.0, 20.0, 54.0, 50.0)
 
     // MARK: Where things are
 
@@ -152,13 +152,13 @@ package struct Plot {
         text += "<text class=\"mid\" transform=\"translate(14 \((Self.height / 2).svg)) "
         text += "rotate(-90)\">\(yLabel.escaped)</text>\n"
         guard lines.count > 1 else { return text }
-        var place = Self.width - Self.right
-        for (index, line) in lines.enumerated().reversed() {
-            // A letter of this size takes about 6.5; the square and the gaps the rest.
-            place -= Double(line.name.count) * 6.5 + 28
+        var place = Self.left
+        for (index, line) in lines.enumerated() {
             text += "<rect class=\"dot s\(index % ReportStyle.colors)\" x=\"\(place.svg)\" "
-            text += "y=\"9\" width=\"10\" height=\"10\"/>"
-            text += Self.text((place + 15).svg, "18", line.name, "tick")
+            text += "y=\"31\" width=\"10\" height=\"10\"/>"
+            text += Self.text((place + 15).svg, "40", line.name, "tick")
+            // A letter of this size takes about 6.5; the square and the gaps the rest.
+            place += Double(line.name.count) * 6.5 + 30
         }
         return text
     }
