@@ -29,12 +29,19 @@ struct AssayProcess {
         return data
     }
 
-    /// `taskset` sets the processors, where any are named, and becomes the tool.
+    /// `taskset` sets the processors, where any are named, and becomes the tool; `setpriv` sees to
+    /// it that the tool ends with this process, even where this one is killed.
     private static func make(_ processors: String?, _ arguments: [String]) -> (Process, Pipe) {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: processors == nil ? tool : "/usr/bin/taskset")
-        process.arguments = (processors.map { ["-c", $0, tool] } ?? []) + arguments
+        if let processors {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+            process.arguments =
+                ["--pdeathsig", "TERM", "taskset", "-c", processors, tool] + arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: tool)
+            process.arguments = arguments
+        }
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         return (process, output)
@@ -121,7 +128,8 @@ struct AssayProcess {
     static func authority() throws -> String {
         let folder =
             NSTemporaryDirectory()
-            + "assay-bench-\(ProcessInfo.processInfo.processIdentifier)-\(Int.random(in: 0..<1_000_000))"
+            + "assay-bench-\(ProcessInfo.processInfo.processIdentifier)"
+            + "-\(Int.random(in: 0..<1_000_000))"
         _ = try run(processors: nil, ["mint", "ca", folder])
         return folder
     }

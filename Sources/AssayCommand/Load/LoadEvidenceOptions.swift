@@ -120,7 +120,8 @@ struct LoadEvidenceOptions: ParsableArguments {
         return try files.map { file in
             let call = VerifyCall(
                 kind: file.kind, expectations: expectations, returnsTypedPayload: !noPayload)
-            let evidence = try Input.read(file.path, limit: Input.evidenceLimit)
+            let evidence = try Input.evidence(
+                file.path, isReceipt: file.kind == .appReceipt || file.kind == .transactionReceipt)
             return LoadGroup(file.path, weight: 1, [LoadItem(call, evidence, expecting: .valid)])
         }
     }
