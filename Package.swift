@@ -102,10 +102,11 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire",
-                "COpenSSL",
+                "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayWire", "COpenSSL",
             ],
-            path: "bench", exclude: ["run", "compare", "thresholds", "README.md", "results"],
+            path: "bench",
+            exclude: ["run", "compare", "thresholds", "README.md", "results", "peers.py"],
             swiftSettings: settings),
 
         .target(
@@ -127,6 +128,14 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayServer", "AssayClient", "AssayMint", "AssayModels", "AssayWire",
                 "AssayLoop", "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayLoadTests",
+            dependencies: [
+                "AssayLoad", "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayServer", "AssayWire",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
         .testTarget(
