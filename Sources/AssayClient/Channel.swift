@@ -177,7 +177,7 @@ package final class Channel: @unchecked Sendable {
         do throws(LoopError) {
             let connection = try Connection(
                 to: endpoint, on: loop, tls: options.tls, limits: options.requestLimits,
-                connectDeadline: deadline
+                readsEvidence: options.readsEvidence, connectDeadline: deadline
             ) { [self] connection, event in didHappen(event, on: connection) }
             state = .connecting(connection)
             wake(at: deadline)

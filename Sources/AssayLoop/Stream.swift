@@ -176,6 +176,7 @@ package final class Stream: Handle {
             return isFinishing ? discard(count) : didReadSealed(count, tls)
         }
         received.receive(max(count, 0), into: &loop.landing)
+        loop.traffic.received &+= UInt64(max(count, 0))
         if isFinishing {
             discard(count)
         } else if count > 0 {
@@ -228,6 +229,7 @@ package final class Stream: Handle {
     }
 
     func send(_ bytes: [UInt8]) {
+        loop.traffic.written &+= UInt64(bytes.count)
         let written = unsafe bytes.withUnsafeBufferPointer { bytes in
             var buffer = unsafe Self.buffer(bytes)
             return Int(unsafe uv_try_write(uvStream, &buffer, 1))

@@ -32,15 +32,7 @@ final class Connection {
     private var arriving: Arriving?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
-    private var wasToldOfDrain = false
-
-    /// A frame whose head is complete and whose body is not.
-    enum Arriving {
-        /// Its body is collected.
-        case whole(RequestHead)
-        /// A receipt, verified as it arrives.
-        case receipt(ArrivingReceipt)
-    }
+    var wasToldOfDrain = false
 
     /// The turn in which `framesThisTurn` were taken.
     private var turn: UInt64 = 0
@@ -204,6 +196,7 @@ final class Connection {
     }
 
     private func didEndFrame() {
+        server.metrics.framesReceived += 1
         pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
     }
 
@@ -227,7 +220,9 @@ final class Connection {
             }
             arriving = .whole(head)
         } else if let head = arrivingHead, server.isFull {
-            answer(.memoryExhausted(head.id))
+            let refusal = ResponseHead.memoryExhausted(head.id)
+            server.metrics.didAnswerAtOnce(.verify, refusal)
+            answer(refusal)
             arriving = nil
             return skip(frame)
         }
@@ -263,6 +258,7 @@ final class Connection {
             }
         let head = ResponseHead(
             id: ResponseHead.connectionId, status: status, message: fault.description)
+        server.metrics.didRefuse(head)
         guard let skip = fault.skip else {
             server.logFault("not a frame")
             return end(head)
@@ -299,20 +295,15 @@ final class Connection {
     func answer(_ head: ResponseHead, body: [UInt8] = []) {
         guard canWrite else { return }
         server.codec.encodeFrame(head, body: body, into: &output)
+        server.metrics.framesSent += 1
         server.touch(self)
-    }
-
-    /// Tells, once, that the server is about to end.
-    func noticeDrain() {
-        guard !wasToldOfDrain else { return }
-        wasToldOfDrain = true
-        answer(.draining)
     }
 
     /// An answer that is encoded already.
     func append(_ frame: ArraySlice<UInt8>) {
         guard canWrite else { return }
         output.append(contentsOf: frame)
+        server.metrics.framesSent += 1
         server.touch(self)
     }
 
@@ -390,7 +381,7 @@ final class Connection {
         case .ending: break
         case .finishing:
             // Until the last answer has gone, the write stall above is what limits the wait.
-            if unwritten > 0 { lastUnwritten = now }
+            if isLate || unwritten > 0 { lastUnwritten = now }
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }

@@ -39,6 +39,7 @@ extension ServerLoop {
         log.write(.info, "draining", ["connections": .number(connections.count)])
         report(.draining)
         for connection in connections.values { connection.noticeDrain() }
+        publish()
         advanceDrain()
     }
 
@@ -75,6 +76,7 @@ extension ServerLoop {
         turnEnd?.close()
         heartbeat?.close()
         log.write(.info, "stopped")
+        publish()
         report(.ended(.drained))
     }
 
@@ -88,6 +90,16 @@ extension ServerLoop {
             [
                 "connections": .number(connections.count), "requests": .number(inFlight),
             ])
+        publish()
         report(.ended(.stopped(signal)))
+    }
+}
+
+extension Connection {
+    /// Tells, once, that the server is about to end.
+    func noticeDrain() {
+        guard !wasToldOfDrain else { return }
+        wasToldOfDrain = true
+        answer(.draining)
     }
 }

@@ -14,6 +14,7 @@ extension ServerLoop {
         (new.listen, new.inherited, new.socketAccess) =
             (old.listen, old.inherited, old.socketAccess)
         (new.workers, new.log, new.clock) = (old.workers, old.log, old.clock)
+        new.monitor = old.monitor
         // Its listeners go on: without TLS for them the configuration would not have passed.
         take(new)
         if let tls = new.tls { warnOfExpiry(tls) }

@@ -10,6 +10,7 @@ struct ConfigurationFile {
     var limits: LimitSettings
     var unix: UnixSettings
     var tls: TLSSettings?
+    var admin: AdminSettings
     var apps: [AppSettings]
 
     /// More threads than that only take turns.
@@ -35,6 +36,7 @@ struct ConfigurationFile {
         denied = Self.fingerprints(table)
         limits = LimitSettings(table.table("limits"))
         unix = UnixSettings(table.table("unix"))
+        admin = AdminSettings(table.table("admin"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         tls = TLSSettings(table.table("tls"), folder: folder)
         let trust = trust.denying(denied)

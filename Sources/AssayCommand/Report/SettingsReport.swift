@@ -13,6 +13,7 @@ extension ServerSettings {
         for endpoint in listen { add("listen", endpoint.description) }
         for socket in inherited { add("listen", "passed: \"\(socket.name)\"") }
         if let tls { for line in tls.summary(now: now) { add("tls", line) } }
+        if let endpoint = admin.endpoint { add("admin", endpoint.description) }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
         for app in apps {
