@@ -30,8 +30,8 @@ package enum ListeningSocket {
             }
             _ = try listen(descriptor)
             return (descriptor, .tcp(host: host, port: try boundPort(descriptor)))
-        // What was passed belongs to the loop's listeners.
-        case .inherited: throw .notASocket
+        // What was passed, and what speaks TLS, belongs to the loop's listeners.
+        case .inherited, .tls: throw .notASocket
         }
     }
 

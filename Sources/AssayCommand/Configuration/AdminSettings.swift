@@ -21,7 +21,9 @@ struct AdminSettings {
         } else if !table.has("listen") {
             table.note("listen", "missing", "write an address, such as \"tcp://127.0.0.1:7444\"")
         }
-        if let endpoint, !endpoint.isLiteral {
+        if let endpoint, endpoint.isTLS {
+            table.note("listen", "TLS", "write tcp:// or unix: here, for plain HTTP")
+        } else if let endpoint, !endpoint.isLiteral {
             table.note("listen", "a name", "write the address in numbers, or localhost")
         } else if let endpoint, !endpoint.isLocal, !allowsAnyAddress {
             table.note(
