@@ -7,13 +7,14 @@ import Foundation
 /// that a busy machine disturbs all alike.
 @main
 struct Bench {
-    static let suites = ["primitives", "jws", "receipts", "server", "start"]
+    static let suites = ["primitives", "jws", "receipts", "receipt-wire", "server", "start"]
 
     static func main() throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "compare", arguments.count == 3 {
             return try Comparison.print(arguments[1], arguments[2])
         }
+        if arguments.first == "sink" { return HashingSink.run() }
         let json = option("--json", in: &arguments)
         let html = option("--html", in: &arguments)
         let isQuick = arguments.contains("--quick")
@@ -28,6 +29,8 @@ struct Bench {
             case "primitives": results.add(suite, Primitives.run(only: part, isQuick: isQuick))
             case "jws": results.add(suite, try JWSSuite.run(only: part, isQuick: isQuick))
             case "receipts": results.add(suite, try ReceiptSuite.run(isQuick: isQuick))
+            case "receipt-wire":
+                results.add(suite, try ReceiptWireSuite.run(isQuick: isQuick))
             case "server": results.add(suite, try ServerSuite.run(isQuick: isQuick))
             case "start": results.add(suite, try StartSuite.run(isQuick: isQuick))
             default: fatalError("no suite \(suite); there are: " + suites.joined(separator: ", "))
