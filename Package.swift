@@ -41,6 +41,8 @@ let package = Package(
             name: "CProtobufC", pkgConfig: "libprotobuf-c",
             providers: [.apt(["libprotobuf-c-dev"])]),
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
+        // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
+        .target(name: "CMicrohttpd"),
 
         // The words that every room shares: verdicts, kinds, Apple's payload fields. No logic.
         .target(name: "AssayModels", swiftSettings: settings),
@@ -58,6 +60,13 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayLoop"],
+            swiftSettings: settings),
+        // Health, metrics and a page for people, over HTTP.
+        .target(
+            name: "AssayAdmin",
+            dependencies: [
+                "Assay", "AssayModels", "AssayWire", "AssayLoop", "AssayServer", "CMicrohttpd",
+            ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
@@ -83,7 +92,7 @@ let package = Package(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
-                "AssayLoop", "AssayLoad",
+                "AssayLoop", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
@@ -93,10 +102,11 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire",
-                "COpenSSL",
+                "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayWire", "COpenSSL",
             ],
-            path: "bench", exclude: ["run", "compare", "thresholds", "README.md", "results"],
+            path: "bench",
+            exclude: ["run", "compare", "thresholds", "README.md", "results", "peers.py"],
             swiftSettings: settings),
 
         .target(
@@ -118,6 +128,14 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayServer", "AssayClient", "AssayMint", "AssayModels", "AssayWire",
                 "AssayLoop", "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayLoadTests",
+            dependencies: [
+                "AssayLoad", "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayServer", "AssayWire",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
         .testTarget(
