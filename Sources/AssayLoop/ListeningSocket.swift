@@ -1,3 +1,4 @@
+import CLibuv
 import Glibc
 
 /// A socket that listens and belongs to no loop: for a library that has an own way to wait.
