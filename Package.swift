@@ -71,10 +71,13 @@ let package = Package(
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
-        // What the fuzzer may reach of the parsers, and what has to hold of it.
+        // What is fuzzed, and what has to hold of it.
         .target(
             name: "AssayFuzzDoors",
-            dependencies: ["Assay", "AssayMint", "AssayModels", "AssayWire"],
+            dependencies: [
+                "Assay", "AssayLoop", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
@@ -103,10 +106,11 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire",
-                "COpenSSL",
+                "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayWire", "COpenSSL",
             ],
-            path: "bench", exclude: ["run", "compare", "thresholds", "README.md", "results"],
+            path: "bench",
+            exclude: ["run", "compare", "thresholds", "README.md", "results", "peers.py"],
             swiftSettings: settings),
 
         .target(
@@ -128,6 +132,14 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayAdmin", "AssayServer", "AssayClient", "AssayMint", "AssayModels",
                 "AssayWire", "AssayLoop", "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayLoadTests",
+            dependencies: [
+                "AssayLoad", "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayServer", "AssayWire",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
         .testTarget(

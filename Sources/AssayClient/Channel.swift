@@ -176,7 +176,8 @@ package final class Channel: @unchecked Sendable {
         let deadline = loop.now + options.connectTimeout.milliseconds
         do throws(LoopError) {
             let connection = try Connection(
-                to: endpoint, on: loop, limits: options.requestLimits, connectDeadline: deadline
+                to: endpoint, on: loop, limits: options.requestLimits,
+                readsEvidence: options.readsEvidence, connectDeadline: deadline
             ) { [self] connection, event in didHappen(event, on: connection) }
             state = .connecting(connection)
             wake(at: deadline)

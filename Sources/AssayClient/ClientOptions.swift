@@ -24,6 +24,8 @@ public struct ClientOptions: Sendable {
     public var longestPause: Duration
     /// What a request may be; the server's limits, where they were configured.
     public var requestLimits: FrameLimits
+    /// Off: answers come without their evidence, for a client that only counts verdicts.
+    package var readsEvidence = true
 
     public init(
         timeout: Duration = .seconds(5), connectTimeout: Duration = .seconds(5),

@@ -45,6 +45,7 @@ final class Connection {
 
     private let loop: EventLoop
     private let limits: FrameLimits
+    private let readsEvidence: Bool
     private let codec = MessageCodec()
     private let decoder = FrameDecoder(limits: .response)
     private var stream: Stream?
@@ -55,11 +56,12 @@ final class Connection {
     private var earlyFailure: LoopError?
 
     init(
-        to endpoint: Endpoint, on loop: EventLoop, limits: FrameLimits, connectDeadline: UInt64,
-        handler: @escaping (Connection, Event) -> Void
+        to endpoint: Endpoint, on loop: EventLoop, limits: FrameLimits, readsEvidence: Bool = true,
+        connectDeadline: UInt64, handler: @escaping (Connection, Event) -> Void
     ) throws(LoopError) {
         self.loop = loop
         self.limits = limits
+        self.readsEvidence = readsEvidence
         self.connectDeadline = connectDeadline
         self.handler = handler
         let stream = try Stream.connect(to: endpoint, on: loop) { [self] event in
@@ -168,7 +170,7 @@ final class Connection {
     private func take(_ head: SlabBytes, body: SlabBytes) {
         let response: ResponseHead
         do throws(MessageError) {
-            response = try codec.decodeResponse(head.span)
+            response = try codec.decodeResponse(head.span, withEvidence: readsEvidence)
         } catch {
             return end(.violation("\(error)"))
         }

@@ -147,12 +147,8 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let evidence = trimmed(try Input.read(file, limit: Input.evidenceLimit))
-        guard !evidence.isEmpty else {
-            throw Failure(
-                file == "-"
-                    ? "standard input holds no evidence" : "\(file) is empty: no evidence in it")
-        }
+        let evidence = try Input.evidence(
+            file, isReceipt: kind == .appReceipt || kind == .transactionReceipt)
         let report = try await report(on: evidence)
         switch format {
         case .json: try Output.line(report.json)
@@ -160,15 +156,6 @@ struct VerifyCommand: AsyncParsableCommand {
         case .verifyReceipt: try Output.line(report.verifyReceipt ?? [])
         }
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
-    }
-
-    /// Files end in a line break, tokens do not. A receipt is left as it is: DER may end in any
-    /// octet, and text is read with its white space.
-    private func trimmed(_ file: [UInt8]) -> [UInt8] {
-        let isReceipt = kind == .appReceipt || kind == .transactionReceipt
-        guard !isReceipt, file.first != 0x30 else { return file }
-        let end = file.lastIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        return Array(file[..<(end.map { $0 + 1 } ?? 0)])
     }
 
     private func report(on evidence: [UInt8]) async throws -> VerificationReport {

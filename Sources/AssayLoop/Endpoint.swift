@@ -1,8 +1,12 @@
-/// Where a server listens and a client connects: `tcp://HOST:PORT` or `unix:PATH`.
+/// Where a server listens and a client connects: `tcp://HOST:PORT`, `unix:PATH` or `unix:@NAME`;
+/// a server also on what it was started with: `systemd:NAME`.
 public enum Endpoint: Hashable, Sendable {
     /// A name or a literal address (IPv6 without its brackets); port 0 lets a listener choose.
     case tcp(host: String, port: UInt16)
+    /// A path, or `@` and a name that has no file (abstract).
     case unix(path: String)
+    /// Sockets that the service manager has passed under that name; without one, all of them.
+    case inherited(name: String)
 
     /// `sun_path` holds 108 bytes, the last one a NUL.
     static let pathLimit = 107
@@ -15,7 +19,10 @@ public enum Endpoint: Hashable, Sendable {
         } else if let path = text.removingPrefix("unix:") {
             guard !path.isEmpty, !path.utf8.contains(0) else { throw .noPath(text) }
             guard path.utf8.count <= Self.pathLimit else { throw .pathTooLong(text) }
+            guard path != "@" else { throw .noPath(text) }
             self = .unix(path: String(path))
+        } else if let name = text.removingPrefix("systemd:") {
+            self = .inherited(name: String(name))
         } else {
             throw .unknownScheme(text)
         }
@@ -57,6 +64,7 @@ extension Endpoint: CustomStringConvertible {
         case .tcp(let host, let port):
             host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
         case .unix(let path): "unix:\(path)"
+        case .inherited(let name): "systemd:\(name)"
         }
     }
 }

@@ -15,17 +15,8 @@ package enum ListeningSocket {
     ) throws(LoopError) -> (descriptor: Int32, endpoint: Endpoint) {
         switch endpoint {
         case .unix(let path):
-            guard path.utf8.count <= Endpoint.pathLimit else { throw .pathTooLong }
-            try UnixSocketFile.removeStale(path)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
-                unsafe field.copyBytes(from: path.utf8)
-            }
-            let descriptor = try unsafe bind(&address, MemoryLayout<sockaddr_un>.size, AF_UNIX)
-            // Between bind and listen nobody can connect.
-            guard unsafe chmod(path, 0o660) == 0 else { throw failed(descriptor) }
-            return (try listen(descriptor), endpoint)
+            let bound = try UnixSocket.bind(path, SocketFileAccess())
+            return (try listen(bound.descriptor), endpoint)
         case .tcp(let host, let port):
             let descriptor: Int32
             if var address = IPAddress.v4(host, port) {
@@ -39,6 +30,8 @@ package enum ListeningSocket {
             }
             _ = try listen(descriptor)
             return (descriptor, .tcp(host: host, port: try boundPort(descriptor)))
+        // What was passed belongs to the loop's listeners.
+        case .inherited: throw .notASocket
         }
     }
 

@@ -57,6 +57,39 @@ package final class Stream: Handle {
         return stream
     }
 
+    /// A connection that was accepted from a listener's queue without libuv.
+    static func open(_ descriptor: Int32, from listener: Listener) throws(LoopError) -> Stream {
+        let stream: Stream
+        do throws(LoopError) {
+            stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
+        } catch {
+            _ = Glibc.close(descriptor)
+            throw error
+        }
+        let code =
+            listener.isUnix
+            ? unsafe uv_pipe_open(stream.pointer(as: uv_pipe_t.self), descriptor)
+            : unsafe uv_tcp_open(stream.pointer(as: uv_tcp_t.self), descriptor)
+        guard code == 0 else {
+            _ = Glibc.close(descriptor)
+            stream.close()
+            throw LoopError(code: code)
+        }
+        stream.tune()
+        return stream
+    }
+
+    /// The user at the other end of a Unix socket; nil for TCP.
+    package var peerUser: UInt32? {
+        var peer = assay_peer()
+        var length = socklen_t(MemoryLayout<assay_peer>.size)
+        let descriptor = unsafe uvStream.descriptor
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
+        // TCP sockets answer too, with an unknown user.
+        let isUnix = unsafe uv_handle_get_type(memory) == UV_NAMED_PIPE
+        return isUnix && code == 0 ? peer.user : nil
+    }
+
     /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
     package static func connect(
         to endpoint: Endpoint, on loop: EventLoop, handler: @escaping (Event) -> Void
@@ -64,8 +97,13 @@ package final class Stream: Handle {
         switch endpoint {
         case .unix(let path):
             let stream = try Stream(on: loop, isUnix: true, handler: handler)
-            stream.connect(path: path)
+            if UnixSocket.isAbstract(path) {
+                try stream.connect(abstract: path)
+            } else {
+                stream.connect(path: path)
+            }
             return stream
+        case .inherited: throw .addressNotAvailable
         case .tcp(let host, let port):
             let stream = try Stream(on: loop, isUnix: false, handler: handler)
             do throws(LoopError) {
@@ -220,6 +258,16 @@ package final class Stream: Handle {
         handler = { _ in }
         received.removeAll()
         last(.closed)
+    }
+}
+
+extension UnsafeMutablePointer<uv_stream_t> {
+    /// The socket, which stays libuv's; -1 where there is none.
+    var descriptor: Int32 {
+        var descriptor: Int32 = -1
+        let handle = unsafe UnsafeMutableRawPointer(self).assumingMemoryBound(to: uv_handle_t.self)
+        _ = unsafe uv_fileno(handle, &descriptor)
+        return descriptor
     }
 }
 

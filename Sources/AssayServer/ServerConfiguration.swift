@@ -5,6 +5,13 @@ public import AssayModels
 /// What a server listens on, what it verifies, and within which limits.
 public struct ServerConfiguration: Sendable {
     public var listen: [Endpoint]
+    /// Listening sockets that the process was started with. All are served, also those that
+    /// `listen` does not name.
+    public var inherited: [InheritedSocket] = []
+    /// Of the files of Unix sockets.
+    public var socketAccess = SocketFileAccess()
+    /// Users that may use Unix sockets; nil: whoever the file's permissions let connect.
+    public var allowedUsers: Set<UInt32>?
     /// App entries by the names that requests choose them with.
     public var apps: [String: AppEntry]
     /// The entry of requests that name none; nil: such requests are NOT_FOUND.
@@ -117,7 +124,10 @@ public struct ServerLimits: Sendable {
     public var lingerMilliseconds: UInt64 = 2_000
     /// While draining: a connection without work closes when nothing has come for this long.
     public var drainQuietMilliseconds: UInt64 = 100
-    /// A drain takes no longer.
+    /// How long a server that was asked to end still serves, while those that send it clients
+    /// learn of it.
+    public var drainDelayMilliseconds: UInt64 = 0
+    /// A drain takes no longer, once that time is over.
     public var drainMilliseconds: UInt64 = 10_000
 
     public init() {}

@@ -70,7 +70,7 @@ extension ServerLoop {
     func answer(to head: RequestHead) -> ResponseHead {
         let answer: ResponseHead =
             switch head.call {
-            case .health: ResponseHead(id: head.id, result: .health(serving: !isDraining))
+            case .health: ResponseHead(id: head.id, result: .health(serving: isReady))
             case .info: ResponseHead(id: head.id, result: .info(information))
             case .ping: ResponseHead(id: head.id, result: .pong)
             case .verify, .unknown: .unknownCall(head.id)

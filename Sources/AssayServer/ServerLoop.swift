@@ -3,40 +3,40 @@ import AssayLoop
 import AssayModels
 import AssayWire
 
-/// The server on its loop's thread: listeners, connections, the batch, the drain.
+/// The server on its loop's thread: listeners, connections, the batch.
 final class ServerLoop {
     let loop: EventLoop
-    let configuration: ServerConfiguration
+    private(set) var configuration: ServerConfiguration
     var limits: ServerLimits { configuration.limits }
-    let decoder: FrameDecoder
+    private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
     private let codecs = IdleCodecs()
 
-    private let log: Log
+    let log: Log
     private var faults = FaultLog()
     var metrics = ServerMetrics()
-    private let workers: WorkerPool
-    private let onEnd: @Sendable () -> Void
+    let workers: WorkerPool
+    let report: @Sendable (ServerEvent) -> Void
 
-    private var listeners: [Listener] = []
+    var listeners: [Listener] = []
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
-    private var connections: [Swift.ObjectIdentifier: Connection] = [:]
+    private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
-    private var batch: Batch
+    private(set) var batch: Batch
     /// Evidence that was accepted and is not answered.
     private(set) var evidenceBytes = 0
     /// What the connections have received of frames that are not complete, or not taken yet.
     var bufferedBytes = 0
-    private var turnEnd: TurnEnd?
-    private var sweepTimer: Timer?
+    var turnEnd: TurnEnd?
+    var heartbeat: Timer?
+    var sweepTimer: Timer?
 
     private(set) var turn: UInt64 = 0
-    private(set) var isDraining = false
-    private var drainEnds: UInt64 = .max
-    private(set) var hasEnded = false
+    /// Changed by the drain alone.
+    var phase = Phase.serving
 
     /// How often time is looked at; limits are seconds.
     private static let sweepMilliseconds: UInt64 = 100
@@ -44,21 +44,17 @@ final class ServerLoop {
     private static let lateSweepMilliseconds: UInt64 = 1_000
     private var lastSweep: UInt64 = 0
 
-    /// - Parameter onEnd: called once, when a drain has ended.
+    /// - Parameter report: called for each event, on the loop's thread.
     init(
         _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
-        onEnd: @escaping @Sendable () -> Void
+        report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         self.configuration = configuration
         self.loop = loop
         self.workers = workers
-        self.onEnd = onEnd
+        self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
-        decoder = FrameDecoder(
-            limits: FrameLimits(
-                frameBytes: configuration.limits.frameBytes,
-                headBytes: configuration.limits.headBytes),
-            reportsHeads: true)
+        decoder = FrameDecoder(configuration.limits)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
@@ -71,27 +67,27 @@ final class ServerLoop {
 
     var now: UInt64 { loop.now }
 
-    /// Listens; gives the address with the port that the system chose.
-    func listen(on endpoint: Endpoint) throws(LoopError) -> Endpoint {
-        let listener = try Listener(on: loop, at: endpoint, backlog: limits.backlog) {
-            [self] stream in accept(stream)
-        }
-        listeners.append(listener)
-        log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
-        return listener.endpoint
+    /// For what comes from now on.
+    func take(_ new: ServerConfiguration) {
+        configuration = new
+        decoder = FrameDecoder(new.limits)
     }
 
-    private func accept(_ stream: Stream) {
+    func accept(_ stream: Stream) {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
         metrics.connectionsAccepted += 1
         if isDraining {
-            connection.end(.draining)
+            // Not its end: what it has sent already is answered, request by request.
+            connection.noticeDrain()
         } else if connections.count > limits.connections {
             logFault("too many connections")
             metrics.connectionsRefused += 1
             connection.end(.tooManyConnections)
+        } else if let refusal = refusal(of: stream) {
+            logFault("a user who is not allowed")
+            connection.end(refusal)
         }
     }
 
@@ -162,39 +158,11 @@ final class ServerLoop {
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
         faults.flush(to: log)
-        if isDraining, now >= drainEnds {
-            log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
-            for connection in connections.values { connection.stream.close() }
-        }
+        advanceDrain()
         // Timers come before a turn's wait: nothing may be left over for its end.
         writeAnswers()
         publish()
         endIfDrained()
-    }
-
-    // MARK: Drain
-
-    /// No new connections and requests; what was accepted is answered; then the end.
-    func drain() {
-        guard !isDraining else { return }
-        isDraining = true
-        drainEnds = now + limits.drainMilliseconds
-        log.write(.info, "draining", ["connections": .number(connections.count)])
-        for listener in listeners { listener.close() }
-        listeners.removeAll()
-        for connection in connections.values { connection.answer(.draining) }
-        publish()
-        endIfDrained()
-    }
-
-    private func endIfDrained() {
-        guard isDraining, connections.isEmpty, batch.isEmpty, !hasEnded else { return }
-        hasEnded = true
-        sweepTimer?.close()
-        turnEnd?.close()
-        log.write(.info, "stopped")
-        publish()
-        onEnd()
     }
 
     // MARK: Requests

@@ -8,6 +8,7 @@ struct ConfigurationFile {
     var workers: Int?
     var denied: Set<String>
     var limits: LimitSettings
+    var unix: UnixSettings
     var admin: AdminSettings
     var apps: [AppSettings]
 
@@ -33,6 +34,7 @@ struct ConfigurationFile {
         workers = table.int("workers", in: Self.workers)
         denied = Self.fingerprints(table)
         limits = LimitSettings(table.table("limits"))
+        unix = UnixSettings(table.table("unix"))
         admin = AdminSettings(table.table("admin"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         let trust = trust.denying(denied)

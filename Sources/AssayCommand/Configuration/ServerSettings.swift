@@ -11,6 +11,8 @@ struct ServerSettings {
     /// Nil: one for each processor.
     var workers: Int?
     var limits: LimitSettings
+    var unix: UnixSettings
+    var inherited: [InheritedSocket]
     var admin: AdminSettings
     var apps: [AppSettings]
     var deniedCount = 0
@@ -25,13 +27,17 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var drainDelay: Int?
         var admin: Endpoint?
         var adminAnyAddress = false
     }
 
     /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`,
     ///   `ASSAY_WORKERS` and `ASSAY_ADMIN` are read.
-    init(flags: Flags, environment: [String: String]) throws {
+    /// - Parameter inherited: sockets that the process was started with.
+    init(
+        flags: Flags, environment: [String: String], inherited: [InheritedSocket] = []
+    ) throws {
         func variable(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -44,9 +50,15 @@ struct ServerSettings {
 
         listen =
             flags.listen.isEmpty
-            ? fromEnvironment ?? file?.listen ?? [Self.defaultListen] : flags.listen
+            ? fromEnvironment ?? file?.listen ?? (inherited.isEmpty ? [Self.defaultListen] : [])
+            : flags.listen
+        self.inherited = inherited
+        unix = file?.unix ?? UnixSettings()
         self.workers = workers ?? file?.workers
         limits = file?.limits ?? LimitSettings()
+        if let seconds = flags.drainDelay {
+            limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
+        }
         admin = file?.admin ?? AdminSettings()
         let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
         admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
@@ -93,9 +105,15 @@ struct ServerSettings {
 }
 
 extension ServerSettings {
-    /// Entries of the same trust share a verifier, and so its cache.
-    var serverConfiguration: ServerConfiguration {
+    /// Entries of the same trust share a verifier, and so its cache; also with those of an earlier
+    /// configuration.
+    func serverConfiguration(
+        reusing earlier: ServerConfiguration? = nil
+    ) -> ServerConfiguration {
         var verifiers: [[String]: Verifier] = [:]
+        for entry in earlier?.apps.values.map({ $0 }) ?? [] {
+            verifiers[entry.verifier.trust.identity] = entry.verifier
+        }
         var entries: [String: AppEntry] = [:]
         for app in apps {
             let verifier =
@@ -107,6 +125,9 @@ extension ServerSettings {
             listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
             version: AssayVersion.current)
         if let workers { configuration.workers = workers }
+        configuration.inherited = inherited
+        configuration.socketAccess = unix.access
+        configuration.allowedUsers = unix.allowedUsers
         return configuration
     }
 }

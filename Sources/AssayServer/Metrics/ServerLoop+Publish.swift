@@ -6,14 +6,16 @@ extension ServerLoop {
         guard let monitor = configuration.monitor else { return }
         monitor.publish(
             ServerState(
-                phase: phase, metrics: metrics, holdings: holdings, traffic: loop.traffic,
+                phase: shownPhase, metrics: metrics, holdings: holdings, traffic: loop.traffic,
                 limits: limits, version: configuration.version, workers: configuration.workers,
                 endpoints: endpoints, apps: configuration.apps, now: configuration.clock()))
     }
 
-    private var phase: ServerState.Phase {
-        if hasEnded { return .stopped }
-        if isDraining { return .draining }
-        return endpoints.isEmpty ? .starting : .serving
+    private var shownPhase: ServerState.Phase {
+        switch phase {
+        case .serving: endpoints.isEmpty ? .starting : .serving
+        case .leaving, .draining: .draining
+        case .ended: .stopped
+        }
     }
 }

@@ -1,0 +1,69 @@
+import AssayLoop
+import AssayWire
+
+/// Where clients come from, and which of them may.
+extension ServerLoop {
+    /// Listens; gives the addresses, with the ports that the system chose.
+    func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
+        let added: [Listener]
+        if case .inherited(let name) = endpoint {
+            added = try inherit(name)
+        } else {
+            added = [
+                try Listener(
+                    on: loop, at: endpoint, access: configuration.socketAccess,
+                    backlog: limits.backlog
+                ) { [self] stream in accept(stream) }
+            ]
+        }
+        for listener in added {
+            log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
+        }
+        listeners += added
+        return added.map(\.endpoint)
+    }
+
+    private func inherit(_ name: String) throws(LoopError) -> [Listener] {
+        let sockets = configuration.sockets(named: name)
+        guard !sockets.isEmpty else { throw .notPassed }
+        var added: [Listener] = []
+        for socket in sockets {
+            added.append(
+                try Listener(on: loop, inheriting: socket, backlog: limits.backlog) {
+                    [self] stream in accept(stream)
+                })
+        }
+        return added
+    }
+
+    /// Why whoever has connected may not; nil: it may.
+    func refusal(of stream: Stream) -> ResponseHead? {
+        guard let allowed = configuration.allowedUsers, let user = stream.peerUser,
+            !allowed.contains(user)
+        else { return nil }
+        return .forbiddenUser
+    }
+}
+
+extension ServerConfiguration {
+    /// What is listened on: sockets that were passed wait for somebody to serve them.
+    var listenOnAll: [Endpoint] {
+        let isNamed = { (socket: InheritedSocket) in
+            listen.contains(.inherited(name: "")) || listen.contains(.inherited(name: socket.name))
+        }
+        var names: [String] = []
+        for socket in inherited where !isNamed(socket) && !names.contains(socket.name) {
+            names.append(socket.name)
+        }
+        return listen + names.map { .inherited(name: $0) }
+    }
+
+    /// The passed sockets of a name; those that are not named otherwise where it is empty.
+    func sockets(named name: String) -> [InheritedSocket] {
+        inherited.filter { socket in
+            name.isEmpty
+                ? socket.name.isEmpty || !listen.contains(.inherited(name: socket.name))
+                : socket.name == name
+        }
+    }
+}
