@@ -172,7 +172,8 @@ extension StatusPage {
                 ["processor time", Format.duration(process.processorSeconds)],
                 [
                     "threads",
-                    "\(Format.count(process.threads)) <small>\(state.workers) verify</small>",
+                    "\(Format.count(process.threads)) <small>\(state.workers) of them "
+                        + "verify</small>",
                 ],
                 ["virtual memory", Format.bytes(process.virtualBytes)],
                 ["connections accepted", Format.count(metrics.connectionsAccepted)],
