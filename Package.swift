@@ -41,6 +41,8 @@ let package = Package(
             name: "CProtobufC", pkgConfig: "libprotobuf-c",
             providers: [.apt(["libprotobuf-c-dev"])]),
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
+        // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
+        .target(name: "CMicrohttpd"),
 
         // The words that every room shares: verdicts, kinds, Apple's payload fields. No logic.
         .target(name: "AssayModels", swiftSettings: settings),
@@ -59,13 +61,23 @@ let package = Package(
         .target(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayLoop"],
             swiftSettings: settings),
+        // Health, metrics and a page for people, over HTTP.
+        .target(
+            name: "AssayAdmin",
+            dependencies: [
+                "Assay", "AssayModels", "AssayWire", "AssayLoop", "AssayServer", "CMicrohttpd",
+            ],
+            swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
-        // What the fuzzer may reach of the parsers, and what has to hold of it.
+        // What is fuzzed, and what has to hold of it.
         .target(
             name: "AssayFuzzDoors",
-            dependencies: ["Assay", "AssayMint", "AssayModels", "AssayWire"],
+            dependencies: [
+                "Assay", "AssayLoop", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
@@ -80,7 +92,7 @@ let package = Package(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
-                "AssayLoop", "AssayLoad",
+                "AssayLoop", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],

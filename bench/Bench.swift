@@ -16,9 +16,6 @@ struct Bench {
         if arguments.first == "compare" {
             return try Comparison.main(Array(arguments.dropFirst()))
         }
-        if arguments.first == "receipt-profile" {
-            return try ReceiptProfile.run(arguments.dropFirst().first)
-        }
         let json = option("--json", in: &arguments)
         let html = option("--html", in: &arguments)
         let isQuick = flag("--quick", in: &arguments)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayAdmin
 import AssayLoop
 import AssayModels
 import AssayServer
@@ -20,13 +21,15 @@ struct ServeCommand: AsyncParsableCommand {
               On a Unix socket and on any free port, with a configuration:
                 assay serve --listen unix:/run/assay/assay.sock \\
                   --listen tcp://127.0.0.1:0 --config /etc/assay.toml
+              With health, metrics and a page for people at http://127.0.0.1:7444/status:
+                assay serve --admin tcp://127.0.0.1:7444
               What would be served, and what trusted:
                 assay serve --config /etc/assay.toml --check
 
             A flag goes before its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
-            ASSAY_WORKERS), that before the file, and that before the default. Without a
-            configuration evidence of any app is verified, and a request says which app and
-            which environments it accepts; Production alone when it says none.
+            ASSAY_WORKERS, ASSAY_ADMIN), that before the file, and that before the default.
+            Without a configuration evidence of any app is verified, and a request says which app
+            and which environments it accepts; Production alone when it says none.
 
             EXIT STATUS
               0        it was asked to end, and has answered what it accepted
@@ -65,6 +68,20 @@ struct ServeCommand: AsyncParsableCommand {
             "Threads that verify. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
+    @Option(
+        name: .customLong("admin"),
+        help: ArgumentHelp(
+            "Answer /healthz, /readyz, /metrics and /status here: tcp://HOST:PORT of the "
+                + "loopback interface, or unix:PATH. (default: nowhere)",
+            valueName: "address"),
+        transform: endpointArgument)
+    var admin: Endpoint?
+
+    @Flag(
+        name: .customLong("admin-any-address"),
+        help: "Let the admin address be one that other machines can reach.")
+    var adminAnyAddress = false
+
     @Flag(help: "Check the configuration, print what it means, and exit.")
     var check = false
 
@@ -89,7 +106,11 @@ struct ServeCommand: AsyncParsableCommand {
             try Output.line(settings.summary(now: .now))
             return
         }
-        let configuration = settings.serverConfiguration()
+        // First up and last down: it tells that the server is not ready, or no longer.
+        let (monitor, admin) = try startAdmin(settings)
+        defer { admin?.stop() }
+        var configuration = settings.serverConfiguration()
+        configuration.monitor = monitor
         let server = try start(configuration)
         let manager = ServiceManager(environment: environment)
         if let manager, let period = manager.watchdogMilliseconds {
@@ -99,6 +120,18 @@ struct ServeCommand: AsyncParsableCommand {
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
         manager?.isReady()
         try follow(server, configuration, manager) { try self.settings(environment, inherited) }
+    }
+
+    private func startAdmin(_ settings: ServerSettings) throws -> (ServerMonitor?, AdminServer?) {
+        guard let endpoint = settings.admin.endpoint else { return (nil, nil) }
+        let monitor = ServerMonitor()
+        do throws(AdminError) {
+            let admin = try AdminServer(
+                at: endpoint, of: monitor, allowsAnyAddress: settings.admin.allowsAnyAddress)
+            return (monitor, admin)
+        } catch {
+            throw Failure("\(error)")
+        }
     }
 
     private func start(_ configuration: ServerConfiguration) throws -> Server {
@@ -152,7 +185,7 @@ struct ServeCommand: AsyncParsableCommand {
             return try ServerSettings(
                 flags: .init(
                     listen: listen, config: config, roots: roots, workers: workers,
-                    drainDelay: drainDelay),
+                    drainDelay: drainDelay, admin: admin, adminAnyAddress: adminAnyAddress),
                 environment: environment, inherited: inherited)
         } catch let problems as ConfigurationProblems {
             throw Failure(problems.all.map(\.description))

@@ -11,6 +11,8 @@ package final class EventLoop: @unchecked Sendable {
     let uv: UnsafeMutablePointer<uv_loop_t>
     /// Where streams read into; the loop's thread only.
     var landing = Landing()
+    /// What its streams have received and written; the loop's thread only.
+    package internal(set) var traffic = LoopTraffic()
 
     private let wakeup: UnsafeMutablePointer<uv_async_t>
     private let inbox = Locked(Inbox())
@@ -175,6 +177,14 @@ package final class EventLoop: @unchecked Sendable {
         let code = unsafe uv_loop_close(uv)
         precondition(code == 0, "a loop ends with all of its handles closed")
     }
+}
+
+/// Bytes that streams have received, and that were given to them to write.
+package struct LoopTraffic: Equatable, Sendable {
+    package internal(set) var received: UInt64 = 0
+    package internal(set) var written: UInt64 = 0
+
+    package init() {}
 }
 
 private final class Answered<Answer: Sendable>: Sendable {

@@ -155,6 +155,7 @@ package final class Stream: Handle {
 
     private func didRead(_ count: Int) {
         received.receive(max(count, 0), into: &loop.landing)
+        loop.traffic.received &+= UInt64(max(count, 0))
         if isFinishing {
             discard(count)
         } else if count > 0 {
@@ -192,6 +193,7 @@ package final class Stream: Handle {
     /// closing or has failed.
     package func write(_ bytes: [UInt8]) {
         guard !isClosing, !hasFailed, !isFinishing, !bytes.isEmpty else { return }
+        loop.traffic.written &+= UInt64(bytes.count)
         let written = unsafe bytes.withUnsafeBufferPointer { bytes in
             var buffer = unsafe Self.buffer(bytes)
             return Int(unsafe uv_try_write(uvStream, &buffer, 1))

@@ -204,6 +204,7 @@ final class Connection {
     }
 
     private func didEndFrame() {
+        server.metrics.framesReceived += 1
         pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
     }
 
@@ -227,7 +228,9 @@ final class Connection {
             }
             arriving = .whole(head)
         } else if let head = arrivingHead, server.isFull {
-            answer(.memoryExhausted(head.id))
+            let refusal = ResponseHead.memoryExhausted(head.id)
+            server.metrics.didAnswerAtOnce(.verify, refusal)
+            answer(refusal)
             arriving = nil
             return skip(frame)
         }
@@ -263,6 +266,7 @@ final class Connection {
             }
         let head = ResponseHead(
             id: ResponseHead.connectionId, status: status, message: fault.description)
+        server.metrics.didRefuse(head)
         guard let skip = fault.skip else {
             server.logFault("not a frame")
             return end(head)
@@ -299,6 +303,7 @@ final class Connection {
     func answer(_ head: ResponseHead, body: [UInt8] = []) {
         guard canWrite else { return }
         server.codec.encodeFrame(head, body: body, into: &output)
+        server.metrics.framesSent += 1
         server.touch(self)
     }
 
@@ -313,6 +318,7 @@ final class Connection {
     func append(_ frame: ArraySlice<UInt8>) {
         guard canWrite else { return }
         output.append(contentsOf: frame)
+        server.metrics.framesSent += 1
         server.touch(self)
     }
 
@@ -390,7 +396,7 @@ final class Connection {
         case .ending: break
         case .finishing:
             // Until the last answer has gone, the write stall above is what limits the wait.
-            if unwritten > 0 { lastUnwritten = now }
+            if isLate || unwritten > 0 { lastUnwritten = now }
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }

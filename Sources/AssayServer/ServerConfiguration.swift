@@ -22,6 +22,8 @@ public struct ServerConfiguration: Sendable {
     /// What Info tells.
     public var version: String
     public var log: any LogSink
+    /// Where the server publishes its counts some times a second; nil: nowhere.
+    public var monitor: ServerMonitor?
     /// The present, as evidence is compared with it.
     public var clock: @Sendable () -> Timestamp
 

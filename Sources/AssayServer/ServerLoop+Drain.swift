@@ -39,6 +39,7 @@ extension ServerLoop {
         log.write(.info, "draining", ["connections": .number(connections.count)])
         report(.draining)
         for connection in connections.values { connection.noticeDrain() }
+        publish()
         advanceDrain()
     }
 
@@ -72,6 +73,7 @@ extension ServerLoop {
         turnEnd?.close()
         heartbeat?.close()
         log.write(.info, "stopped")
+        publish()
         report(.ended(.drained))
     }
 
@@ -85,6 +87,7 @@ extension ServerLoop {
             [
                 "connections": .number(connections.count), "requests": .number(inFlight),
             ])
+        publish()
         report(.ended(.stopped(signal)))
     }
 }

@@ -14,6 +14,7 @@ extension ServerLoop {
         (new.listen, new.inherited, new.socketAccess) =
             (old.listen, old.inherited, old.socketAccess)
         (new.workers, new.log, new.clock) = (old.workers, old.log, old.clock)
+        new.monitor = old.monitor
         take(new)
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
         for name in fixed { log.write(.warning, "restart_needed", ["setting": .text(name)]) }

@@ -14,10 +14,12 @@ final class ServerLoop {
 
     let log: Log
     private var faults = FaultLog()
+    var metrics = ServerMetrics()
     let workers: WorkerPool
     let report: @Sendable (ServerEvent) -> Void
 
     var listeners: [Listener] = []
+    var endpoints: [Endpoint] { listeners.map(\.endpoint) }
     private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
@@ -75,11 +77,13 @@ final class ServerLoop {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
+        metrics.connectionsAccepted += 1
         if isDraining {
             // Not its end: what it has sent already is answered, request by request.
             connection.noticeDrain()
         } else if connections.count > limits.connections {
             logFault("too many connections")
+            metrics.connectionsRefused += 1
             connection.end(.tooManyConnections)
         } else if let refusal = refusal(of: stream) {
             logFault("a user who is not allowed")
@@ -106,7 +110,10 @@ final class ServerLoop {
         loop.post { server.value.giveTurns() }
     }
 
-    func logFault(_ reason: StaticString) { faults.write(reason, to: log, now: now) }
+    func logFault(_ reason: StaticString) {
+        metrics.didFail(reason)
+        faults.write(reason, to: log, now: now)
+    }
 
     var holdings: ServerHoldings {
         var holdings = ServerHoldings()
@@ -154,6 +161,7 @@ final class ServerLoop {
         advanceDrain()
         // Timers come before a turn's wait: nothing may be left over for its end.
         writeAnswers()
+        publish()
         endIfDrained()
     }
 
@@ -165,10 +173,11 @@ final class ServerLoop {
             return try codec.decodeRequest(bytes.span)
         } catch {
             let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
-            connection.answer(
-                ResponseHead(
-                    id: MessageCodec.leadingId(of: bytes.span), status: status,
-                    message: "the head can't be used: \(error)"))
+            let refusal = ResponseHead(
+                id: MessageCodec.leadingId(of: bytes.span), status: status,
+                message: "the head can't be used: \(error)")
+            metrics.didAnswerAtOnce(.unknown, refusal)
+            connection.answer(refusal)
             return nil
         }
     }
@@ -194,10 +203,12 @@ final class ServerLoop {
         guard let app = app(named: head.app), let kind = call.kind else { return }
         connection.didAccept(head.id, bytes: body.count)
         evidenceBytes += body.count
+        metrics.didStart(.verify)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: body, deadline: deadline(of: head, began: began)))
+                call: call, evidence: body, deadline: deadline(of: head, began: began),
+                arrived: SystemClock.monotonicNanoseconds))
     }
 
     // MARK: Work
@@ -215,7 +226,14 @@ final class ServerLoop {
 
     private func verifyInPlace(_ piece: [AcceptedRequest]) {
         let time = configuration.clock()
-        for (request, verification) in zip(piece, Exchange.verify(piece, at: time)) {
+        let began = SystemClock.monotonicNanoseconds
+        let verifications = Exchange.verify(piece, at: time)
+        let ended = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
+        for (request, verification) in zip(piece, verifications) {
+            metrics.didAnswer(
+                Outcome(request.kind, verification), arrived: request.arrived, began: began,
+                now: ended)
             let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
@@ -230,10 +248,11 @@ final class ServerLoop {
         let (configuration, loop, codecs) = (configuration, loop, codecs)
         let work = LoopBound(self, to: loop)
         workers.submit {
+            let began = SystemClock.monotonicNanoseconds
             let now = configuration.clock()
             let verifications = Exchange.verify(piece, at: now)
             let answers = codecs.lend { codec in
-                PieceAnswers(piece, verifications, at: now, codec: codec)
+                PieceAnswers(piece, verifications, began: began, at: now, codec: codec)
             }
             loop.post { work.value.deliver(answers, of: piece) }
             for request in piece where request.app.verifier.hasPendingKeyTables {
@@ -244,8 +263,13 @@ final class ServerLoop {
 
     private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
         batch.workerIsIdle()
+        let now = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
         var start = 0
-        for (request, end) in zip(piece, answers.ends) {
+        for (index, request) in piece.enumerated() {
+            let end = answers.ends[index]
+            metrics.didAnswer(
+                answers.outcomes[index], arrived: request.arrived, began: answers.began, now: now)
             answered(request) { $0.append(answers.bytes[start..<end]) }
             start = end
         }
@@ -262,7 +286,9 @@ final class ServerLoop {
     }
 
     private func drop(_ request: AcceptedRequest) {
-        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
+        let answer = ResponseHead.deadlineExceeded(request.id)
+        metrics.didDrop(request.connection.value.isClosed ? nil : answer)
+        answered(request) { $0.answer(answer) }
     }
 
     /// Requests whose time was over before their turn are told so, and not worked on.
@@ -274,25 +300,36 @@ final class ServerLoop {
     /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
     func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
         let (id, call, bytes) = (receipt.head.id, receipt.call, receipt.received)
+        metrics.didStart(.verify)
         guard receipt.deadline > now else {
+            let answer = ResponseHead.deadlineExceeded(id)
+            metrics.didDrop(answer)
             connection.didAnswer(id, bytes: 0)
-            return connection.answer(.deadlineExceeded(id))
+            return connection.answer(answer)
         }
         // What was read is not kept, but its answer may be as long.
         connection.didAccept(id, bytes: bytes)
         evidenceBytes += bytes
         let completed = receipt.completed
+        let arrived = SystemClock.monotonicNanoseconds
         let (clock, loop) = (configuration.clock, loop)
         let work = LoopBound((server: self, connection: connection), to: loop)
         workers.submit {
+            let began = SystemClock.monotonicNanoseconds
             let now = clock()
-            let answer = Exchange.answer(completed.finish(at: now), to: id, call, at: now)
+            let verification = completed.finish(at: now)
+            let outcome = Outcome(.appReceipt, verification)
+            let answer = Exchange.answer(verification, to: id, call, at: now)
             var frame: [UInt8] = []
             MessageCodec().encodeFrame(answer.head, body: answer.body, into: &frame)
             let encoded = frame
             loop.post {
                 let (server, connection) = work.value
                 server.evidenceBytes -= bytes
+                server.metrics.didVerify(batchOf: 1)
+                server.metrics.didAnswer(
+                    outcome, arrived: arrived, began: began,
+                    now: SystemClock.monotonicNanoseconds)
                 connection.didAnswer(id, bytes: bytes)
                 connection.append(encoded[...])
                 server.touch(connection)

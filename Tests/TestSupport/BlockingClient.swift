@@ -65,6 +65,7 @@ package final class BlockingClient {
                     descriptor, all.baseAddress! + sent, bytes.count - sent,
                     Int32(MSG_NOSIGNAL))
             }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Failure(what: "send: errno \(errno)") }
             sent += count
         }
@@ -73,9 +74,12 @@ package final class BlockingClient {
     /// Up to `count` bytes, at least one; none at the stream's end.
     package func receive(upTo count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        let got = unsafe bytes.withUnsafeMutableBytes { all in
-            unsafe recv(descriptor, all.baseAddress!, all.count, 0)
-        }
+        var got = 0
+        repeat {
+            got = unsafe bytes.withUnsafeMutableBytes { all in
+                unsafe recv(descriptor, all.baseAddress!, all.count, 0)
+            }
+        } while got < 0 && errno == EINTR
         guard got >= 0 else { throw Failure(what: "receive: errno \(errno)") }
         return Array(bytes.prefix(got))
     }

@@ -24,6 +24,13 @@ final class KnownChains: Sendable {
         tables.withLock { ($0.known.count, $0.refused.count) }
     }
 
+    /// The chains that validated, and how often one was asked for that had and that had not.
+    var statistics: (hits: UInt64, misses: UInt64, refusedHits: UInt64, chains: [ValidatedChain]) {
+        tables.withLock {
+            ($0.hits, $0.misses, $0.refusedHits, $0.known.values.map(\.chain.chain))
+        }
+    }
+
     /// Whether that header's chain has validated.
     func isKnown(header: Span<UInt8>) -> Bool {
         let key = keyedHash(header)
@@ -36,7 +43,7 @@ final class KnownChains: Sendable {
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp
     ) throws(Refusal) -> ResolvedChain {
         let key = keyedHash(header)
-        if let known = tables.withLock({ $0.lookUp(key, header) }) {
+        if let known = tables.withLock({ $0.find(key, header) }) {
             try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
         }
@@ -164,6 +171,19 @@ private struct Tables {
     var refused: [HeaderDigest: Refused] = [:]
     private var inFlight: [HeaderDigest: ChainSlot] = [:]
     private var uses: UInt64 = 0
+    private(set) var hits: UInt64 = 0
+    private(set) var misses: UInt64 = 0
+    private(set) var refusedHits: UInt64 = 0
+
+    /// The look-up that verification begins with.
+    mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
+        guard let chain = lookUp(key, header) else {
+            misses &+= 1
+            return nil
+        }
+        hits &+= 1
+        return chain
+    }
 
     mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
         guard let entry = known[key], header.equals(entry.header) else { return nil }
@@ -183,7 +203,10 @@ private struct Tables {
     ) -> Entry {
         if let chain = lookUp(key, header) { return .known(chain) }
         if let entry = refused[digest] {
-            if now < entry.expires { return .stranger(entry.slot) }
+            if now < entry.expires {
+                refusedHits &+= 1
+                return .stranger(entry.slot)
+            }
             refused[digest] = nil
         }
         if let slot = inFlight[digest] { return .stranger(slot) }

@@ -9,6 +9,7 @@ struct ConfigurationFile {
     var denied: Set<String>
     var limits: LimitSettings
     var unix: UnixSettings
+    var admin: AdminSettings
     var apps: [AppSettings]
 
     /// More threads than that only take turns.
@@ -34,6 +35,7 @@ struct ConfigurationFile {
         denied = Self.fingerprints(table)
         limits = LimitSettings(table.table("limits"))
         unix = UnixSettings(table.table("unix"))
+        admin = AdminSettings(table.table("admin"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         let trust = trust.denying(denied)
         let tables = table.tables("app")

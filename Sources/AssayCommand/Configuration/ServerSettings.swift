@@ -1,4 +1,5 @@
 import Assay
+import AssayAdmin
 import AssayLoop
 import AssayModels
 import AssayServer
@@ -12,6 +13,7 @@ struct ServerSettings {
     var limits: LimitSettings
     var unix: UnixSettings
     var inherited: [InheritedSocket]
+    var admin: AdminSettings
     var apps: [AppSettings]
     var deniedCount = 0
     /// Nil without one.
@@ -26,10 +28,12 @@ struct ServerSettings {
         var roots: [String] = []
         var workers: Int?
         var drainDelay: Int?
+        var admin: Endpoint?
+        var adminAnyAddress = false
     }
 
-    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`
-    ///   and `ASSAY_WORKERS` are read.
+    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`,
+    ///   `ASSAY_WORKERS` and `ASSAY_ADMIN` are read.
     /// - Parameter inherited: sockets that the process was started with.
     init(
         flags: Flags, environment: [String: String], inherited: [InheritedSocket] = []
@@ -55,6 +59,13 @@ struct ServerSettings {
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
         }
+        admin = file?.admin ?? AdminSettings()
+        let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
+        admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
+        admin.allowsAnyAddress = admin.allowsAnyAddress || flags.adminAnyAddress
+        if let endpoint = admin.endpoint, !endpoint.isLocal, !admin.allowsAnyAddress {
+            throw Failure("\(AdminError.notLocal(endpoint))")
+        }
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
     }
@@ -66,6 +77,14 @@ struct ServerSettings {
             } catch {
                 throw Failure("ASSAY_LISTEN: \(error)")
             }
+        }
+    }
+
+    private static func adminEndpoint(_ text: String) throws -> Endpoint {
+        do throws(EndpointError) {
+            return try Endpoint(text)
+        } catch {
+            throw Failure("ASSAY_ADMIN: \(error)")
         }
     }
 

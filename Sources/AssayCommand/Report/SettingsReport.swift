@@ -12,6 +12,7 @@ extension ServerSettings {
         add("configured", configuration ?? "without a file")
         for endpoint in listen { add("listen", endpoint.description) }
         for socket in inherited { add("listen", "passed: \"\(socket.name)\"") }
+        if let endpoint = admin.endpoint { add("admin", endpoint.description) }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
         for app in apps {
