@@ -30,8 +30,8 @@ package enum ListeningSocket {
             }
             _ = try listen(descriptor)
             return (descriptor, .tcp(host: host, port: try boundPort(descriptor)))
-        // What was passed belongs to the loop's listeners.
-        case .inherited: throw .notASocket
+        // TLS, and what was passed, belong to the loop's listeners.
+        case .tls, .inherited: throw .notASocket
         }
     }
 
@@ -98,7 +98,12 @@ private enum IPAddress {
 extension Endpoint {
     /// Whether only this machine can reach it. A name other than `localhost` says nothing.
     package var isLocal: Bool {
-        guard case .tcp(let host, _) = self else { return true }
+        let host: String
+        switch self {
+        case .unix: return true
+        case .inherited: return false
+        case .tcp(let name, _), .tls(let name, _): host = name
+        }
         if let address = IPAddress.v4(host, 0) {
             return UInt32(bigEndian: address.sin_addr.s_addr) >> 24 == 127
         }
