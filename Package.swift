@@ -36,7 +36,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         .systemLibrary(
-            name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+            name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CProtobufC", pkgConfig: "libprotobuf-c",
             providers: [.apt(["libprotobuf-c-dev"])]),
@@ -53,8 +53,9 @@ let package = Package(
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
-        // libuv: loop, streams, listeners, timers, work queue.
-        .target(name: "AssayLoop", dependencies: ["CLibuv"], swiftSettings: settings),
+        // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
+        .target(
+            name: "AssayLoop", dependencies: ["CLibuv", "COpenSSL"], swiftSettings: settings),
         .target(
             name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayLoop"],
             swiftSettings: settings),

@@ -29,7 +29,7 @@ package enum Limits {
     /// leaf for about two years; an entry takes some 10 KB.
     package static let knownChains = 256
     /// Refused chains that are remembered, so that repeating one costs no public-key operation;
-    /// an entry takes some 300 bytes.
+    /// an entry takes some 500 bytes, none of them a certificate's.
     package static let refusedChains = 4096
     /// How long a refused chain is remembered.
     package static let refusedChainMilliseconds: Int64 = 60 * 1000

@@ -56,7 +56,8 @@ final class Connection {
     private var earlyFailure: LoopError?
 
     init(
-        to endpoint: Endpoint, on loop: EventLoop, limits: FrameLimits, readsEvidence: Bool = true,
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext?, limits: FrameLimits,
+        readsEvidence: Bool = true,
         connectDeadline: UInt64, handler: @escaping (Connection, Event) -> Void
     ) throws(LoopError) {
         self.loop = loop
@@ -64,7 +65,7 @@ final class Connection {
         self.readsEvidence = readsEvidence
         self.connectDeadline = connectDeadline
         self.handler = handler
-        let stream = try Stream.connect(to: endpoint, on: loop) { [self] event in
+        let stream = try Stream.connect(to: endpoint, on: loop, tls: tls) { [self] event in
             didHappen(event)
         }
         self.stream = stream
@@ -85,9 +86,14 @@ final class Connection {
         case .ended: end(.lost)
         case .failed(let error):
             guard stream != nil else { return earlyFailure = error }
-            end(state == .connecting ? .connectFailed(error) : .lost)
+            end(state == .connecting || isRefusal(error) ? .connectFailed(error) : .lost)
         case .closed: end(.loopStopped)
         }
+    }
+
+    /// A server tells that it does not take a certificate when the client has connected already.
+    private func isRefusal(_ error: LoopError) -> Bool {
+        if case .tls = error { !hasAnswered } else { false }
     }
 
     /// Ends it; its exchanges stay in `inFlight` for the channel to decide on.

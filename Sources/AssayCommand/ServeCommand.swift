@@ -40,7 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("listen"),
         help: ArgumentHelp(
-            "tcp://HOST:PORT, unix:PATH, unix:@NAME or systemd:NAME; port 0 takes a free one. "
+            "tcp://HOST:PORT, tls://HOST:PORT, unix:PATH or systemd:NAME; port 0 takes a free one. "
                 + "Repeat for more. "
                 + "(default: \(ServerSettings.defaultListen))",
             valueName: "address"),

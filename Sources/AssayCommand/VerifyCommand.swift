@@ -77,7 +77,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Ask that server, tcp://HOST:PORT or unix:PATH, instead of verifying here.",
+            "Ask that server, tcp://, tls:// or unix:, instead of verifying here.",
             valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint?
@@ -111,6 +111,8 @@ struct VerifyCommand: AsyncParsableCommand {
             "json; text for people: check by check, then the main fields; verify-receipt: what "
                 + "Apple's verifyReceipt answered, for receipts."))
     var format: OutputFormat = .json
+
+    @OptionGroup(title: "TLS") var tls: TLSOptions
 
     @Argument(
         help: ArgumentHelp(
@@ -169,9 +171,10 @@ struct VerifyCommand: AsyncParsableCommand {
         _ evidence: [UInt8], as kind: EvidenceKind
     ) async throws -> VerificationReport {
         if let server {
-            return try await RemoteVerification(server: server).report(
-                on: evidence, as: kind, expecting: expectations(of: kind), inApp: inApp,
-                isVerifyReceipt: format == .verifyReceipt)
+            return try await RemoteVerification(server: server, tls: tls.context(for: server))
+                .report(
+                    on: evidence, as: kind, expecting: expectations(of: kind), inApp: inApp,
+                    isVerifyReceipt: format == .verifyReceipt)
         }
         var trust = TrustStore.apple
         for root in roots { trust = try trust.pinning(file: root) }

@@ -50,7 +50,7 @@ final class LoadLoop: @unchecked Sendable {
         mix = Mix(groups, index: index, of: plan.threads)
         var options = ClientOptions(
             timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
-            waitingLimit: LoadLimits.waiting)
+            waitingLimit: LoadLimits.waiting, tls: plan.tls)
         options.readsEvidence = false
         let connections = (index..<plan.connections).count(every: plan.threads)
         channels = (0..<connections).map { [options] _ in

@@ -13,6 +13,8 @@ package struct LoadPlan: Sendable {
     package var warmUp: Duration
     package var timeout: Duration
     package var app: String
+    /// For an endpoint of TLS.
+    package var tls: TLSContext?
     /// The process whose processor time is reported as the server's.
     package var serverProcess: Int32?
 

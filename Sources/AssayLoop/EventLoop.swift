@@ -14,6 +14,15 @@ package final class EventLoop: @unchecked Sendable {
     /// What its streams have received and written; the loop's thread only.
     package internal(set) var traffic = LoopTraffic()
 
+    /// Where streams of TLS read into, before they are deciphered; the loop's thread only.
+    var sealedLanding: UnsafeMutableRawBufferPointer {
+        if let memory = unsafe sealedMemory { return unsafe memory }
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        unsafe sealedMemory = unsafe memory
+        return unsafe memory
+    }
+    private var sealedMemory: UnsafeMutableRawBufferPointer?
+
     private let wakeup: UnsafeMutablePointer<uv_async_t>
     private let inbox = Locked(Inbox())
     /// The number of the loop's thread; 0 before its start.
@@ -61,6 +70,7 @@ package final class EventLoop: @unchecked Sendable {
             closeAll()
             runToEnd()
         }
+        unsafe sealedMemory?.deallocate()
         unsafe wakeup.deallocate()
         unsafe uv.deallocate()
     }

@@ -78,7 +78,7 @@ package final class Listener: Handle {
     var stream: UnsafeMutablePointer<uv_stream_t> { unsafe pointer(as: uv_stream_t.self) }
 
     private func bindTCP() throws(LoopError) {
-        guard case .tcp(let host, let port) = endpoint else { return }
+        guard let (host, port) = endpoint.hostAndPort else { return }
         let tcp = unsafe pointer(as: uv_tcp_t.self)
         let code = try unsafe Resolution.withAddress(host: host, port: port, on: loop) { address in
             unsafe uv_tcp_bind(tcp, address, 0)
@@ -102,8 +102,10 @@ package final class Listener: Handle {
                 let listener = unsafe Handle.object(Listener.self, of: handle)
                 listener.didConnect(code)
             })
-        if case .tcp(let host, _) = endpoint {
-            endpoint = .tcp(host: host, port: try boundPort())
+        switch endpoint {
+        case .tcp(let host, _): endpoint = .tcp(host: host, port: try boundPort())
+        case .tls(let host, _): endpoint = .tls(host: host, port: try boundPort())
+        case .unix, .inherited: break
         }
     }
 

@@ -28,6 +28,8 @@ public enum LoopError: Error, Hashable, Sendable {
     case notPassed
     /// The handle was closed before the operation could end.
     case cancelled
+    /// TLS could not be begun, or broke.
+    case tls(TLSError)
     /// Any other one, by its name (`EPROTO`).
     case other(String)
 
@@ -88,6 +90,7 @@ extension LoopError: CustomStringConvertible {
         case .outOfMemory: "out of memory"
         case .notPassed: "the service manager has passed no such socket"
         case .cancelled: "cancelled"
+        case .tls(let error): error.description
         case .other(let name): "system error \(name)"
         }
     }

@@ -26,6 +26,11 @@ extension ResponseHead {
     static let forbiddenUser = connection(
         .permissionDenied, "the server does not serve this user")
 
+    static let forbiddenClient = connection(
+        .permissionDenied, "the server does not serve the client that the certificate names")
+
+    static let speaksTLS = connection(.invalidArgument, "this address speaks TLS")
+
     static let idle = connection(.unavailable, "closed: the connection was idle")
 
     static let slowFrame = connection(

@@ -79,6 +79,9 @@ public final class Server: Sendable {
         guard !configuration.listenOnAll.isEmpty else { throw .noListener }
         guard !configuration.apps.isEmpty else { throw .noApp }
         guard configuration.workers > 0 else { throw .noWorker }
+        if configuration.tls == nil, let endpoint = configuration.listen.first(where: \.isTLS) {
+            throw .noTLS(endpoint)
+        }
         if let name = configuration.defaultApp, configuration.apps[name] == nil {
             throw .unknownDefaultApp(name)
         }
@@ -91,7 +94,9 @@ public final class Server: Sendable {
     /// - Returns: the settings that are other than before, and need a restart.
     @discardableResult
     public func reload(_ configuration: ServerConfiguration) throws(ServerError) -> [String] {
-        try Self.check(configuration)
+        var listening = configuration
+        listening.listen = endpoints
+        try Self.check(listening)
         let server = server
         do throws(LoopError) {
             return try loop.call { () throws(LoopError) in server.value.reload(configuration) }
@@ -201,6 +206,7 @@ package struct ServerHoldings: Equatable, Sendable {
     /// Bytes of answers that the system has not taken.
     package var unwrittenBytes = 0
     package var requestsInFlight = 0
+    package var handshakes = 0
     package var turns: UInt64 = 0
 
     package init() {}

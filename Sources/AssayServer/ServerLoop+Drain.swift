@@ -57,6 +57,7 @@ extension ServerLoop {
         case .draining(let until) where now >= until:
             log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
             for connection in connections.values { connection.stream.close() }
+            handshakes?.closeAll()
         case .draining: break
         }
     }
@@ -67,7 +68,9 @@ extension ServerLoop {
     }
 
     func endIfDrained() {
-        guard case .draining = phase, connections.isEmpty, batch.isEmpty else { return }
+        guard case .draining = phase, connections.isEmpty, batch.isEmpty,
+            handshakes?.count ?? 0 == 0
+        else { return }
         phase = .ended
         sweepTimer?.close()
         turnEnd?.close()

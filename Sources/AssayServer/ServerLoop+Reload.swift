@@ -15,7 +15,9 @@ extension ServerLoop {
             (old.listen, old.inherited, old.socketAccess)
         (new.workers, new.log, new.clock) = (old.workers, old.log, old.clock)
         new.monitor = old.monitor
+        // Its listeners go on: without TLS for them the configuration would not have passed.
         take(new)
+        if let tls = new.tls { warnOfExpiry(tls) }
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
         for name in fixed { log.write(.warning, "restart_needed", ["setting": .text(name)]) }
         return fixed

@@ -32,6 +32,8 @@ final class ServerLoop {
     var bufferedBytes = 0
     var turnEnd: TurnEnd?
     var heartbeat: Timer?
+    /// Nil without listeners of TLS.
+    var handshakes: Handshakes?
     var sweepTimer: Timer?
 
     private(set) var turn: UInt64 = 0
@@ -70,15 +72,19 @@ final class ServerLoop {
     /// For what comes from now on.
     func take(_ new: ServerConfiguration) {
         configuration = new
+        if let tls = new.tls { handshakes?.context = tls }
         decoder = FrameDecoder(new.limits)
     }
 
-    func accept(_ stream: Stream) {
+    /// - Parameter lastWord: what it is told before its connection ends; nil: it is served.
+    func accept(_ stream: Stream, lastWord: ResponseHead? = nil) {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
         metrics.connectionsAccepted += 1
-        if isDraining {
+        if let lastWord {
+            connection.end(lastWord)
+        } else if isDraining {
             // Not its end: what it has sent already is answered, request by request.
             connection.noticeDrain()
         } else if connections.count > limits.connections {
@@ -86,7 +92,7 @@ final class ServerLoop {
             metrics.connectionsRefused += 1
             connection.end(.tooManyConnections)
         } else if let refusal = refusal(of: stream) {
-            logFault("a user who is not allowed")
+            logFault("a peer who is not allowed")
             connection.end(refusal)
         }
     }
@@ -112,7 +118,13 @@ final class ServerLoop {
 
     func logFault(_ reason: StaticString) {
         metrics.didFail(reason)
-        faults.write(reason, to: log, now: now)
+        faults.write("\(reason)", to: log, now: now)
+    }
+
+    /// The reason comes from this process's own words, and OpenSSL's.
+    func logFault(_ error: TLSError) {
+        metrics.didFail("TLS failed")
+        faults.write(error.description, to: log, now: now)
     }
 
     var holdings: ServerHoldings {
@@ -121,6 +133,7 @@ final class ServerLoop {
         holdings.evidenceBytes = evidenceBytes
         holdings.bufferedBytes = bufferedBytes
         holdings.turns = turn
+        holdings.handshakes = handshakes?.count ?? 0
         for connection in connections.values {
             holdings.unwrittenBytes += connection.unwrittenCount
             holdings.requestsInFlight += connection.inFlight.count
@@ -158,6 +171,7 @@ final class ServerLoop {
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
         faults.flush(to: log)
+        sweepHandshakes()
         advanceDrain()
         // Timers come before a turn's wait: nothing may be left over for its end.
         writeAnswers()

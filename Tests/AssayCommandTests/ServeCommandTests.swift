@@ -30,9 +30,21 @@ struct ServeCommandTests {
         #expect(server.tcp != "none" && !server.tcp.hasSuffix(":0"))
 
         let transaction = try token("transaction")
+        let milliseconds = Int(Date().timeIntervalSince1970 * 1000)
         let app = try token("app-transaction", "--app-apple-id", "42")
         let notification = try token("notification", "--environment", "Sandbox", "--post-body")
+        // As deep as a payload may nest.
+        let nested = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
+        let deep = try token(
+            "transaction", "--payload",
+            folder.write(
+                "deep",
+                """
+                {"transactionId":"1","productId":"p","purchaseDate":\(milliseconds),"bundleId":"b",
+                "environment":"Production","signedDate":\(milliseconds),"new":\(nested)}
+                """))
         let table: [(evidence: String, options: [String], verdict: String)] = [
+            (deep, ["transaction"], "VALID"),
             (transaction, ["transaction"], "VALID"),
             (transaction, ["transaction", "--bundle-id", "com.example.game"], "VALID"),
             (transaction, ["transaction", "--bundle-id", "com.example.other"], "WRONG_BUNDLE"),

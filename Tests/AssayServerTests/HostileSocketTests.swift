@@ -42,7 +42,7 @@ import Testing
             try client.expectEnd(.permissionDenied)
             // Nobody's name stands in a TCP connection.
             try RawClient(test.tcp).expectPong()
-            #expect(test.log.count(of: "a user who is not allowed") == 2)
+            #expect(test.log.count(of: "a peer who is not allowed") == 2)
         }
         try withServer {
             $0.allowedUsers = [me &+ 1, me]

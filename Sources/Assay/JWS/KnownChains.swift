@@ -83,14 +83,14 @@ final class KnownChains: Sendable {
                     try valid.checkValidity(at: try effectiveDate.seconds())
                     return .success(valid)
                 } catch {
-                    if case .unvalidated = state { state = .refused(error, after: chain) }
+                    if case .unvalidated = state { state = .refused(error, after: chain.windows) }
                     throw error
                 }
             case .valid(let chain):
                 try chain.checkValidity(at: try effectiveDate.seconds())
                 return .success(chain)
-            case .refused(let refusal, let chain):
-                try chain?.checkValidity(at: try effectiveDate.seconds())
+            case .refused(let refusal, let windows):
+                try windows?.check(at: try effectiveDate.seconds())
                 throw refusal
             }
         } catch {
@@ -137,7 +137,7 @@ private final class ChainSlot: Sendable {
         case unvalidated(UnvalidatedChain)
         case valid(ValidatedChain)
         /// A refusal `after` whose dates the signatures were tried, or before any date mattered.
-        case refused(Refusal, after: UnvalidatedChain?)
+        case refused(Refusal, after: ChainWindows?)
     }
 
     private let state = Mutex(State.unseen)

@@ -10,6 +10,7 @@ struct ConfigurationFile {
     var limits: LimitSettings
     var unix: UnixSettings
     var admin: AdminSettings
+    var tls: TLSSettings?
     var apps: [AppSettings]
 
     /// More threads than that only take turns.
@@ -37,6 +38,7 @@ struct ConfigurationFile {
         unix = UnixSettings(table.table("unix"))
         admin = AdminSettings(table.table("admin"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        tls = TLSSettings(table.table("tls"), folder: folder)
         let trust = trust.denying(denied)
         let tables = table.tables("app")
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }

@@ -27,6 +27,9 @@ struct LimitSettings {
         if let number = table.int("idle-seconds", in: 1...86_400) {
             server.idleMilliseconds = UInt64(number) * 1000
         }
+        if let number = table.int("handshake-seconds", in: 1...300) {
+            server.handshakeMilliseconds = UInt64(number) * 1000
+        }
         if let number = table.int("timeout-ms", in: 1...30_000) {
             server.defaultTimeoutMilliseconds = UInt32(number)
         }

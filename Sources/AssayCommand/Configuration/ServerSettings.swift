@@ -12,6 +12,7 @@ struct ServerSettings {
     var workers: Int?
     var limits: LimitSettings
     var unix: UnixSettings
+    var tls: TLSSettings?
     var inherited: [InheritedSocket]
     var admin: AdminSettings
     var apps: [AppSettings]
@@ -54,6 +55,10 @@ struct ServerSettings {
             : flags.listen
         self.inherited = inherited
         unix = file?.unix ?? UnixSettings()
+        tls = file?.tls
+        if tls == nil, let endpoint = listen.first(where: \.isTLS) {
+            throw Failure(ServerError.noTLS(endpoint).description)
+        }
         self.workers = workers ?? file?.workers
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
@@ -128,6 +133,7 @@ extension ServerSettings {
         configuration.inherited = inherited
         configuration.socketAccess = unix.access
         configuration.allowedUsers = unix.allowedUsers
+        configuration.tls = tls?.context
         return configuration
     }
 }

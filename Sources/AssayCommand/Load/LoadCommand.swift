@@ -52,6 +52,7 @@ struct LoadCommand: AsyncParsableCommand {
     @OptionGroup(title: "Pace") var pace: LoadPaceOptions
     @OptionGroup(title: "Evidence") var evidence: LoadEvidenceOptions
     @OptionGroup(title: "Output") var output: LoadOutputOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
 
     @Option(
         help: ArgumentHelp(
@@ -63,7 +64,7 @@ struct LoadCommand: AsyncParsableCommand {
     var app = ""
 
     @Argument(
-        help: ArgumentHelp("tcp://HOST:PORT or unix:PATH.", valueName: "address"),
+        help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint
 
@@ -73,7 +74,8 @@ struct LoadCommand: AsyncParsableCommand {
         let interruption = LoadInterruption()
         let watching = try interruption.watch()
         defer { watching.stop() }
-        let plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        var plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        plan.tls = try tls.context(for: server)
         if pace.sweep {
             try await sweep(plan, groups, interruption)
         } else {
