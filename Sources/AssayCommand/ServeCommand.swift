@@ -52,6 +52,13 @@ struct ServeCommand: AsyncParsableCommand {
             "Threads that verify. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
+    @Flag(
+        help: """
+            Verify with OpenSSL's own routine alone, without tables for much used keys: the same \
+            answers, some three times slower.
+            """)
+    var noKeyTables = false
+
     @Flag(help: "Check the configuration, print what it means, and exit.")
     var check = false
 
@@ -88,7 +95,9 @@ struct ServeCommand: AsyncParsableCommand {
     private func settings() throws -> ServerSettings {
         do {
             return try ServerSettings(
-                flags: .init(listen: listen, config: config, roots: roots, workers: workers),
+                flags: .init(
+                    listen: listen, config: config, roots: roots, workers: workers,
+                    noKeyTables: noKeyTables),
                 environment: ProcessEnvironment.variables)
         } catch let problems as ConfigurationProblems {
             throw Failure(problems.all.map(\.description).joined(separator: "\nassay: "))

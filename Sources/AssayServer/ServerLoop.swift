@@ -58,7 +58,8 @@ final class ServerLoop {
                 headBytes: configuration.limits.headBytes),
             reportsHeads: true)
         batch = Batch(
-            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
+            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
+            hasOneProcessor: configuration.hasOneProcessor)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         let timer = try Timer(on: loop)
         timer.start(
@@ -233,7 +234,7 @@ final class ServerLoop {
     // MARK: Work
 
     private func dispatch() {
-        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
+        verifyInPlace(batch.takeInPlace(where: \.isQuick))
         let now = now
         // Nobody waits for what is over, or whose connection has gone.
         let (pieces, dropped) = batch.pieces {
@@ -243,17 +244,40 @@ final class ServerLoop {
         for piece in pieces { submit(piece) }
     }
 
-    private func verifyInPlace(_ piece: [AcceptedRequest]) {
-        let time = configuration.clock()
-        for (request, verification) in zip(piece, Exchange.verify(piece, at: time)) {
-            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
+    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+        guard !quick.isEmpty else { return }
+        let (now, time) = (now, configuration.clock())
+        var piece: [AcceptedRequest] = []
+        piece.reserveCapacity(min(quick.count, limits.requestsPerPiece))
+        for request in quick {
+            if request.deadline <= now || request.connection.value.isClosed {
+                drop(request)
+            } else {
+                piece.append(request)
+            }
+            if piece.count == limits.requestsPerPiece {
+                verifyInPlace(&piece, at: time)
+                // The first answers need not wait for the last.
+                writeAnswers()
+            }
+        }
+        verifyInPlace(&piece, at: time)
+        endIfDrained()
+    }
+
+    private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
+        guard !piece.isEmpty else { return }
+        let verifications = Exchange.verify(piece, at: time)
+        for index in piece.indices {
+            let request = piece[index]
+            let answer = Exchange.answer(
+                verifications[index], to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
-        for request in piece where request.app.verifier.hasPendingKeyTables {
-            let verifier = request.app.verifier
+        if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
-        endIfDrained()
+        piece.removeAll(keepingCapacity: true)
     }
 
     private func submit(_ piece: [AcceptedRequest]) {

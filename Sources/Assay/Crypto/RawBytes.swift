@@ -24,6 +24,13 @@ extension Span<UInt8> {
         unsafe withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
     }
 
+    /// The text of bytes that are known to be UTF-8, which is not looked for again.
+    @inline(__always)
+    func validatedText(_ range: Range<Int>) -> String {
+        let bytes = extracting(range)
+        return unsafe String(copying: UTF8Span(unchecked: bytes, isKnownASCII: bytes.isASCII))
+    }
+
     package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBufferPointer { left in
@@ -82,15 +89,16 @@ extension Span<UInt8> {
     /// Blocks of four base64 digits become three octets each.
     ///
     /// - Parameters:
-    ///   - values: of all 256 characters their six bits, and bits above them where it is no digit.
+    ///   - blocks: for each of the four places of all 256 characters what they contribute to the
+    ///     three octets, the first octet lowest, and bits above where it is no digit.
     ///   - output: has room for them.
-    /// - Returns: all values that were met, or-ed: what is wrong is looked for once, at the end.
+    /// - Returns: all that was met, or-ed: what is wrong is looked for once, at the end.
     func decodeBase64Blocks(
-        _ values: Span<UInt8>, to output: inout OutputSpan<UInt8>
-    ) -> UInt8 {
+        _ values: Span<UInt32>, to output: inout OutputSpan<UInt8>
+    ) -> UInt32 {
         let blocks = count / 4
         precondition(
-            count == blocks * 4 && output.freeCapacity >= blocks * 3 && values.count == 256)
+            count == blocks * 4 && output.freeCapacity >= blocks * 3 && values.count == 4 * 256)
         return unsafe withUnsafeBufferPointer { text in
             unsafe values.withUnsafeBufferPointer { values in
                 unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
@@ -110,23 +118,44 @@ extension Span<UInt8> {
 private enum Base64Blocks {
     @inline(__always)
     static func decode(
-        _ text: UnsafePointer<UInt8>, _ blocks: Int, _ values: UnsafePointer<UInt8>,
+        _ text: UnsafePointer<UInt8>, _ blocks: Int, _ values: UnsafePointer<UInt32>,
         to output: UnsafeMutablePointer<UInt8>
-    ) -> UInt8 {
+    ) -> UInt32 {
         var (next, target) = unsafe (text, output)
-        var seen: UInt8 = 0
-        for _ in 0..<blocks {
-            let a = unsafe values[Int(next[0])]
-            let b = unsafe values[Int(next[1])]
-            let c = unsafe values[Int(next[2])]
-            let d = unsafe values[Int(next[3])]
-            seen |= a | b | c | d
-            unsafe target[0] = a << 2 | b >> 4
-            unsafe target[1] = b << 4 | c >> 2
-            unsafe target[2] = c << 6 | d
+        var seen: UInt32 = 0
+        // Four octets are written for each block but the last: the fourth is the next one's first.
+        for _ in 1..<blocks {
+            let octets = unsafe block(next, values)
+            seen |= octets
+            unsafe UnsafeMutableRawPointer(target).storeBytes(
+                of: octets.littleEndian, as: UInt32.self)
             unsafe next += 4
             unsafe target += 3
         }
-        return seen
+        let octets = unsafe block(next, values)
+        unsafe target[0] = UInt8(truncatingIfNeeded: octets)
+        unsafe target[1] = UInt8(truncatingIfNeeded: octets >> 8)
+        unsafe target[2] = UInt8(truncatingIfNeeded: octets >> 16)
+        return seen | octets
+    }
+
+    @inline(__always)
+    private static func block(
+        _ text: UnsafePointer<UInt8>, _ values: UnsafePointer<UInt32>
+    ) -> UInt32 {
+        unsafe values[Int(text[0])] | values[256 + Int(text[1])] | values[512 + Int(text[2])]
+            | values[768 + Int(text[3])]
+    }
+}
+
+extension StaticString {
+    /// Its UTF-8, which lives as long as the program.
+    @inline(__always)
+    var bytes: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            let bytes = unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+            return unsafe _overrideLifetime(bytes.span, copying: ())
+        }
     }
 }

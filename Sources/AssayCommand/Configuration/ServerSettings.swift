@@ -9,6 +9,7 @@ struct ServerSettings {
     var listen: [Endpoint]
     /// Nil: one for each processor.
     var workers: Int?
+    var keyTables = KeyTableBuilding.onRequest
     var limits: LimitSettings
     var apps: [AppSettings]
     var deniedCount = 0
@@ -23,6 +24,7 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var noKeyTables = false
     }
 
     /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`
@@ -42,6 +44,7 @@ struct ServerSettings {
             flags.listen.isEmpty
             ? fromEnvironment ?? file?.listen ?? [Self.defaultListen] : flags.listen
         self.workers = workers ?? file?.workers
+        keyTables = flags.noKeyTables ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
@@ -80,7 +83,7 @@ extension ServerSettings {
         var entries: [String: AppEntry] = [:]
         for app in apps {
             let verifier =
-                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: .onRequest)
+                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: keyTables)
             verifiers[app.trust.identity] = verifier
             entries[app.name] = app.entry(verifier)
         }
