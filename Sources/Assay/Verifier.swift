@@ -16,7 +16,7 @@ public final class Verifier: Sendable {
     public let trust: TrustStore
     let chains: KnownChains
     let links = ValidatedLinks()
-    private let signatures: ES256Verifiers
+    let signatures: ES256Verifiers
     private let keyTables: KeyTableBuilding
 
     /// - Parameter keyTables: who builds the tables that make a much used key three to four times
@@ -64,7 +64,7 @@ public final class Verifier: Sendable {
     public func isQuick(_ evidence: Span<UInt8>, as kind: EvidenceKind) -> Bool {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest:
-            if chains.recent(evidence) != nil { return true }
+            if chains.recent(evidence, counts: false) != nil { return true }
             guard let stop = evidence.firstIndex(of: UInt8(ascii: "."), from: 0) else {
                 return false
             }

@@ -104,18 +104,24 @@ struct PieceAnswers: Sendable {
     private(set) var bytes: [UInt8] = []
     /// Where each request's answer ends in `bytes`.
     private(set) var ends: [Int] = []
+    /// What is counted of each, and when the worker began, in the monotonic clock's nanoseconds.
+    private(set) var outcomes: [Outcome] = []
+    let began: UInt64
 
     /// What a transaction's typed fields take.
     private static let usualAnswerBytes = 1024
 
     init(
-        _ piece: [AcceptedRequest], _ verifications: [Verification], at now: Timestamp,
-        codec: MessageCodec
+        _ piece: [AcceptedRequest], _ verifications: [Verification], began: UInt64,
+        at now: Timestamp, codec: MessageCodec
     ) {
         precondition(piece.count == verifications.count)
+        self.began = began
         ends.reserveCapacity(piece.count)
+        outcomes.reserveCapacity(piece.count)
         bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
         for (request, verification) in zip(piece, verifications) {
+            outcomes.append(Outcome(request.kind, verification))
             let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
             codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
             ends.append(bytes.count)

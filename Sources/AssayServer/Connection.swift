@@ -27,10 +27,12 @@ final class Connection {
     private var output: [UInt8] = []
     /// Bytes of a refused frame that are still to come, and are thrown away.
     private var skipping = 0
+    private var decoder: FrameDecoder
     /// The head of the frame that is arriving, once it is complete.
     private var arriving: Arriving?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
+    private var wasToldOfDrain = false
 
     /// A frame whose head is complete and whose body is not.
     enum Arriving {
@@ -66,6 +68,7 @@ final class Connection {
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
         self.server = server
+        decoder = server.decoder
         lastActivity = server.now
         lastReceived = server.now
         lastWriteProgress = server.now
@@ -174,7 +177,9 @@ final class Connection {
         }
         guard let unread = stream.received.unread else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
-        switch server.decoder.next(in: unread.span) {
+        // Limits may change while a frame comes: it is read by those of its beginning.
+        if arriving == nil { decoder = server.decoder }
+        switch decoder.next(in: unread.span) {
         case .needMore(let count):
             stream.received.expect(count)
             return false
@@ -199,6 +204,7 @@ final class Connection {
     }
 
     private func didEndFrame() {
+        server.metrics.framesReceived += 1
         pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
     }
 
@@ -222,7 +228,9 @@ final class Connection {
             }
             arriving = .whole(head)
         } else if let head = arrivingHead, server.isFull {
-            answer(.memoryExhausted(head.id))
+            let refusal = ResponseHead.memoryExhausted(head.id)
+            server.metrics.didAnswerAtOnce(.verify, refusal)
+            answer(refusal)
             arriving = nil
             return skip(frame)
         }
@@ -258,6 +266,7 @@ final class Connection {
             }
         let head = ResponseHead(
             id: ResponseHead.connectionId, status: status, message: fault.description)
+        server.metrics.didRefuse(head)
         guard let skip = fault.skip else {
             server.logFault("not a frame")
             return end(head)
@@ -294,13 +303,22 @@ final class Connection {
     func answer(_ head: ResponseHead, body: [UInt8] = []) {
         guard canWrite else { return }
         server.codec.encodeFrame(head, body: body, into: &output)
+        server.metrics.framesSent += 1
         server.touch(self)
+    }
+
+    /// Tells, once, that the server is about to end.
+    func noticeDrain() {
+        guard !wasToldOfDrain else { return }
+        wasToldOfDrain = true
+        answer(.draining)
     }
 
     /// An answer that is encoded already.
     func append(_ frame: ArraySlice<UInt8>) {
         guard canWrite else { return }
         output.append(contentsOf: frame)
+        server.metrics.framesSent += 1
         server.touch(self)
     }
 
@@ -378,7 +396,7 @@ final class Connection {
         case .ending: break
         case .finishing:
             // Until the last answer has gone, the write stall above is what limits the wait.
-            if unwritten > 0 { lastUnwritten = now }
+            if isLate || unwritten > 0 { lastUnwritten = now }
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }

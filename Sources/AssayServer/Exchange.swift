@@ -14,10 +14,12 @@ package final class AcceptedRequest: Sendable {
     let evidence: SlabBytes
     /// The loop's milliseconds at which nobody waits any more.
     let deadline: UInt64
+    /// Nanoseconds of the monotonic clock at which the frame was complete.
+    let arrived: UInt64
 
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
-        call: VerifyCall, evidence: SlabBytes, deadline: UInt64
+        call: VerifyCall, evidence: SlabBytes, deadline: UInt64, arrived: UInt64
     ) {
         self.connection = connection
         self.id = id
@@ -26,6 +28,7 @@ package final class AcceptedRequest: Sendable {
         self.call = call
         self.evidence = evidence
         self.deadline = deadline
+        self.arrived = arrived
     }
 
     /// Whether it takes a worker less time than waking one does.

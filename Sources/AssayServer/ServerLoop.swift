@@ -3,38 +3,42 @@ import AssayLoop
 import AssayModels
 import AssayWire
 
-/// The server on its loop's thread: listeners, connections, the batch, the drain.
+/// The server on its loop's thread: listeners, connections, the batch.
 final class ServerLoop {
     let loop: EventLoop
-    let configuration: ServerConfiguration
+    private(set) var configuration: ServerConfiguration
     var limits: ServerLimits { configuration.limits }
-    let decoder: FrameDecoder
+    private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
     private let codecs = IdleCodecs()
 
-    private let log: Log
+    let log: Log
     private var faults = FaultLog()
-    private let workers: WorkerPool
-    private let onEnd: @Sendable () -> Void
+    var metrics = ServerMetrics()
+    let workers: WorkerPool
+    let report: @Sendable (ServerEvent) -> Void
 
-    private var listeners: [Listener] = []
-    private var connections: [Swift.ObjectIdentifier: Connection] = [:]
+    var listeners: [Listener] = []
+    var endpoints: [Endpoint] { listeners.map(\.endpoint) }
+    private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
-    private var batch: Batch
+    private(set) var batch: Batch
     /// Evidence that was accepted and is not answered.
     private(set) var evidenceBytes = 0
     /// What the connections have received of frames that are not complete, or not taken yet.
     var bufferedBytes = 0
-    private var turnEnd: TurnEnd?
-    private var sweepTimer: Timer?
+    var turnEnd: TurnEnd?
+    var heartbeat: Timer?
+    /// Nil without listeners of TLS.
+    var handshakes: Handshakes?
+    var sweepTimer: Timer?
 
     private(set) var turn: UInt64 = 0
-    private(set) var isDraining = false
-    private var drainEnds: UInt64 = .max
-    private var hasEnded = false
+    /// Changed by the drain alone.
+    var phase = Phase.serving
 
     /// How often time is looked at; limits are seconds.
     private static let sweepMilliseconds: UInt64 = 100
@@ -42,21 +46,17 @@ final class ServerLoop {
     private static let lateSweepMilliseconds: UInt64 = 1_000
     private var lastSweep: UInt64 = 0
 
-    /// - Parameter onEnd: called once, when a drain has ended.
+    /// - Parameter report: called for each event, on the loop's thread.
     init(
         _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
-        onEnd: @escaping @Sendable () -> Void
+        report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         self.configuration = configuration
         self.loop = loop
         self.workers = workers
-        self.onEnd = onEnd
+        self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
-        decoder = FrameDecoder(
-            limits: FrameLimits(
-                frameBytes: configuration.limits.frameBytes,
-                headBytes: configuration.limits.headBytes),
-            reportsHeads: true)
+        decoder = FrameDecoder(configuration.limits)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
             hasOneProcessor: configuration.hasOneProcessor)
@@ -70,25 +70,31 @@ final class ServerLoop {
 
     var now: UInt64 { loop.now }
 
-    /// Listens; gives the address with the port that the system chose.
-    func listen(on endpoint: Endpoint) throws(LoopError) -> Endpoint {
-        let listener = try Listener(on: loop, at: endpoint, backlog: limits.backlog) {
-            [self] stream in accept(stream)
-        }
-        listeners.append(listener)
-        log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
-        return listener.endpoint
+    /// For what comes from now on.
+    func take(_ new: ServerConfiguration) {
+        configuration = new
+        if let tls = new.tls { handshakes?.context = tls }
+        decoder = FrameDecoder(new.limits)
     }
 
-    private func accept(_ stream: Stream) {
+    /// - Parameter lastWord: what it is told before its connection ends; nil: it is served.
+    func accept(_ stream: Stream, lastWord: ResponseHead? = nil) {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
-        if isDraining {
-            connection.end(.draining)
+        metrics.connectionsAccepted += 1
+        if let lastWord {
+            connection.end(lastWord)
+        } else if isDraining {
+            // Not its end: what it has sent already is answered, request by request.
+            connection.noticeDrain()
         } else if connections.count > limits.connections {
             logFault("too many connections")
+            metrics.connectionsRefused += 1
             connection.end(.tooManyConnections)
+        } else if let refusal = refusal(of: stream) {
+            logFault("a peer who is not allowed")
+            connection.end(refusal)
         }
     }
 
@@ -111,7 +117,16 @@ final class ServerLoop {
         loop.post { server.value.giveTurns() }
     }
 
-    func logFault(_ reason: StaticString) { faults.write(reason, to: log, now: now) }
+    func logFault(_ reason: StaticString) {
+        metrics.didFail(reason)
+        faults.write("\(reason)", to: log, now: now)
+    }
+
+    /// The reason comes from this process's own words, and OpenSSL's.
+    func logFault(_ error: TLSError) {
+        metrics.didFail("TLS failed")
+        faults.write(error.description, to: log, now: now)
+    }
 
     var holdings: ServerHoldings {
         var holdings = ServerHoldings()
@@ -119,6 +134,7 @@ final class ServerLoop {
         holdings.evidenceBytes = evidenceBytes
         holdings.bufferedBytes = bufferedBytes
         holdings.turns = turn
+        holdings.handshakes = handshakes?.count ?? 0
         for connection in connections.values {
             holdings.unwrittenBytes += connection.unwrittenCount
             holdings.requestsInFlight += connection.inFlight.count
@@ -156,36 +172,12 @@ final class ServerLoop {
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
         faults.flush(to: log)
-        if isDraining, now >= drainEnds {
-            log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
-            for connection in connections.values { connection.stream.close() }
-        }
+        sweepHandshakes()
+        advanceDrain()
         // Timers come before a turn's wait: nothing may be left over for its end.
         writeAnswers()
+        publish()
         endIfDrained()
-    }
-
-    // MARK: Drain
-
-    /// No new connections and requests; what was accepted is answered; then the end.
-    func drain() {
-        guard !isDraining else { return }
-        isDraining = true
-        drainEnds = now + limits.drainMilliseconds
-        log.write(.info, "draining", ["connections": .number(connections.count)])
-        for listener in listeners { listener.close() }
-        listeners.removeAll()
-        for connection in connections.values { connection.answer(.draining) }
-        endIfDrained()
-    }
-
-    private func endIfDrained() {
-        guard isDraining, connections.isEmpty, batch.isEmpty, !hasEnded else { return }
-        hasEnded = true
-        sweepTimer?.close()
-        turnEnd?.close()
-        log.write(.info, "stopped")
-        onEnd()
     }
 
     // MARK: Requests
@@ -196,10 +188,11 @@ final class ServerLoop {
             return try codec.decodeRequest(bytes.span)
         } catch {
             let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
-            connection.answer(
-                ResponseHead(
-                    id: MessageCodec.leadingId(of: bytes.span), status: status,
-                    message: "the head can't be used: \(error)"))
+            let refusal = ResponseHead(
+                id: MessageCodec.leadingId(of: bytes.span), status: status,
+                message: "the head can't be used: \(error)")
+            metrics.didAnswerAtOnce(.unknown, refusal)
+            connection.answer(refusal)
             return nil
         }
     }
@@ -225,10 +218,12 @@ final class ServerLoop {
         guard let app = app(named: head.app), let kind = call.kind else { return }
         connection.didAccept(head.id, bytes: body.count)
         evidenceBytes += body.count
+        metrics.didStart(.verify)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: body, deadline: deadline(of: head, began: began)))
+                call: call, evidence: body, deadline: deadline(of: head, began: began),
+                arrived: SystemClock.monotonicNanoseconds))
     }
 
     // MARK: Work
@@ -267,9 +262,15 @@ final class ServerLoop {
 
     private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
         guard !piece.isEmpty else { return }
+        let began = SystemClock.monotonicNanoseconds
         let verifications = Exchange.verify(piece, at: time)
+        let ended = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
         for index in piece.indices {
             let request = piece[index]
+            metrics.didAnswer(
+                Outcome(request.kind, verifications[index]), arrived: request.arrived,
+                began: began, now: ended)
             let answer = Exchange.answer(
                 verifications[index], to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
@@ -284,10 +285,11 @@ final class ServerLoop {
         let (configuration, loop, codecs) = (configuration, loop, codecs)
         let work = LoopBound(self, to: loop)
         workers.submit {
+            let began = SystemClock.monotonicNanoseconds
             let now = configuration.clock()
             let verifications = Exchange.verify(piece, at: now)
             let answers = codecs.lend { codec in
-                PieceAnswers(piece, verifications, at: now, codec: codec)
+                PieceAnswers(piece, verifications, began: began, at: now, codec: codec)
             }
             loop.post { work.value.deliver(answers, of: piece) }
             for request in piece where request.app.verifier.hasPendingKeyTables {
@@ -298,8 +300,13 @@ final class ServerLoop {
 
     private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
         batch.workerIsIdle()
+        let now = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
         var start = 0
-        for (request, end) in zip(piece, answers.ends) {
+        for (index, request) in piece.enumerated() {
+            let end = answers.ends[index]
+            metrics.didAnswer(
+                answers.outcomes[index], arrived: request.arrived, began: answers.began, now: now)
             answered(request) { $0.append(answers.bytes[start..<end]) }
             start = end
         }
@@ -316,7 +323,9 @@ final class ServerLoop {
     }
 
     private func drop(_ request: AcceptedRequest) {
-        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
+        let answer = ResponseHead.deadlineExceeded(request.id)
+        metrics.didDrop(request.connection.value.isClosed ? nil : answer)
+        answered(request) { $0.answer(answer) }
     }
 
     /// Requests whose time was over before their turn are told so, and not worked on.
@@ -328,25 +337,36 @@ final class ServerLoop {
     /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
     func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
         let (id, call, bytes) = (receipt.head.id, receipt.call, receipt.received)
+        metrics.didStart(.verify)
         guard receipt.deadline > now else {
+            let answer = ResponseHead.deadlineExceeded(id)
+            metrics.didDrop(answer)
             connection.didAnswer(id, bytes: 0)
-            return connection.answer(.deadlineExceeded(id))
+            return connection.answer(answer)
         }
         // What was read is not kept, but its answer may be as long.
         connection.didAccept(id, bytes: bytes)
         evidenceBytes += bytes
         let completed = receipt.completed
+        let arrived = SystemClock.monotonicNanoseconds
         let (clock, loop) = (configuration.clock, loop)
         let work = LoopBound((server: self, connection: connection), to: loop)
         workers.submit {
+            let began = SystemClock.monotonicNanoseconds
             let now = clock()
-            let answer = Exchange.answer(completed.finish(at: now), to: id, call, at: now)
+            let verification = completed.finish(at: now)
+            let outcome = Outcome(.appReceipt, verification)
+            let answer = Exchange.answer(verification, to: id, call, at: now)
             var frame: [UInt8] = []
             MessageCodec().encodeFrame(answer.head, body: answer.body, into: &frame)
             let encoded = frame
             loop.post {
                 let (server, connection) = work.value
                 server.evidenceBytes -= bytes
+                server.metrics.didVerify(batchOf: 1)
+                server.metrics.didAnswer(
+                    outcome, arrived: arrived, began: began,
+                    now: SystemClock.monotonicNanoseconds)
                 connection.didAnswer(id, bytes: bytes)
                 connection.append(encoded[...])
                 server.touch(connection)

@@ -50,14 +50,13 @@ extension Base64Error: CustomStringConvertible {
 struct Base64Digits {
     /// Of each character its value, or `invalid`.
     private let values: [256 of UInt8]
-    /// What `decodeBase64Blocks` adds up.
+    /// Of each place in a block and each character the octets that it adds, lowest first; the
+    /// highest bit where it is no digit.
     private let blocks: [UInt32]
 
     static let padding = UInt8(ascii: "=")
     /// Above every value, in bits that no value has.
     private static let invalid: UInt8 = 0xC0
-    /// Above the three octets of a block.
-    private static let invalidBlock: UInt32 = 0xFF00_0000
 
     static let standardAlphabet: [64 of UInt8] = alphabet(
         UInt8(ascii: "+"), UInt8(ascii: "/"))
@@ -69,16 +68,15 @@ struct Base64Digits {
         var values = [256 of UInt8](repeating: Self.invalid)
         for index in alphabet.indices { values[Int(alphabet[index])] = UInt8(index) }
         self.values = values
-        blocks = (0..<4 * 256).map { index in
-            let value = UInt32(values[index % 256])
-            guard value & UInt32(Self.invalid) == 0 else { return Self.invalidBlock }
-            return switch index / 256 {
-            case 0: value << 2
-            case 1: value >> 4 | (value << 4 & 0xFF) << 8
-            case 2: value >> 2 << 8 | (value << 6 & 0xFF) << 16
-            default: value << 16
+        var blocks: [UInt32] = []
+        for place in 0..<4 {
+            for index in values.indices {
+                let value = UInt32(values[index])
+                let bits = value << UInt32(18 - place * 6)
+                blocks.append(value < 64 ? (bits << 8).byteSwapped : 1 << 31)
             }
         }
+        self.blocks = blocks
     }
 
     private static func alphabet(_ digit62: UInt8, _ digit63: UInt8) -> [64 of UInt8] {
@@ -102,8 +100,8 @@ struct Base64Digits {
         var seen: UInt8 = 0
         var unused: UInt8 = 0
         bytes.append(addingCapacity: size) { output in
-            let met = text.extracting(0..<whole).decodeBase64Blocks(blocks.span, to: &output)
-            if met & Self.invalidBlock != 0 { seen = Self.invalid }
+            let isGood = text.extracting(0..<whole).decodeBase64Blocks(blocks.span, to: &output)
+            seen = isGood ? 0 : Self.invalid
             decodeRest(text.extracting(whole...), to: &output, &seen, &unused)
         }
         guard seen & Self.invalid == 0, unused == 0 else {

@@ -41,7 +41,7 @@ final class UnverifiedJWS: Sendable {
 
     /// Everything but the signature, cheap checks first.
     init(_ token: Span<UInt8>, chains: KnownChains, now: Timestamp) throws(Refusal) {
-        let recent = chains.recent(token)
+        let recent = chains.recent(token, counts: true)
         let segments = try JWSSegments(token, headerEnd: recent?.header.count)
         let text = try Base64URL.segment(
             token.extracting(segments.payload), named: "payload")

@@ -24,10 +24,19 @@ final class KnownChains: Sendable {
         tables.withLock { ($0.known.count, $0.refused.count) }
     }
 
+    /// The chains that validated, and how often one was asked for that had and that had not.
+    var statistics: (hits: UInt64, misses: UInt64, refusedHits: UInt64, chains: [ValidatedChain]) {
+        tables.withLock {
+            ($0.hits, $0.misses, $0.refusedHits, $0.known.values.map(\.chain.chain))
+        }
+    }
+
     /// The chain of the header that this JWS begins with, where it was among the last that were
     /// asked for: a comparison, in place of a search for the header's end and of a hash.
-    func recent(_ token: Span<UInt8>) -> KnownChain? {
-        tables.withLock { $0.recent(token) }
+    ///
+    /// - Parameter counts: whether this is the look-up that verification begins with.
+    func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
+        tables.withLock { $0.recent(token, counts: counts) }
     }
 
     /// Whether that header's chain has validated.
@@ -42,7 +51,7 @@ final class KnownChains: Sendable {
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp
     ) throws(Refusal) -> KnownChain {
         let key = keyedHash(header)
-        if let known = tables.withLock({ $0.lookUp(key, header) }) {
+        if let known = tables.withLock({ $0.find(key, header) }) {
             try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
         }
@@ -81,14 +90,14 @@ final class KnownChains: Sendable {
                     try valid.checkValidity(at: try effectiveDate.seconds())
                     return .success(valid)
                 } catch {
-                    if case .unvalidated = state { state = .refused(error, after: chain) }
+                    if case .unvalidated = state { state = .refused(error, after: chain.windows) }
                     throw error
                 }
             case .valid(let chain):
                 try chain.checkValidity(at: try effectiveDate.seconds())
                 return .success(chain)
-            case .refused(let refusal, let chain):
-                try chain?.checkValidity(at: try effectiveDate.seconds())
+            case .refused(let refusal, let windows):
+                try windows?.check(at: try effectiveDate.seconds())
                 throw refusal
             }
         } catch {
@@ -145,7 +154,7 @@ private final class ChainSlot: Sendable {
         case unvalidated(UnvalidatedChain)
         case valid(ValidatedChain)
         /// A refusal `after` whose dates the signatures were tried, or before any date mattered.
-        case refused(Refusal, after: UnvalidatedChain?)
+        case refused(Refusal, after: ChainWindows?)
     }
 
     private let state = Mutex(State.unseen)
@@ -179,6 +188,19 @@ private struct Tables {
     private var uses: UInt64 = 0
     /// The last that were asked for, all of them among the known.
     private var recent: [Known] = []
+    private(set) var hits: UInt64 = 0
+    private(set) var misses: UInt64 = 0
+    private(set) var refusedHits: UInt64 = 0
+
+    /// The look-up that verification begins with.
+    mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
+        guard let chain = lookUp(key, header) else {
+            misses &+= 1
+            return nil
+        }
+        hits &+= 1
+        return chain
+    }
 
     mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
         guard let entry = known[key], header.equals(entry.chain.header) else { return nil }
@@ -190,9 +212,10 @@ private struct Tables {
         return entry.chain
     }
 
-    mutating func recent(_ token: Span<UInt8>) -> KnownChain? {
+    mutating func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
         for entry in recent where entry.chain.isHeader(of: token) {
             didUse(entry)
+            if counts { hits &+= 1 }
             return entry.chain
         }
         return nil
@@ -214,7 +237,10 @@ private struct Tables {
     ) -> Entry {
         if let chain = lookUp(key, header) { return .known(chain) }
         if let entry = refused[digest] {
-            if now < entry.expires { return .stranger(entry.slot) }
+            if now < entry.expires {
+                refusedHits &+= 1
+                return .stranger(entry.slot)
+            }
             refused[digest] = nil
         }
         if let slot = inFlight[digest] { return .stranger(slot) }

@@ -4,6 +4,9 @@ import AssayServer
 struct LimitSettings {
     var server = ServerLimits()
 
+    /// An hour is longer than anything that sends clients needs to notice.
+    static let drainDelay = 0...3600
+
     init() {}
 
     /// Reads `[limits]`; what is wrong with it is noted in the table.
@@ -24,8 +27,14 @@ struct LimitSettings {
         if let number = table.int("idle-seconds", in: 1...86_400) {
             server.idleMilliseconds = UInt64(number) * 1000
         }
+        if let number = table.int("handshake-seconds", in: 1...300) {
+            server.handshakeMilliseconds = UInt64(number) * 1000
+        }
         if let number = table.int("timeout-ms", in: 1...30_000) {
             server.defaultTimeoutMilliseconds = UInt32(number)
+        }
+        if let number = table.int("drain-delay-seconds", in: Self.drainDelay) {
+            server.drainDelayMilliseconds = UInt64(number) * 1000
         }
         if let number = table.int("drain-seconds", in: 1...3600) {
             server.drainMilliseconds = UInt64(number) * 1000
