@@ -157,7 +157,9 @@ import Testing
             #expect(isQuick(evidence))
             for kind in Self.kinds { #expect(isQuick(evidence, kind) == (kind != .notification)) }
         }
-        for kind in [EvidenceKind.appReceipt, .transactionReceipt] { #expect(!isQuick(token, kind)) }
+        for kind in [EvidenceKind.appReceipt, .transactionReceipt] {
+            #expect(!isQuick(token, kind))
+        }
         // Another header, however alike, is another chain's until it has validated.
         for place in stride(from: 0, to: header.count, by: 97) {
             var changed = token
@@ -175,9 +177,11 @@ import Testing
         let token = Fixture.token()
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
         for count in 0..<Limits.knownChains {
-            let other = Fixture.token(Fixture.payload(), header: {
-                $0.extraMembers = [("kid", "\"\(count)\"")]
-            })
+            let other = Fixture.token(
+                Fixture.payload(),
+                header: {
+                    $0.extraMembers = [("kid", "\"\(count)\"")]
+                })
             #expect(Fixture.verify(other, by: verifier).verdict == .valid)
             if count == Limits.recentChains + 2 {
                 #expect(verifier.isQuick(token.span, as: .transaction))
@@ -185,9 +189,11 @@ import Testing
         }
         // It was used after the first few of the others, which went before it did.
         #expect(verifier.chains.counts.known == Limits.knownChains)
-        let first = Fixture.token(Fixture.payload(), header: {
-            $0.extraMembers = [("kid", "\"0\"")]
-        })
+        let first = Fixture.token(
+            Fixture.payload(),
+            header: {
+                $0.extraMembers = [("kid", "\"0\"")]
+            })
         #expect(!verifier.isQuick(first.span, as: .transaction))
         #expect(Fixture.verify(first, by: verifier).verdict == .valid)
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
