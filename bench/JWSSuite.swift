@@ -94,7 +94,8 @@ enum JWSSuite {
         for _ in 0..<10 { verify(verifier, tokens, .transaction) }
         let count = Double(bench_allocations() - before)
         return Row(
-            name: "allocations a transaction, batch of 64", value: count / Double(10 * tokens.count),
+            name: "allocations a transaction, batch of 64",
+            value: count / Double(10 * tokens.count),
             spread: 0, unit: "")
     }
 
