@@ -128,7 +128,8 @@ enum ReceiptWireSuite {
 
     private static var childrensMicroseconds: Double {
         var usage = rusage()
-        unsafe getrusage(RUSAGE_CHILDREN, &usage)
+        // RUSAGE_CHILDREN, whose type depends on who else includes the header.
+        unsafe getrusage(-1, &usage)
         let (user, system) = (usage.ru_utime, usage.ru_stime)
         return Double(user.tv_sec + system.tv_sec) * 1e6 + Double(user.tv_usec + system.tv_usec)
     }
