@@ -8,7 +8,8 @@ import Foundation
 @main
 struct Bench {
     static let suites = [
-        "primitives", "jws", "receipts", "server", "matrix", "latency", "start", "peers",
+        "primitives", "jws", "receipts", "receipt-wire", "server", "matrix", "latency", "start",
+        "peers",
     ]
 
     static func main() throws {
@@ -16,6 +17,7 @@ struct Bench {
         if arguments.first == "compare" {
             return try Comparison.main(Array(arguments.dropFirst()))
         }
+        if arguments.first == "sink" { return HashingSink.run() }
         let json = option("--json", in: &arguments)
         let html = option("--html", in: &arguments)
         let isQuick = flag("--quick", in: &arguments)
@@ -53,6 +55,7 @@ struct Bench {
         case "primitives": results.add(suite, Primitives.run(only: part, isQuick: isQuick))
         case "jws": results.add(suite, try JWSSuite.run(only: part, isQuick: isQuick))
         case "receipts": results.add(suite, try ReceiptSuite.run(isQuick: isQuick))
+        case "receipt-wire": results.add(suite, try ReceiptWireSuite.run(isQuick: isQuick))
         case "server": results.add(suite, try ServerSuite.run(isQuick: isQuick))
         case "matrix": results.add(suite, try MatrixSuite.run(isQuick: isQuick))
         case "latency":

@@ -23,8 +23,9 @@ extension Results {
             another machine; microseconds do not.</p>
             <h2>What has to hold</h2>
             \(judgedTable(judged))
-            <p class="note">The bar is what was measured; the mark in it is the threshold, its end
-            to the right the aim or beyond. ± is what half of the rounds lie within.</p>
+            <p class="note">The bar is what was measured, the mark the threshold: where more is
+            better (≥) the bar has to reach it, where less is (≤) to end before it. ± is what half
+            of the rounds lie within.</p>
             \(remarks)
             \(plots.joined(separator: "\n"))
             <h2>Everything that was measured</h2>
@@ -86,6 +87,8 @@ extension Results {
             + "the bare signatures it needs, so that less is better.",
         "receipts": "App receipts, microseconds for each megabyte. The ratio is the row's time ÷ "
             + "hashing the same bytes, so that less is better.",
+        "receipt-wire": "App receipts over TCP, by the clock. The ratio is the row's time ÷ that "
+            + "of a process that copies the same bytes out of a socket and hashes them.",
         "server": "A server process and a client process. Ratios of rates are against bare "
             + "EVP_PKEY_verify on one processor, that of one pipelining connection against "
             + "sixteen connections.",
@@ -122,8 +125,8 @@ extension Results {
         if !shaped.isEmpty {
             all.append(
                 "<h2>Throughput by connections and requests in flight</h2><p>A server that has "
-                    + "one processor. It verifies what has arrived together as one batch: the "
-                    + "more is in flight, the larger the batches.</p>")
+                    + "one processor, over TCP and a Unix socket. It verifies what has arrived "
+                    + "together as one batch: the more is in flight, the larger the batches.</p>")
             all.append(throughputOverConnections(shaped).svg)
             all.append(throughputOverDepth(shaped).svg)
         }
@@ -159,7 +162,8 @@ extension Results {
         for transport in ["TCP", "Unix socket"] {
             for depth in Set(rows.compactMap(\.shape?.depth)).sorted() {
                 lines.append(
-                    line("\(transport), \(depth) in flight", rows) { shape in
+                    line("\(transport == "TCP" ? "TCP" : "Unix"), \(depth) in flight", rows) {
+                        shape in
                         shape.transport == transport && shape.depth == depth
                             ? shape.connections : nil
                     })

@@ -41,9 +41,8 @@ struct Curves {
 
     private var timeLabels: String {
         let minutes = slots * seconds / 60
-        return
-            "<span>\(minutes) min ago</span><span>\(Format.short(Double(minutes) / 2)) min</span>"
-            + "<span>now</span>"
+        let half = Format.short(Double(minutes) / 2)
+        return "<span>\(minutes) min ago</span><span>\(half) min ago</span><span>now</span>"
     }
 
     private func svg(_ top: Double) -> String {

@@ -183,20 +183,25 @@ struct MetricsPage {
 
     private mutating func addCertificates() {
         out.metric(
-            "assay_root_days_left", .gauge, "Days until a pinned root ends.",
+            "assay_root_seconds_left", .gauge,
+            "Seconds until a pinned root ends; 86400 are a day.",
             caches.roots.map { root in
                 (
                     [
                         ("name", root.name), ("sha256", String(root.fingerprint.prefix(16))),
                         ("development", root.development ? "true" : "false"),
-                    ], state.now.days(until: root.notAfter)
+                    ], Double(root.notAfter.seconds - state.now.seconds)
                 )
             })
+        out.metric(
+            "assay_tls_certificate_seconds_left", .gauge,
+            "Seconds until the certificate that TLS clients see ends.",
+            state.certificateEnd.map { [([], Double($0 - state.now.seconds))] } ?? [])
         let soonest = caches.chains.map(\.notAfter).min()
         out.metric(
-            "assay_chain_days_left", .gauge,
-            "Days until the first of the known chains ends; evidence signed before stays valid.",
-            soonest.map { [([], state.now.days(until: $0))] } ?? [])
+            "assay_chain_seconds_left", .gauge,
+            "Seconds until the first of the known chains ends; evidence signed before stays valid.",
+            soonest.map { [([], Double($0.seconds - state.now.seconds))] } ?? [])
     }
 
     private mutating func addProcess() {

@@ -87,7 +87,7 @@ struct StatusPage {
                 "from request to answer"
             ),
             ("99 of 100", Format.milliseconds(last?.p99), "answered within"),
-            ("genuine", Format.percent(valid, of: all), "of \(Format.count(all)) since the start"),
+            ("genuine", Format.percent(valid, of: all), "of \(Format.count(all)) so far"),
             ("connections", Format.count(state.holdings.connections), "open now"),
             ("memory", Format.bytes(process.residentBytes), "resident"),
         ]

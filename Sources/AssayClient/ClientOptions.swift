@@ -25,11 +25,11 @@ public struct ClientOptions: Sendable {
     public var longestPause: Duration
     /// What a request may be; the server's limits, where they were configured.
     public var requestLimits: FrameLimits
+    /// Off: answers come without their evidence, for a client that only counts verdicts.
+    package var readsEvidence = true
     /// Whom to trust at `tls://` addresses, and what to show there; nil: whom the system trusts,
     /// and nothing.
     public var tls: TLSContext?
-    /// Off: answers come without their evidence, for a client that only counts verdicts.
-    package var readsEvidence = true
 
     public init(
         timeout: Duration = .seconds(5), connectTimeout: Duration = .seconds(5),

@@ -1,3 +1,4 @@
+import CLibuv
 import Glibc
 
 /// What the system knows of this process.

@@ -172,11 +172,11 @@ package final class Stream: Handle {
     }
 
     private func didRead(_ count: Int) {
+        loop.traffic.received &+= UInt64(max(count, 0))
         if let tls {
             return isFinishing ? discard(count) : didReadSealed(count, tls)
         }
         received.receive(max(count, 0), into: &loop.landing)
-        loop.traffic.received &+= UInt64(max(count, 0))
         if isFinishing {
             discard(count)
         } else if count > 0 {

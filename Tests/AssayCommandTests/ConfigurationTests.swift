@@ -63,6 +63,28 @@ struct ConfigurationTests {
         #expect(settings.apps[1].trust.denied == [String(repeating: "ab", count: 32)])
     }
 
+    @Test("where the admin listener is")
+    func admin() throws {
+        let file = "admin.listen = \"tcp://127.0.0.1:1\"\n" + Self.game
+        let open = "admin = {listen = \"tcp://0.0.0.0:1\", any-address = true}\n" + Self.game
+        let flag = ServerSettings.Flags(admin: .tcp(host: "127.0.0.1", port: 3))
+        let exposed = ServerSettings.Flags(admin: .tcp(host: "::", port: 3))
+        var allowed = exposed
+        allowed.adminAnyAddress = true
+        let variable = ["ASSAY_ADMIN": "unix:/run/a"]
+        #expect(try settings(nil).admin.endpoint == nil)
+        #expect(try settings(file).admin.endpoint?.description == "tcp://127.0.0.1:1")
+        #expect(try settings(open).admin.endpoint?.description == "tcp://0.0.0.0:1")
+        #expect(
+            try settings(file, environment: variable).admin.endpoint?.description == "unix:/run/a")
+        #expect(
+            try settings(file, flags: flag, environment: variable).admin.endpoint?.description
+                == "tcp://127.0.0.1:3")
+        #expect(try settings(file, flags: allowed).admin.endpoint?.description == "tcp://[::]:3")
+        #expect(throws: Failure.self) { try settings(file, flags: exposed) }
+        #expect(throws: Failure.self) { try settings(nil, environment: ["ASSAY_ADMIN": "7444"]) }
+    }
+
     @Test("each mistake names its place and the remedy")
     func mistakes() throws {
         let table: [(text: String, place: String, remedy: String)] = [
@@ -81,6 +103,18 @@ struct ConfigurationTests {
             ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
             (Self.game + "[limits]\nconnections = 0", "limits.connections: 0", "from 1 to"),
             (Self.game + "[limits]\nframes = 1", "limits.frames: unknown key", "write one of"),
+            ("[admin]\n" + Self.game, "admin.listen: missing", "tcp://127.0.0.1:7444"),
+            ("admin.listen = \"7444\"\n" + Self.game, "admin.listen", "tcp://HOST:PORT"),
+            ("admin.listen = \"tls://127.0.0.1:1\"\n" + Self.game, "admin.listen", "unix:PATH"),
+            ("admin.port = 1\n" + Self.game, "admin.port: unknown key", "write one of"),
+            (
+                "admin.listen = \"tcp://0.0.0.0:7444\"\n" + Self.game, "admin.listen",
+                "any-address = true"
+            ),
+            (
+                "admin = {listen = \"tcp://a.example:1\", any-address = true}\n" + Self.game,
+                "admin.listen: a name", "numbers"
+            ),
             ("limits = 3\n" + Self.game, "limits: of type integer", "[limits]"),
             (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),
             (Self.game + "environments = []", "app[1].environments: empty", "at least one"),

@@ -21,18 +21,32 @@ struct ServeCommandTests {
         try answer.json.filter { $0.key != "detail" } as NSDictionary
     }
 
-    @Test("one ready line, and the same answers as in-process over both transports")
-    func sameAnswers() throws {
+    @Test(
+        "one ready line, and the same answers as in-process over both transports",
+        arguments: [[], ["--no-key-tables"]])
+    func sameAnswers(options: [String]) throws {
         let root = folder("ca") + "/root.pem"
         let server = try ServerProcess(
-            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root])
+            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root] + options)
         #expect(server.ready == "assay ready \(server.tcp) \(socket)\n")
         #expect(server.tcp != "none" && !server.tcp.hasSuffix(":0"))
 
         let transaction = try token("transaction")
+        let milliseconds = Int(Date().timeIntervalSince1970 * 1000)
         let app = try token("app-transaction", "--app-apple-id", "42")
         let notification = try token("notification", "--environment", "Sandbox", "--post-body")
+        // As deep as a payload may nest.
+        let nested = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
+        let deep = try token(
+            "transaction", "--payload",
+            folder.write(
+                "deep",
+                """
+                {"transactionId":"1","productId":"p","purchaseDate":\(milliseconds),"bundleId":"b",
+                "environment":"Production","signedDate":\(milliseconds),"new":\(nested)}
+                """))
         let table: [(evidence: String, options: [String], verdict: String)] = [
+            (deep, ["transaction"], "VALID"),
             (transaction, ["transaction"], "VALID"),
             (transaction, ["transaction", "--bundle-id", "com.example.game"], "VALID"),
             (transaction, ["transaction", "--bundle-id", "com.example.other"], "WRONG_BUNDLE"),

@@ -12,6 +12,7 @@ struct TidyTests {
     private static let borders: [(folder: String, module: String)] = [
         ("Sources/Assay/Crypto/", "COpenSSL"), ("Sources/AssayWire/Message/", "CAssayProto"),
         ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayLoop/", "CLibuv"),
+        ("Sources/AssayAdmin/HTTP/", "CMicrohttpd"),
         ("Sources/AssayLoop/TLS/", "COpenSSL"),
     ]
 

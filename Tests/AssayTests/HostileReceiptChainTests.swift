@@ -74,7 +74,7 @@ import Testing
         for (name, block, expected) in cases {
             let (input, output) = (try openssl.file("block", block), try openssl.file("out", []))
             let made = try openssl.run(
-                "pkeyutl", "-sign", "-inkey", key, "-keyform", "DER", "-pkeyopt",
+                "pkeyutl", "-decrypt", "-inkey", key, "-keyform", "DER", "-pkeyopt",
                 "rsa_padding_mode:none", "-in", input, "-out", output)
             try #require(made.status == 0, "\(made.output)")
             let signature = try OpenSSLTool.contents(of: output)

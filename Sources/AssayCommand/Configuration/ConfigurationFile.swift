@@ -9,8 +9,8 @@ struct ConfigurationFile {
     var denied: Set<String>
     var limits: LimitSettings
     var unix: UnixSettings
-    var tls: TLSSettings?
     var admin: AdminSettings
+    var tls: TLSSettings?
     var apps: [AppSettings]
 
     /// More threads than that only take turns.

@@ -110,6 +110,10 @@ struct MintReceiptCommand: ParsableCommand {
         } catch {
             throw Failure("nothing was signed: \(error.reason)")
         }
+        // Without any record a receipt has some 4,700 bytes.
+        if let size, receipt.count > size, size < Self.recordSize * 20 {
+            throw Failure("--size \(size) is too small: without records it is \(receipt.count)")
+        }
         try write(receipt)
     }
 

@@ -12,8 +12,8 @@ extension ServerSettings {
         add("configured", configuration ?? "without a file")
         for endpoint in listen { add("listen", endpoint.description) }
         for socket in inherited { add("listen", "passed: \"\(socket.name)\"") }
-        if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         if let endpoint = admin.endpoint { add("admin", endpoint.description) }
+        if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
         for app in apps {
