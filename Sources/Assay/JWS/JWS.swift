@@ -38,7 +38,9 @@ struct UnverifiedJWS: Sendable {
     let signature: ES256Check
 
     /// Everything but the signature, cheap checks first.
-    init(_ token: Span<UInt8>, chains: KnownChains, now: Timestamp) throws(Refusal) {
+    init(
+        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unseen: UnseenChains
+    ) throws(Refusal) {
         let segments = try JWSSegments(token)
         let text = try Base64URL.segment(
             token.extracting(segments.payload), named: "payload")
@@ -47,7 +49,8 @@ struct UnverifiedJWS: Sendable {
         payload = try JSONDocument.payload(text, named: "payload")
         let date = Self.effectiveDate(of: payload, now: now)
         let resolved = try chains.resolve(
-            header: token.extracting(segments.header), effectiveDate: date, now: now)
+            header: token.extracting(segments.header), effectiveDate: date, now: now,
+            unseen: unseen)
         chain = resolved.chain
         guard case .at(let time) = date else { preconditionFailure("resolve refuses the others") }
         effectiveDate = time
