@@ -11,12 +11,14 @@ struct AssayProcess {
     }
 
     /// Runs to its end; its standard output. Its messages go nowhere.
-    static func run(processors: String?, _ arguments: [String]) throws -> Data {
+    static func run(
+        processors: String?, allowing statuses: Set<Int32> = [0], _ arguments: [String]
+    ) throws -> Data {
         let (process, output) = make(processors, arguments)
         try process.run()
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
+        guard statuses.contains(process.terminationStatus) else {
             throw Failed(
                 description: "assay \(arguments.joined(separator: " ")) ended with "
                     + "\(process.terminationStatus): \(String(decoding: data, as: UTF8.self))")
@@ -33,6 +35,34 @@ struct AssayProcess {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         return (process, output)
+    }
+
+    /// One that runs beside others until it is stopped; its messages are read.
+    final class Background {
+        private let process: Process
+        private let messages = Pipe()
+
+        init(processors: String?, _ arguments: [String]) throws {
+            (process, _) = AssayProcess.make(processors, arguments)
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = messages
+            try process.run()
+        }
+
+        /// Later lines are few, and the pipe has room for them.
+        func waitForLine(containing text: String) throws {
+            var seen = ""
+            while !seen.contains(text) {
+                let more = messages.fileHandleForReading.availableData
+                guard !more.isEmpty else { throw Failed(description: "it ended: \(seen)") }
+                seen += String(decoding: more, as: UTF8.self)
+            }
+        }
+
+        func stop() {
+            process.terminate()
+            process.waitUntilExit()
+        }
     }
 
     /// A server that is ready, with an authority that it trusts.

@@ -7,7 +7,7 @@ import Foundation
 /// that a busy machine disturbs all alike.
 @main
 struct Bench {
-    static let suites = ["primitives", "jws", "receipts", "server", "start"]
+    static let suites = ["primitives", "jws", "receipts", "server", "overload", "start"]
 
     static func main() throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
@@ -32,6 +32,7 @@ struct Bench {
             case "jws": results.add(suite, try JWSSuite.run(only: part, isQuick: isQuick))
             case "receipts": results.add(suite, try ReceiptSuite.run(isQuick: isQuick))
             case "server": results.add(suite, try ServerSuite.run(isQuick: isQuick))
+            case "overload": results.add(suite, try OverloadSuite.run(isQuick: isQuick))
             case "start": results.add(suite, try StartSuite.run(isQuick: isQuick))
             default: fatalError("no suite \(suite); there are: " + suites.joined(separator: ", "))
             }

@@ -76,6 +76,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func start(_ settings: ServerSettings) throws -> Server {
+        Descriptors.raiseLimit()
         do throws(ServerError) {
             let server = try Server(settings.serverConfiguration)
             try server.drainOnSignals()

@@ -63,6 +63,9 @@ package struct HTMLReport {
         if counts.wrong > 0 {
             all.append("\(counts.wrong) answers had another verdict than expected.")
         }
+        if counts.refused > 0 {
+            all.append("The server refused \(counts.refused) requests, to be sent again later.")
+        }
         if counts.errors + result.unanswered > 0 {
             all.append("\(counts.errors + result.unanswered) requests got no verdict.")
         }
@@ -104,6 +107,7 @@ package struct HTMLReport {
             ("Requests sent", "\(counts.sent)"),
             ("Answers with the expected verdict", "\(counts.correct)"),
             ("Answers with another verdict", "\(counts.wrong)"),
+            ("Refused, to be sent again later", "\(counts.refused)"),
             ("Errors, and requests without an answer", "\(counts.errors + result.unanswered)"),
             ("Measured", "\(result.seconds.short) s"),
             (
@@ -157,10 +161,10 @@ package struct HTMLReport {
         over("Answers over time", "a second") { moment in
             [
                 Double(moment.counts.correct) / moment.seconds,
-                Double(moment.counts.wrong + moment.counts.errors) / moment.seconds,
+                Double(moment.counts.answered - moment.counts.correct) / moment.seconds,
             ]
         } named: {
-            [("correct", "#16a34a"), ("wrong or error", "#c0392b")]
+            [("correct", "#16a34a"), ("wrong, refused or error", "#c0392b")]
         }
     }
 

@@ -166,8 +166,24 @@ final class LoadLoop: @unchecked Sendable {
             tally.counts.correct += 1
             tally.latencies.note(latency)
         case .failure(let error):
-            tally.counts.errors += 1
+            if error.isRefusal {
+                tally.counts.refused += 1
+            } else {
+                tally.counts.errors += 1
+            }
             tally.complain(error.description)
+        }
+    }
+}
+
+extension ClientError {
+    /// The server is there, and does not take the request for now.
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .status(.resourceExhausted, _, let retryAfter),
+            .status(.unavailable, _, let retryAfter):
+            retryAfter > 0
+        default: false
         }
     }
 }

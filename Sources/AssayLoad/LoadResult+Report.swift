@@ -7,7 +7,8 @@ extension LoadResult {
             "\(throughput.rounded0) correct answers a second over \(seconds.short) s"
                 + (plan.pace == .closed ? " (closed loop)" : " (open loop)"),
             "sent \(counts.sent) (\(sentRate.rounded0)/s), correct \(counts.correct), "
-                + "wrong verdicts \(counts.wrong), errors \(counts.errors), "
+                + "wrong verdicts \(counts.wrong), refused \(counts.refused), "
+                + "errors \(counts.errors), "
                 + "unanswered \(unanswered)",
             "latency in ms: "
                 + Self.percentiles.map { name, percentile in
@@ -46,6 +47,7 @@ extension LoadResult {
             object.member("sent", Int64(counts.sent))
             object.member("correct", Int64(counts.correct))
             object.member("wrong", Int64(counts.wrong))
+            object.member("refused", Int64(counts.refused))
             object.member("errors", Int64(counts.errors))
             object.member("unanswered", Int64(unanswered))
             object.object("latency") { members in
@@ -76,6 +78,7 @@ extension Moment {
             + "correct \(rate.rounded0)/s  p50 \(p50.short) ms  p99 \(p99.short) ms  "
             + "max \(max.short) ms  late p99 \(latenessP99.short) ms  in flight \(inFlight)"
             + (counts.wrong > 0 ? "  WRONG \(counts.wrong)" : "")
+            + (counts.refused > 0 ? "  refused \(counts.refused)" : "")
             + (counts.errors > 0 ? "  ERRORS \(counts.errors)" : "")
     }
 }

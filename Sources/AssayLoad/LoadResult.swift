@@ -49,7 +49,7 @@ package struct LoadResult: Sendable {
 
     /// Whether every request got the verdict that was expected.
     package var isClean: Bool {
-        counts.wrong == 0 && counts.errors == 0 && unanswered == 0 && counts.correct > 0
+        counts.wrong + counts.refused + counts.errors + unanswered == 0 && counts.correct > 0
     }
 
     /// The percentiles that reports name.

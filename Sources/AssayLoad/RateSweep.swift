@@ -55,6 +55,7 @@ package struct RateSweep: Sendable {
         if let late = result.lateReason { return "the generator was late: " + late }
         if !result.isClean {
             return "\(result.counts.wrong) wrong verdicts, "
+                + "\(result.counts.refused) refusals, "
                 + "\(result.counts.errors + result.unanswered) errors"
         }
         let p99 = result.latencies.milliseconds(at: 99)

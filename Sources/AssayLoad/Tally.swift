@@ -7,15 +7,18 @@ package struct Counts: Sendable, Equatable {
     package var correct = 0
     /// Answers with another verdict.
     package var wrong = 0
+    /// Answers that say that the server has no room or no time, and to try again later.
+    package var refused = 0
     /// No answer, or one without a verdict.
     package var errors = 0
 
-    package var answered: Int { correct + wrong + errors }
+    package var answered: Int { correct + wrong + refused + errors }
 
     static func += (left: inout Counts, right: Counts) {
         left.sent += right.sent
         left.correct += right.correct
         left.wrong += right.wrong
+        left.refused += right.refused
         left.errors += right.errors
     }
 }

@@ -1,3 +1,4 @@
+import Assay
 import AssayLoop
 import AssayModels
 import AssayWire
@@ -24,7 +25,15 @@ struct Batch {
         self.requestsPerPiece = requestsPerPiece
     }
 
+    /// Requests that wait for a worker.
+    var waitingCount: Int { waiting.count }
+
     mutating func add(_ request: AcceptedRequest) { waiting.append(request) }
+
+    /// Requests that have waited elsewhere go first.
+    mutating func addFirst(_ requests: [AcceptedRequest]) {
+        waiting.insert(contentsOf: requests, at: 0)
+    }
 
     /// Takes the requests out that are better verified where they are than handed over.
     mutating func takeInPlace(where isQuick: (AcceptedRequest) -> Bool) -> [AcceptedRequest]? {
@@ -84,20 +93,27 @@ struct PieceAnswers: Sendable {
     private(set) var bytes: [UInt8] = []
     /// Where each request's answer ends in `bytes`.
     private(set) var ends: [Int] = []
+    /// Requests that were put aside instead, by their places in the piece, and for which chain.
+    private(set) var unseen: [Int: UnseenChain] = [:]
 
     /// What a transaction's typed fields take.
     private static let usualAnswerBytes = 1024
 
     init(
-        _ piece: [AcceptedRequest], _ verifications: [Verification], at now: Timestamp,
+        _ piece: [AcceptedRequest], _ verifications: [PreparedVerification], at now: Timestamp,
         codec: MessageCodec
     ) {
         precondition(piece.count == verifications.count)
         ends.reserveCapacity(piece.count)
         bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
-        for (request, verification) in zip(piece, verifications) {
-            let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
-            codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
+        for (request, prepared) in zip(piece, verifications) {
+            if let chain = prepared.unseenChain {
+                unseen[ends.count] = chain
+            } else {
+                let answer = Exchange.answer(
+                    prepared.verification, to: request.id, request.call, at: now)
+                codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
+            }
             ends.append(bytes.count)
         }
     }

@@ -10,26 +10,35 @@ final class ServerLoop {
     var limits: ServerLimits { configuration.limits }
     let decoder: FrameDecoder
     let codec = MessageCodec()
-    private let codecs = IdleCodecs()
+    let codecs = IdleCodecs()
 
-    private let log: Log
+    let log: Log
     private var faults = FaultLog()
-    private let workers: WorkerPool
+    let workers: WorkerPool
+    /// For chains that were not seen before.
+    let unseenWorkers: WorkerPool
     private let onEnd: @Sendable () -> Void
 
-    private var listeners: [Listener] = []
-    private var connections: [Swift.ObjectIdentifier: Connection] = [:]
+    var listeners: [Listener] = []
+    private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
-    private var batch: Batch
-    /// Evidence that was accepted and is not answered.
-    private(set) var evidenceBytes = 0
-    /// What the connections have received of frames that are not complete, or not taken yet.
-    var bufferedBytes = 0
+    var batch: Batch
+    var lane: UnseenLane
+    var queueDelay = QueueDelay()
+    var budget: Budget
+    var watch: StallWatch
+    var counters = ServerCounters()
+    /// No connection is accepted until one has been closed.
+    var isAcceptingPaused = false
+    /// A connection with this descriptor or a higher one leaves too few.
+    let descriptorsMost = Descriptors.limit - ServerLimits.reservedDescriptors
     private var turnEnd: TurnEnd?
     private var sweepTimer: Timer?
+    /// Wakes the lane of unseen chains when its next turn has come.
+    let laneTimer: Timer
 
     private(set) var turn: UInt64 = 0
     private(set) var isDraining = false
@@ -59,6 +68,14 @@ final class ServerLoop {
             reportsHeads: true)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
+        let limits = configuration.limits
+        lane = UnseenLane(
+            chainsPerSecond: limits.unseenChainsPerSecond, chainsMost: limits.unseenChainsWaiting)
+        budget = Budget(limit: limits.evidenceBytes)
+        watch = StallWatch(limit: limits.workerStallMilliseconds)
+        laneTimer = try Timer(on: loop)
+        unseenWorkers = try WorkerPool(
+            count: 1, name: "assay-unseen", niceness: ServerLimits.unseenNiceness)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         let timer = try Timer(on: loop)
         timer.start(
@@ -83,16 +100,13 @@ final class ServerLoop {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
-        if isDraining {
-            connection.end(.draining)
-        } else if connections.count > limits.connections {
-            logFault("too many connections")
-            connection.end(.tooManyConnections)
-        }
+        if isDraining { connection.end(.draining) }
+        if isAtLimit(stream) { pauseAccepting() }
     }
 
     func didClose(_ connection: Connection) {
         connections[Swift.ObjectIdentifier(connection)] = nil
+        resumeAccepting()
         endIfDrained()
     }
 
@@ -115,8 +129,11 @@ final class ServerLoop {
     var holdings: ServerHoldings {
         var holdings = ServerHoldings()
         holdings.connections = connections.count
-        holdings.evidenceBytes = evidenceBytes
-        holdings.bufferedBytes = bufferedBytes
+        holdings.evidenceBytes = budget.evidence + budget.receipts
+        holdings.bufferedBytes = budget.buffered
+        holdings.waiting = batch.waitingCount
+        holdings.unseenChains = lane.chainCount + (lane.running == nil ? 0 : 1)
+        holdings.unseenRequests = lane.requestCount
         holdings.turns = turn
         for connection in connections.values {
             holdings.unwrittenBytes += connection.unwrittenCount
@@ -131,10 +148,11 @@ final class ServerLoop {
     private func endTurn() {
         turn += 1
         dispatch()
+        advanceLane()
         writeAnswers()
     }
 
-    private func writeAnswers() {
+    func writeAnswers() {
         let connections = touched
         touched.removeAll(keepingCapacity: true)
         for connection in connections {
@@ -151,6 +169,7 @@ final class ServerLoop {
 
     private func sweep() {
         dropOverdue()
+        checkStall()
         let isLate = now - lastSweep > Self.lateSweepMilliseconds
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
@@ -178,11 +197,15 @@ final class ServerLoop {
         endIfDrained()
     }
 
-    private func endIfDrained() {
-        guard isDraining, connections.isEmpty, batch.isEmpty, !hasEnded else { return }
+    func endIfDrained() {
+        guard isDraining, connections.isEmpty, batch.isEmpty, lane.isEmpty, !hasEnded else {
+            return
+        }
         hasEnded = true
         sweepTimer?.close()
         turnEnd?.close()
+        laneTimer.close()
+        unseenWorkers.stop()
         log.write(.info, "stopped")
         onEnd()
     }
@@ -223,110 +246,11 @@ final class ServerLoop {
     ) {
         guard let app = app(named: head.app), let kind = call.kind else { return }
         connection.didAccept(head.id, bytes: body.count)
-        evidenceBytes += body.count
+        budget.give(body.count)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: body, deadline: deadline(of: head, began: began)))
-    }
-
-    // MARK: Work
-
-    private func dispatch() {
-        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
-        let now = now
-        // Nobody waits for what is over, or whose connection has gone.
-        let (pieces, dropped) = batch.pieces {
-            $0.deadline <= now || $0.connection.value.isClosed
-        }
-        for request in dropped { drop(request) }
-        for piece in pieces { submit(piece) }
-    }
-
-    private func verifyInPlace(_ piece: [AcceptedRequest]) {
-        let time = configuration.clock()
-        for (request, verification) in zip(piece, Exchange.verify(piece, at: time)) {
-            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
-            answered(request) { $0.answer(answer.head, body: answer.body) }
-        }
-        for request in piece where request.app.verifier.hasPendingKeyTables {
-            let verifier = request.app.verifier
-            workers.submit { verifier.buildPendingKeyTables() }
-        }
-        endIfDrained()
-    }
-
-    private func submit(_ piece: [AcceptedRequest]) {
-        let (configuration, loop, codecs) = (configuration, loop, codecs)
-        let work = LoopBound(self, to: loop)
-        workers.submit {
-            let now = configuration.clock()
-            let verifications = Exchange.verify(piece, at: now)
-            let answers = codecs.lend { codec in
-                PieceAnswers(piece, verifications, at: now, codec: codec)
-            }
-            loop.post { work.value.deliver(answers, of: piece) }
-            for request in piece where request.app.verifier.hasPendingKeyTables {
-                request.app.verifier.buildPendingKeyTables()
-            }
-        }
-    }
-
-    private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
-        batch.workerIsIdle()
-        var start = 0
-        for (request, end) in zip(piece, answers.ends) {
-            answered(request) { $0.append(answers.bytes[start..<end]) }
-            start = end
-        }
-        endIfDrained()
-    }
-
-    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
-        let connection = request.connection.value
-        evidenceBytes -= request.evidence.count
-        precondition(evidenceBytes >= 0)
-        connection.didAnswer(request.id, bytes: request.evidence.count)
-        answer(connection)
-        touch(connection)
-    }
-
-    private func drop(_ request: AcceptedRequest) {
-        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
-    }
-
-    /// Requests whose time was over before their turn are told so, and not worked on.
-    private func dropOverdue() {
-        let now = now
-        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
-    }
-
-    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
-    func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
-        let (id, call, bytes) = (receipt.head.id, receipt.call, receipt.received)
-        guard receipt.deadline > now else {
-            connection.didAnswer(id, bytes: 0)
-            return connection.answer(.deadlineExceeded(id))
-        }
-        // What was read is not kept, but its answer may be as long.
-        connection.didAccept(id, bytes: bytes)
-        evidenceBytes += bytes
-        let completed = receipt.completed
-        let (clock, loop) = (configuration.clock, loop)
-        let work = LoopBound((server: self, connection: connection), to: loop)
-        workers.submit {
-            let now = clock()
-            let answer = Exchange.answer(completed.finish(at: now), to: id, call, at: now)
-            var frame: [UInt8] = []
-            MessageCodec().encodeFrame(answer.head, body: answer.body, into: &frame)
-            let encoded = frame
-            loop.post {
-                let (server, connection) = work.value
-                server.evidenceBytes -= bytes
-                connection.didAnswer(id, bytes: bytes)
-                connection.append(encoded[...])
-                server.touch(connection)
-            }
-        }
+                call: call, evidence: .whole(body), bytes: body.count,
+                deadline: deadline(of: head, began: began)))
     }
 }

@@ -9,8 +9,8 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Ask a server much, and measure how it answers.",
         discussion: """
             Mints evidence, sends it, compares each verdict with the one it has to be, and
-            prints latencies. Wrong verdicts and errors are counted apart; they are no
-            throughput.
+            prints latencies. Wrong verdicts, refusals for want of room or time, and errors
+            are counted apart; they are no throughput.
 
             TWO COMMANDS
               The server has to trust the authority that signs the evidence:

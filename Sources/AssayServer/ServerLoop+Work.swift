@@ -1,0 +1,167 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// What becomes of requests that were accepted.
+extension ServerLoop {
+    func dispatch() {
+        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
+        let now = now
+        let (pieces, dropped) = batch.pieces { isOver($0, at: now) }
+        for request in dropped { drop(request) }
+        for piece in pieces { submit(piece) }
+    }
+
+    /// Nobody waits for what is over, or whose connection has gone.
+    private func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
+        request.deadline <= now || request.connection.value.isClosed
+    }
+
+    private func verifyInPlace(_ piece: [AcceptedRequest]) {
+        let time = configuration.clock()
+        let verified = Exchange.verify(piece, at: time, unseen: .putAside)
+        for (request, prepared) in zip(piece, verified) {
+            // Known when it was looked up, and forgotten since: that may be, if rarely.
+            if let chain = prepared.unseenChain {
+                putAside(request, for: chain)
+                continue
+            }
+            let answer = Exchange.answer(
+                prepared.verification, to: request.id, request.call, at: time)
+            answered(request) { $0.answer(answer.head, body: answer.body) }
+        }
+        for request in piece where request.app.verifier.hasPendingKeyTables {
+            let verifier = request.app.verifier
+            workers.submit { verifier.buildPendingKeyTables() }
+        }
+        endIfDrained()
+    }
+
+    private func submit(_ piece: [AcceptedRequest]) {
+        run(piece, on: workers, unseen: .putAside) { server, answers in
+            server.batch.workerIsIdle()
+            server.queueDelay.didAnswer(
+                piece.count - answers.unseen.count,
+                isBacklogged: server.batch.waitingCount > 0, at: SystemClock.monotonicNanoseconds)
+        }
+    }
+
+    /// Has a piece verified on another thread; `done` is called here before it is answered.
+    private func run(
+        _ piece: [AcceptedRequest], on pool: WorkerPool, unseen: UnseenChains,
+        _ done: @escaping @Sendable (ServerLoop, PieceAnswers) -> Void
+    ) {
+        let work = watch.begin(at: now)
+        let (configuration, loop, codecs) = (configuration, loop, codecs)
+        let server = LoopBound(self, to: loop)
+        pool.submit {
+            let now = configuration.clock()
+            let verified = Exchange.verify(piece, at: now, unseen: unseen)
+            let answers = codecs.lend { codec in
+                PieceAnswers(piece, verified, at: now, codec: codec)
+            }
+            loop.post {
+                server.value.watch.end(work)
+                done(server.value, answers)
+                server.value.deliver(answers, of: piece)
+            }
+            for request in piece where request.app.verifier.hasPendingKeyTables {
+                request.app.verifier.buildPendingKeyTables()
+            }
+        }
+    }
+
+    private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
+        var start = 0
+        for (index, end) in answers.ends.enumerated() {
+            if !answers.unseen.isEmpty, let chain = answers.unseen[index] {
+                putAside(piece[index], for: chain)
+            } else {
+                answered(piece[index]) { $0.append(answers.bytes[start..<end]) }
+            }
+            start = end
+        }
+        endIfDrained()
+    }
+
+    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
+        let connection = request.connection.value
+        budget.takeBack(request.bytes)
+        connection.didAnswer(request.id, bytes: request.bytes)
+        answer(connection)
+        touch(connection)
+    }
+
+    private func drop(_ request: AcceptedRequest) {
+        if request.connection.value.isClosed {
+            counters.abandoned += 1
+        } else {
+            counters.expired += 1
+        }
+        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
+    }
+
+    /// Requests whose time was over before their turn are told so, and not worked on.
+    func dropOverdue() {
+        let now = now
+        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
+        for request in lane.removeAll(where: { isOver($0, at: now) }) { drop(request) }
+    }
+
+    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
+    func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
+        let head = receipt.head
+        budget.takeBack(receipt: receipt.reserved)
+        budget.give(receipt.reserved)
+        // What was read is not kept, but its answer may be as long.
+        connection.didAccept(head.id, bytes: receipt.reserved)
+        batch.add(
+            AcceptedRequest(
+                connection: LoopBound(connection, to: loop), id: head.id, app: receipt.app,
+                kind: .appReceipt, call: receipt.call, evidence: .receipt(receipt.completed),
+                bytes: receipt.reserved, deadline: receipt.deadline))
+    }
+
+    // MARK: Unseen chains
+
+    private func putAside(_ request: AcceptedRequest, for chain: UnseenChain) {
+        counters.putAside += 1
+        guard let wait = lane.add(request, chain, at: now) else { return }
+        counters.refusedUnseen += 1
+        answered(request) {
+            $0.answer(.tooManyUnseenChains(request.id, retryAfter: UInt32(clamping: wait)))
+        }
+    }
+
+    /// Has the next unseen chain validated, when its turn has come.
+    func advanceLane() {
+        let now = now
+        let (next, over) = lane.next(at: now) { isOver($0, at: now) }
+        for request in over { drop(request) }
+        switch next {
+        case .nothing: break
+        case .later(let wait):
+            laneTimer.start(afterMilliseconds: wait) { [unowned self] in
+                advanceLane()
+                writeAnswers()
+            }
+        case .verify(let request):
+            run([request], on: unseenWorkers, unseen: .validate) { server, _ in
+                server.counters.verifiedUnseen += 1
+                server.batch.addFirst(server.lane.finish())
+            }
+        }
+    }
+
+    // MARK: Watching
+
+    /// Says so when a thread keeps its work longer than it may, and when it has given it back.
+    func checkStall() {
+        guard watch.check(at: now) else { return }
+        if watch.isStalled { counters.stalls += 1 }
+        log.write(
+            watch.isStalled ? .error : .info, watch.isStalled ? "worker_stalled" : "worker_is_back",
+            ["limit_ms": .number(Int(limits.workerStallMilliseconds))])
+    }
+}
