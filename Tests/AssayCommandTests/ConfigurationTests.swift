@@ -63,6 +63,26 @@ struct ConfigurationTests {
         #expect(settings.apps[1].trust.denied == [String(repeating: "ab", count: 32)])
     }
 
+    @Test("each limit is read, told by --check, documented, and bounded")
+    func limits() throws {
+        let readme = try String(
+            contentsOfFile: Vectors.packageRoot + "/README.md", encoding: .utf8)
+        for limit in LimitSettings.all {
+            let standard = limit.get(ServerLimits())
+            #expect(limit.range.contains(standard), "\(limit.key)")
+            let row = readme.split(separator: "\n").first {
+                $0.hasPrefix("| `limits.\(limit.key)` |")
+            }
+            #expect(row?.hasSuffix("| \(standard) |") == true, "\(limit.key): \(row ?? "none")")
+            // The lower bound, but of a default that may not exceed another limit.
+            let other = limit.range.lowerBound
+            let changed = try settings(Self.game + "[limits]\n\(limit.key) = \(other)\n"
+                + (limit.key == "longest-timeout-ms" ? "timeout-ms = 1\n" : ""))
+            #expect(limit.get(changed.limits.server) == other, "\(limit.key)")
+            #expect(changed.summary(now: .now).contains("\(limit.key.padded(to: 25))\(other)"))
+        }
+    }
+
     @Test("each mistake names its place and the remedy")
     func mistakes() throws {
         let table: [(text: String, place: String, remedy: String)] = [
@@ -81,6 +101,10 @@ struct ConfigurationTests {
             ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
             (Self.game + "[limits]\nconnections = 0", "limits.connections: 0", "from 1 to"),
             (Self.game + "[limits]\nframes = 1", "limits.frames: unknown key", "write one of"),
+            (
+                Self.game + "[limits]\ntimeout-ms = 9000\nlongest-timeout-ms = 8000",
+                "limits.timeout-ms: 9000", "at most 8000"
+            ),
             ("limits = 3\n" + Self.game, "limits: of type integer", "[limits]"),
             (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),
             (Self.game + "environments = []", "app[1].environments: empty", "at least one"),
