@@ -36,11 +36,13 @@ let package = Package(
         .systemLibrary(
             name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         .systemLibrary(
-            name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+            name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CProtobufC", pkgConfig: "libprotobuf-c",
             providers: [.apt(["libprotobuf-c-dev"])]),
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
+        // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
+        .target(name: "CMicrohttpd"),
 
         // The words that every room shares: verdicts, kinds, Apple's payload fields. No logic.
         .target(name: "AssayModels", swiftSettings: settings),
@@ -51,21 +53,32 @@ let package = Package(
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
-        // libuv: loop, streams, listeners, timers, work queue.
-        .target(name: "AssayLoop", dependencies: ["CLibuv"], swiftSettings: settings),
+        // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
+        .target(
+            name: "AssayLoop", dependencies: ["CLibuv", "COpenSSL"], swiftSettings: settings),
         .target(
             name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayLoop"],
             swiftSettings: settings),
         .target(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayLoop"],
             swiftSettings: settings),
+        // Health, metrics and a page for people, over HTTP.
+        .target(
+            name: "AssayAdmin",
+            dependencies: [
+                "Assay", "AssayModels", "AssayWire", "AssayLoop", "AssayServer", "CMicrohttpd",
+            ],
+            swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
-        // What the fuzzer may reach of the parsers, and what has to hold of it.
+        // What is fuzzed, and what has to hold of it.
         .target(
             name: "AssayFuzzDoors",
-            dependencies: ["Assay", "AssayMint", "AssayModels", "AssayWire"],
+            dependencies: [
+                "Assay", "AssayLoop", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
@@ -80,20 +93,25 @@ let package = Package(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
-                "AssayLoop", "AssayLoad",
+                "AssayLoop", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
-            swiftSettings: settings),
+            swiftSettings: settings,
+            // Libraries that are named and not used stay out: Foundation, its international part
+            // and ICU, which TOMLKit's imports name, would take a quarter of an idle server's
+            // memory.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--as-needed"])]),
 
         // Measures; never part of the product.
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire",
-                "COpenSSL",
+                "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayWire", "COpenSSL",
             ],
-            path: "bench", exclude: ["run", "compare", "thresholds", "README.md", "results"],
+            path: "bench",
+            exclude: ["run", "compare", "thresholds", "README.md", "results", "peers.py"],
             swiftSettings: settings),
 
         .target(
@@ -113,8 +131,16 @@ let package = Package(
         .testTarget(
             name: "AssayServerTests",
             dependencies: [
-                "Assay", "AssayServer", "AssayClient", "AssayMint", "AssayModels", "AssayWire",
-                "AssayLoop", "TestSupport",
+                "Assay", "AssayAdmin", "AssayServer", "AssayClient", "AssayMint", "AssayModels",
+                "AssayWire", "AssayLoop", "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayLoadTests",
+            dependencies: [
+                "AssayLoad", "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayServer", "AssayWire",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
         .testTarget(

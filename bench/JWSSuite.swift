@@ -4,8 +4,8 @@ import AssayModels
 
 /// Whole in-process verifications of tokens, against bare EVP_PKEY_verify.
 enum JWSSuite {
-    private static let now = Timestamp(milliseconds: 1_795_219_200_000)
-    private static let policy = Policy(
+    static let now = Timestamp(milliseconds: 1_795_219_200_000)
+    static let policy = Policy(
         bundleId: "com.example.game", appAppleId: 1234, environments: [.sandbox])
 
     static func run(only part: String?, isQuick: Bool) throws -> [Row] {
@@ -17,7 +17,10 @@ enum JWSSuite {
         if let part { measurements.removeAll { !$0.name.hasSuffix(part) } }
         let rounds = isQuick ? 5 : part == nil ? 25 : 100
         Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
-        var rows = measurements.map { $0.row(against: measurements[0]) }
+        // What a token consists of has no measure.
+        var rows = measurements.map {
+            $0.row(against: $0.name.hasPrefix("of it") ? nil : measurements[0])
+        }
         if part == nil { rows += try unseen(ca, trust, rounds: isQuick ? 3 : 9) }
         return rows
     }
@@ -47,7 +50,7 @@ enum JWSSuite {
         return measurements
     }
 
-    private static func tokens(_ kind: EvidenceKind, _ minter: Minter) throws -> [[UInt8]] {
+    static func tokens(_ kind: EvidenceKind, _ minter: Minter) throws -> [[UInt8]] {
         try (0..<64).map { index in
             try minter.mint(
                 kind, index: index, bundleId: "com.example.game", appAppleId: 1234,
@@ -105,43 +108,5 @@ enum JWSSuite {
                 }
             },
         ]
-    }
-
-    // MARK: Unseen chain
-
-    /// Every token under an intermediate and a leaf of its own, against the three signatures that
-    /// this takes.
-    private static func unseen(
-        _ ca: DevelopmentCA, _ trust: TrustStore, rounds: Int
-    ) throws -> [Row] {
-        let validity = Validity.around(now, days: 300)
-        let tokens = try (0..<32).map { _ in
-            let intermediate = try ca.issueIntermediate(validity: validity)
-            let chain = try ca.issueChain(under: intermediate, validity: validity)
-            return try self.tokens(.transaction, Minter(chain))[0]
-        }
-        let (p384, p256) = (Signer(.p384), Signer(.p256))
-        let (upper, lower) = (p384.signature(), p256.signature())
-        var measurements = [
-            Measurement("two P-384 and one P-256, EVP_PKEY_verify", units: 32) {
-                for _ in 0..<32 {
-                    precondition(p384.evpVerifies(upper) && p384.evpVerifies(upper))
-                    precondition(p256.evpVerifies(lower))
-                }
-            },
-            Measurement("unseen chain", units: 32) {
-                let verifier = Verifier(trust: trust)
-                for token in tokens {
-                    let answer = verifier.verify(
-                        token.span, as: .transaction, policy: policy, at: now)
-                    precondition(answer.verdict == .valid)
-                }
-            },
-        ]
-        Measurement.rounds(rounds, of: .milliseconds(100), &measurements)
-        // More is worse here: it ÷ its measure.
-        var row = measurements[1].row()
-        row.ratio = measurements[1].median / measurements[0].median
-        return [measurements[0].row(), row]
     }
 }

@@ -5,41 +5,65 @@ import AssayModels
 /// App receipts of several megabytes, verified and decoded, against the SHA-256 of their bytes.
 enum ReceiptSuite {
     private static let now = Timestamp(milliseconds: 1_795_219_200_000)
-    private static let megabytes = [1, 4, 16]
+    private static let sizes = [
+        ("64 KB", 64 << 10), ("256 KB", 256 << 10), ("1 MB", 1 << 20), ("4 MB", 4 << 20),
+        ("16 MB", 16 << 20),
+    ]
 
     static func run(isQuick: Bool) throws -> [Row] {
-        var rows: [Row] = []
         let ca = try ReceiptCA.make(at: now)
         let verifier = Verifier(
             trust: try TrustStore.apple.pinning(ca.rootCertificate, development: true))
-        for size in isQuick ? [1] : megabytes {
+        return try sizes.filter { !isQuick || $0.0 == "1 MB" }.flatMap { name, size in
             var sample = ReceiptSample(bundleId: "com.example.game", creationDate: now)
-            sample.records = .bytes(size << 20)
+            sample.records = .bytes(size)
             let payload = sample.payload
-            let der = try ReceiptMinter(ca.chain).sign(payload)
-            let ber = try ReceiptMinter(ca.chain, encoding: .ber(segment: 1024)).sign(payload)
-            var measurements = [
-                Measurement("\(size) MB, SHA-256 alone", units: size) {
-                    _ = SHA256.digest(der.span)
-                },
-                whole("\(size) MB, all records", size, verifier, der, .all),
-                whole("\(size) MB, latest records", size, verifier, der, .latest),
-                whole("\(size) MB, no records", size, verifier, der, .none),
-                whole("\(size) MB, BER, all records", size, verifier, ber, .all),
-                whole(
-                    "\(size) MB, base64, all records", size, verifier,
-                    ReceiptMinter.base64(der), .all),
-            ]
-            Measurement.rounds(isQuick ? 3 : 9, of: .milliseconds(20), &measurements)
-            let hash = measurements[0].median
-            for measurement in measurements {
-                // A megabyte's; more is worse, so it ÷ hashing alone.
-                var row = measurement.row()
-                row.ratio = measurement.median / hash
-                rows.append(row)
-            }
+            let rounds = isQuick ? 3 : 9
+            return rows(
+                of: try sha256(name, max(1, size >> 20), payload, ca, verifier), rounds)
+                + rows(of: try sha1(name, max(1, size >> 20), payload, ca, verifier), rounds)
         }
-        return rows
+    }
+
+    /// Of a megabyte each, or of a receipt that is smaller. The first is hashing alone; more is
+    /// worse, so the ratio is the row ÷ it.
+    private static func rows(of measurements: [Measurement], _ rounds: Int) -> [Row] {
+        var measurements = measurements
+        Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
+        return measurements.map { measurement in
+            var row = measurement.row()
+            row.ratio = measurement.median / measurements[0].median
+            return row
+        }
+    }
+
+    private static func sha256(
+        _ name: String, _ units: Int, _ payload: [UInt8], _ ca: ReceiptCA, _ verifier: Verifier
+    ) throws -> [Measurement] {
+        let der = try ReceiptMinter(ca.chain).sign(payload)
+        let ber = try ReceiptMinter(ca.chain, encoding: .ber(segment: 1024)).sign(payload)
+        return [
+            Measurement("\(name), SHA-256 alone", units: units) {
+                _ = SHA256.digest(der.span)
+            },
+            whole("\(name), all records", units, verifier, der, .all),
+            whole("\(name), latest records", units, verifier, der, .latest),
+            whole("\(name), no records", units, verifier, der, .none),
+            whole("\(name), BER, all records", units, verifier, ber, .all),
+            whole(
+                "\(name), base64, all records", units, verifier, ReceiptMinter.base64(der),
+                .all),
+        ]
+    }
+
+    private static func sha1(
+        _ name: String, _ units: Int, _ payload: [UInt8], _ ca: ReceiptCA, _ verifier: Verifier
+    ) throws -> [Measurement] {
+        let der = try ReceiptMinter(ca.chain, digest: .sha1).sign(payload)
+        return [
+            Measurement("\(name), SHA-1 alone", units: units) { _ = SHA1.digest(der.span) },
+            whole("\(name), SHA-1, all records", units, verifier, der, .all),
+        ]
     }
 
     private static func whole(

@@ -16,61 +16,41 @@ enum ServerSuite {
         return rows
     }
 
-    /// What `assay load --json` tells.
-    private struct Load: Decodable {
-        var throughput: Double
-        var processorsServer: Double
-        var processorsGenerator: Double
-
-        /// Answers for each second of the server's processor: the throughput of a server that has
-        /// the processor for itself, however busy the machine is with other things.
-        var answersPerProcessorSecond: Double { throughput / processorsServer }
-    }
-
-    private static func load(
-        _ server: AssayProcess.Server, _ ca: String, processors: String?, _ options: [String]
-    ) throws -> Load {
-        let data = try AssayProcess.run(
-            processors: processors,
-            [
-                "load", server.address, "--ca", ca, "--server-pid",
-                "\(server.process.processIdentifier)", "--json", "-", "--quiet", "--closed",
-                "--warm-up", "1", "--timeout", "10",
-            ] + options)
-        return try JSONDecoder().decode(Load.self, from: data)
-    }
-
     // MARK: One processor each
 
     private static func pinned(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
-        let server = try AssayProcess.Server(processors: "0", workers: 1, root: ca + "/root.pem")
+        let server = try AssayProcess.Server(
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
         defer { server.stop() }
         var evp = [JWSSuite.evp(Signer())]
         var (answers, wall, client): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<rounds {
             Measurement.rounds(5, of: .milliseconds(40), &evp)
-            let load = try load(
-                server, ca, processors: "1",
-                ["--connections", "16", "--depth", "64", "--duration", "\(seconds)"])
+            let load = try server.load(
+                ca, processors: AssayProcess.clientProcessor,
+                [
+                    "--closed", "--connections", "16", "--depth", "64", "--duration", "\(seconds)",
+                ])
             answers.append(load.answersPerProcessorSecond)
             wall.append(load.throughput)
             client.append(1e6 * load.processorsGenerator / load.throughput)
         }
         Measurement.rounds(5, of: .milliseconds(40), &evp)
         let verifications = 1e6 / evp[0].median
+        func row(_ name: String, _ rates: [Double]) -> Row {
+            Row(
+                name: name, value: rates.median, spread: rates.spread, unit: "/s",
+                ratio: rates.median / verifications, rounds: rounds)
+        }
         return [
             Row(
-                name: "EVP_PKEY_verify, one processor", value: verifications, spread: 0,
-                unit: "/s"),
-            Row(
-                name: "answers, server on one processor", value: answers.median,
-                spread: answers.spread, unit: "/s", ratio: answers.median / verifications),
-            Row(
-                name: "the same by the clock", value: wall.median, spread: wall.spread, unit: "/s",
-                ratio: wall.median / verifications),
+                name: "EVP_PKEY_verify, one processor", value: verifications,
+                spread: evp[0].spread / evp[0].median * verifications, unit: "/s"),
+            row("answers, server on one processor", answers),
+            row("the same by the clock", wall),
             Row(
                 name: "the client's processor time an answer", value: client.median,
-                spread: client.spread, unit: "µs"),
+                spread: client.spread, unit: "µs", rounds: rounds),
         ]
     }
 
@@ -85,11 +65,11 @@ enum ServerSuite {
         for _ in 0..<rounds {
             // The same number of requests in flight.
             for (connections, depth) in [(1, 512), (16, 32)] {
-                let load = try load(
-                    server, ca, processors: nil,
+                let load = try server.load(
+                    ca, processors: nil,
                     [
-                        "--connections", "\(connections)", "--depth", "\(depth)", "--duration",
-                        "\(seconds)",
+                        "--closed", "--connections", "\(connections)", "--depth", "\(depth)",
+                        "--duration", "\(seconds)",
                     ])
                 if connections == 1 {
                     one.append(load.throughput)
@@ -99,10 +79,13 @@ enum ServerSuite {
             }
         }
         return [
-            Row(name: "16 connections", value: sixteen.median, spread: sixteen.spread, unit: "/s"),
+            Row(
+                name: "16 connections", value: sixteen.median, spread: sixteen.spread, unit: "/s",
+                rounds: rounds),
             Row(
                 name: "one pipelining connection", value: one.median, spread: one.spread,
-                unit: "/s", ratio: one.median / sixteen.median),
+                unit: "/s", ratio: one.median / sixteen.median,
+                ratioSpread: zip(one, sixteen).map { $0 / $1 }.spread, rounds: rounds),
         ]
     }
 }
@@ -111,7 +94,8 @@ enum ServerSuite {
 /// answers without work, is the server's time for it and the longer way of its bytes.
 private enum LoneRequest {
     static func run(_ ca: String, count: Int) throws -> [Row] {
-        let server = try AssayProcess.Server(processors: "0", workers: 1, root: ca + "/root.pem")
+        let server = try AssayProcess.Server(
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
         defer { server.stop() }
         let token = Array(
             try AssayProcess.run(processors: nil, ["mint", "transaction", "--ca", ca]).dropLast())
@@ -168,26 +152,5 @@ private enum LoneRequest {
             return ([], [])
         }
         return (pings, requests)
-    }
-}
-
-/// From the start of the process until it listens, and what it holds then.
-enum StartSuite {
-    static func run(isQuick: Bool) throws -> [Row] {
-        let ca = try AssayProcess.authority()
-        defer { try? FileManager.default.removeItem(atPath: ca) }
-        var (times, memory): ([Double], [Double]) = ([], [])
-        for _ in 0..<(isQuick ? 5 : 21) {
-            let server = try AssayProcess.Server(
-                processors: nil, workers: ProcessInfo.processInfo.activeProcessorCount,
-                root: ca + "/root.pem")
-            times.append(server.readyMilliseconds)
-            memory.append(server.residentMegabytes)
-            server.stop()
-        }
-        return [
-            Row(name: "start to listening", value: times.median, spread: times.spread, unit: "ms"),
-            Row(name: "resident, idle", value: memory.median, spread: memory.spread, unit: "MB"),
-        ]
     }
 }

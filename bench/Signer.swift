@@ -1,7 +1,8 @@
 import Assay
 import COpenSSL
 
-/// A key, of P-256 unless it says otherwise, that signs digests, and EVP's verification of them as `openssl speed` measures it.
+/// A key, of P-256 unless it says otherwise, that signs digests, and EVP's verification of them as
+/// `openssl speed` measures it.
 @safe final class Signer {
     private let key: OpaquePointer
     private let verifying: OpaquePointer

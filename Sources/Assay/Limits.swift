@@ -29,7 +29,7 @@ package enum Limits {
     /// leaf for about two years; an entry takes some 10 KB.
     package static let knownChains = 256
     /// Refused chains that are remembered, so that repeating one costs no public-key operation;
-    /// an entry takes some 300 bytes.
+    /// an entry takes some 500 bytes, none of them a certificate's.
     package static let refusedChains = 4096
     /// How long a refused chain is remembered.
     package static let refusedChainMilliseconds: Int64 = 60 * 1000
@@ -49,9 +49,16 @@ package enum Limits {
     package static let receiptAttributeBytes = 64 * 1024
     /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
     package static let receiptUnknownAttributes = 256
+    /// Layouts of in-app records that are remembered while a receipt is read; they differ by the
+    /// lengths of product ids, mostly. All of them take 15 KB.
+    package static let inAppLayouts = 8
+    /// A record whose layout is remembered, and its attributes; Apple's take up to 500 octets, and
+    /// have up to 22.
+    package static let inAppLayoutBytes = 512
+    package static let inAppLayoutAttributes = 24
     /// A receipt's content is hashed and read in pieces of this size, which stay in the processor's
     /// cache between the two.
-    package static let contentPieceBytes = 64 * 1024
+    package static let contentPieceBytes = 16 * 1024
     /// Base64 of a receipt is decoded in pieces of this size, which stay in the processor's cache.
     package static let base64ChunkBytes = 32 * 1024
     /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.

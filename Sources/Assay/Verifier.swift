@@ -16,7 +16,7 @@ public final class Verifier: Sendable {
     public let trust: TrustStore
     let chains: KnownChains
     let links = ValidatedLinks()
-    private let signatures: ES256Verifiers
+    let signatures: ES256Verifiers
     private let keyTables: KeyTableBuilding
 
     /// - Parameter keyTables: who builds the tables that make a much used key three to four times

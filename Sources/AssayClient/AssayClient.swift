@@ -20,6 +20,8 @@ public final class AssayClient: Sendable {
         address: Endpoint, options: ClientOptions = ClientOptions()
     ) throws(ClientError) {
         do throws(LoopError) {
+            var options = options
+            if address.isTLS, options.tls == nil { options.tls = try .ofTheSystem() }
             self.init(address: address, options: options, loop: try SharedLoop.get())
         } catch {
             throw .connectFailed(error)

@@ -176,7 +176,8 @@ package final class Channel: @unchecked Sendable {
         let deadline = loop.now + options.connectTimeout.milliseconds
         do throws(LoopError) {
             let connection = try Connection(
-                to: endpoint, on: loop, limits: options.requestLimits, connectDeadline: deadline
+                to: endpoint, on: loop, tls: options.tls, limits: options.requestLimits,
+                readsEvidence: options.readsEvidence, connectDeadline: deadline
             ) { [self] connection, event in didHappen(event, on: connection) }
             state = .connecting(connection)
             wake(at: deadline)
@@ -234,7 +235,9 @@ package final class Channel: @unchecked Sendable {
             if !connection.hasAnswered { backoff.fail(at: loop.now) }
         }
         switch end {
-        case .connectFailed(let error): return failWaiting(.connectFailed(error))
+        case .connectFailed(let error):
+            for exchange in exchanges { exchange.end(.failure(.connectFailed(error))) }
+            return failWaiting(.connectFailed(error))
         case .lost: retry(exchanges)
         case .loopStopped:
             for exchange in exchanges { exchange.end(.failure(.closed)) }

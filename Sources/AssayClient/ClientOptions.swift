@@ -1,3 +1,4 @@
+public import AssayLoop
 public import AssayWire
 
 /// How a client behaves. The defaults suit a backend and its server in one network.
@@ -24,13 +25,18 @@ public struct ClientOptions: Sendable {
     public var longestPause: Duration
     /// What a request may be; the server's limits, where they were configured.
     public var requestLimits: FrameLimits
+    /// Off: answers come without their evidence, for a client that only counts verdicts.
+    package var readsEvidence = true
+    /// Whom to trust at `tls://` addresses, and what to show there; nil: whom the system trusts,
+    /// and nothing.
+    public var tls: TLSContext?
 
     public init(
         timeout: Duration = .seconds(5), connectTimeout: Duration = .seconds(5),
         retriesOnce: Bool = true, waitsForServer: Bool = false,
         inFlightLimit: Int = RequestLimits.inFlight, waitingLimit: Int = 65_536,
         shortestPause: Duration = .milliseconds(50), longestPause: Duration = .seconds(2),
-        requestLimits: FrameLimits = .request
+        requestLimits: FrameLimits = .request, tls: TLSContext? = nil
     ) {
         precondition(inFlightLimit > 0 && waitingLimit > 0)
         self.timeout = timeout
@@ -42,6 +48,7 @@ public struct ClientOptions: Sendable {
         self.shortestPause = shortestPause
         self.longestPause = longestPause
         self.requestLimits = requestLimits
+        self.tls = tls
     }
 
     /// The longest that a server lets a call take.

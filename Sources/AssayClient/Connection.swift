@@ -45,6 +45,7 @@ final class Connection {
 
     private let loop: EventLoop
     private let limits: FrameLimits
+    private let readsEvidence: Bool
     private let codec = MessageCodec()
     private let decoder = FrameDecoder(limits: .response)
     private var stream: Stream?
@@ -55,14 +56,16 @@ final class Connection {
     private var earlyFailure: LoopError?
 
     init(
-        to endpoint: Endpoint, on loop: EventLoop, limits: FrameLimits, connectDeadline: UInt64,
-        handler: @escaping (Connection, Event) -> Void
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext?, limits: FrameLimits,
+        readsEvidence: Bool = true,
+        connectDeadline: UInt64, handler: @escaping (Connection, Event) -> Void
     ) throws(LoopError) {
         self.loop = loop
         self.limits = limits
+        self.readsEvidence = readsEvidence
         self.connectDeadline = connectDeadline
         self.handler = handler
-        let stream = try Stream.connect(to: endpoint, on: loop) { [self] event in
+        let stream = try Stream.connect(to: endpoint, on: loop, tls: tls) { [self] event in
             didHappen(event)
         }
         self.stream = stream
@@ -83,9 +86,14 @@ final class Connection {
         case .ended: end(.lost)
         case .failed(let error):
             guard stream != nil else { return earlyFailure = error }
-            end(state == .connecting ? .connectFailed(error) : .lost)
+            end(state == .connecting || isRefusal(error) ? .connectFailed(error) : .lost)
         case .closed: end(.loopStopped)
         }
+    }
+
+    /// A server tells that it does not take a certificate when the client has connected already.
+    private func isRefusal(_ error: LoopError) -> Bool {
+        if case .tls = error { !hasAnswered } else { false }
     }
 
     /// Ends it; its exchanges stay in `inFlight` for the channel to decide on.
@@ -168,7 +176,7 @@ final class Connection {
     private func take(_ head: SlabBytes, body: SlabBytes) {
         let response: ResponseHead
         do throws(MessageError) {
-            response = try codec.decodeResponse(head.span)
+            response = try codec.decodeResponse(head.span, withEvidence: readsEvidence)
         } catch {
             return end(.violation("\(error)"))
         }

@@ -66,12 +66,19 @@ struct AssayTool: AsyncParsableCommand {
 enum ExitStatus {
     static let refused = ExitCode(1)
     static let trouble = ExitCode(2)
+
+    /// As a shell tells of a process that a signal has ended.
+    static func stopped(by signal: ProcessSignal) -> ExitCode { ExitCode(128 + signal.rawValue) }
 }
 
 /// Something could not be read, written or reached, or does not fit together; says what, and what
 /// to do about it.
 struct Failure: Error {
-    let reason: String
+    /// At least one.
+    let reasons: [String]
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String) { reasons = [reason] }
+    init(_ reasons: [String]) { self.reasons = reasons }
+
+    var reason: String { reasons.joined(separator: "\nassay: ") }
 }

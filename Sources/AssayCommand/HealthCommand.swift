@@ -20,12 +20,15 @@ struct HealthCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("tcp://HOST:PORT or unix:PATH.", valueName: "address"),
+        help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint
 
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+
     func run() async throws {
-        let isServing = try await server.ask { client throws(ClientError) in
+        let isServing = try await server.ask(tls.context(for: server)) {
+            client throws(ClientError) in
             try await client.health()
         }
         try Output.line(isServing ? "SERVING" : "NOT_SERVING")

@@ -60,4 +60,21 @@ enum Input {
         }
         return content
     }
+
+    /// A file's evidence. Files end in a line break, tokens do not. A receipt is left as it is: DER
+    /// may end in any octet, and text is read with its white space.
+    static func evidence(_ path: String, isReceipt: Bool) throws -> [UInt8] {
+        var content = try read(path, limit: evidenceLimit)
+        if !isReceipt, content.first != 0x30 {
+            while let last = content.last, [0x20, 0x09, 0x0A, 0x0D].contains(last) {
+                content.removeLast()
+            }
+        }
+        guard !content.isEmpty else {
+            throw Failure(
+                path == "-"
+                    ? "standard input holds no evidence" : "\(path) is empty: no evidence in it")
+        }
+        return content
+    }
 }

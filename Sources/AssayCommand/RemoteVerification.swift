@@ -7,6 +7,7 @@ import AssayWire
 /// A verification that a server does.
 struct RemoteVerification {
     let server: Endpoint
+    let tls: TLSContext?
 
     /// Asks for the signed JSON instead of typed fields: it has unknown members too.
     func report(
@@ -16,7 +17,7 @@ struct RemoteVerification {
         let call = VerifyCall(
             kind: kind, expectations: expectations, returnsTypedPayload: false,
             returnsPayloadJSON: true, inApp: inApp, returnsVerifyReceiptJSON: isVerifyReceipt)
-        let answer = try await server.ask { client throws(ClientError) in
+        let answer = try await server.ask(tls) { client throws(ClientError) in
             try await client.verify(evidence, call)
         }
         if isVerifyReceipt {
@@ -35,10 +36,10 @@ struct RemoteVerification {
 extension Endpoint {
     /// One question to the server that listens here.
     func ask<Answer: Sendable>(
-        _ question: (AssayClient) async throws(ClientError) -> Answer
+        _ tls: TLSContext?, _ question: (AssayClient) async throws(ClientError) -> Answer
     ) async throws -> Answer {
         do throws(ClientError) {
-            let client = try AssayClient(address: self)
+            let client = try AssayClient(address: self, options: ClientOptions(tls: tls))
             defer { client.close() }
             return try await question(client)
         } catch {

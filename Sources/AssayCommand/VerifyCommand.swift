@@ -77,7 +77,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Ask that server, tcp://HOST:PORT or unix:PATH, instead of verifying here.",
+            "Ask that server, tcp://, tls:// or unix:, instead of verifying here.",
             valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint?
@@ -111,6 +111,8 @@ struct VerifyCommand: AsyncParsableCommand {
             "json; text for people: check by check, then the main fields; verify-receipt: what "
                 + "Apple's verifyReceipt answered, for receipts."))
     var format: OutputFormat = .json
+
+    @OptionGroup(title: "TLS") var tls: TLSOptions
 
     @Argument(
         help: ArgumentHelp(
@@ -147,12 +149,8 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let evidence = trimmed(try Input.read(file, limit: Input.evidenceLimit))
-        guard !evidence.isEmpty else {
-            throw Failure(
-                file == "-"
-                    ? "standard input holds no evidence" : "\(file) is empty: no evidence in it")
-        }
+        let evidence = try Input.evidence(
+            file, isReceipt: kind == .appReceipt || kind == .transactionReceipt)
         let report = try await report(on: evidence)
         switch format {
         case .json: try Output.line(report.json)
@@ -160,15 +158,6 @@ struct VerifyCommand: AsyncParsableCommand {
         case .verifyReceipt: try Output.line(report.verifyReceipt ?? [])
         }
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
-    }
-
-    /// Files end in a line break, tokens do not. A receipt is left as it is: DER may end in any
-    /// octet, and text is read with its white space.
-    private func trimmed(_ file: [UInt8]) -> [UInt8] {
-        let isReceipt = kind == .appReceipt || kind == .transactionReceipt
-        guard !isReceipt, file.first != 0x30 else { return file }
-        let end = file.lastIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        return Array(file[..<(end.map { $0 + 1 } ?? 0)])
     }
 
     private func report(on evidence: [UInt8]) async throws -> VerificationReport {
@@ -182,9 +171,10 @@ struct VerifyCommand: AsyncParsableCommand {
         _ evidence: [UInt8], as kind: EvidenceKind
     ) async throws -> VerificationReport {
         if let server {
-            return try await RemoteVerification(server: server).report(
-                on: evidence, as: kind, expecting: expectations(of: kind), inApp: inApp,
-                isVerifyReceipt: format == .verifyReceipt)
+            return try await RemoteVerification(server: server, tls: tls.context(for: server))
+                .report(
+                    on: evidence, as: kind, expecting: expectations(of: kind), inApp: inApp,
+                    isVerifyReceipt: format == .verifyReceipt)
         }
         var trust = TrustStore.apple
         for root in roots { trust = try trust.pinning(file: root) }

@@ -1,25 +1,94 @@
 import AssayModels
 import AssayWire
 
-/// Inputs to begin with.
-extension FuzzDoors {
-    private static let calls: [RequestHead.Call] = [
+/// Frames and heads by themselves.
+extension FuzzTarget {
+    /// A frame is found at the same place however few of its bytes are there before.
+    static let frame = FuzzTarget(
+        "Frame", seeds: frameSeeds, words: ["GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0", "SSH-2.0-"]
+    ) { bytes in
+        let limits = FrameLimits(frameBytes: 4096, headBytes: 1024)
+        let decoder = FrameDecoder(limits: limits)
+        let reporting = FrameDecoder(limits: limits, reportsHeads: true)
+        var position = 0
+        while true {
+            let rest = bytes.extracting(position..<bytes.count)
+            let whole = decoder.next(in: rest)
+            checkPrefixes(rest, whole, decoder)
+            let end: Int
+            switch whole {
+            case .needMore(let minimum):
+                precondition(minimum > rest.count)
+                if case .head(let frame) = reporting.next(in: rest) {
+                    precondition(frame.end == minimum && frame.head.upperBound <= rest.count)
+                }
+                return
+            case .head: preconditionFailure("not asked for")
+            case .frame(let frame):
+                precondition(frame.head.upperBound == frame.body.lowerBound)
+                precondition(frame.end <= rest.count && frame.end >= FrameDecoder.prefixBytes)
+                precondition(reporting.next(in: rest) == whole)
+                end = frame.end
+            case .fault(let fault):
+                precondition(fault.canContinue == (fault.skip != nil))
+                guard let skip = fault.skip else { return }
+                precondition(skip > 0)
+                end = skip
+            }
+            guard end <= rest.count else { return }
+            position += end
+        }
+    }
+
+    private static func checkPrefixes(
+        _ bytes: Span<UInt8>, _ whole: FrameDecoder.Step, _ decoder: FrameDecoder
+    ) {
+        for count in 0..<min(bytes.count, 24) {
+            switch decoder.next(in: bytes.extracting(0..<count)) {
+            case .needMore(let minimum): precondition(minimum > count)
+            case .head: preconditionFailure("not asked for")
+            case .frame(let frame): precondition(whole == .frame(frame))
+            case .fault(let fault): precondition(whole == .fault(fault))
+            }
+        }
+    }
+
+    /// A head that decodes is the same after encoding and decoding again.
+    static let head = FuzzTarget("Head", seeds: headSeeds) { bytes in
+        let codec = MessageCodec()
+        _ = MessageCodec.leadingId(of: bytes)
+        if let request = try? codec.decodeRequest(bytes) {
+            var encoded: [UInt8] = []
+            codec.encode(request, into: &encoded)
+            precondition((try? codec.decodeRequest(encoded.span)) == request, "request twice")
+        }
+        if let response = try? codec.decodeResponse(bytes) {
+            var encoded: [UInt8] = []
+            codec.encode(response, into: &encoded)
+            precondition((try? codec.decodeResponse(encoded.span)) == response, "response twice")
+        }
+    }
+
+    // MARK: Inputs to begin with
+
+    static let calls: [RequestHead.Call] = [
         .ping, .health, .info,
         .verify(
             VerifyCall(
                 kind: .notification,
                 expectations: Expectations(
-                    bundleId: bundle, appAppleId: 1, environments: [.production, .sandbox],
-                    productIds: ["a", "b"], appAccountToken: "t", transactionId: "1",
-                    deviceIdentifier: [1, 2, 3], notOlderThan: now),
+                    bundleId: FuzzAuthority.bundle, appAppleId: 1,
+                    environments: [.production, .sandbox], productIds: ["a", "b"],
+                    appAccountToken: "t", transactionId: "1", deviceIdentifier: [1, 2, 3],
+                    notOlderThan: FuzzAuthority.now),
                 returnsPayloadJSON: true, inApp: .latest)),
     ]
 
     private static let transaction = {
         var payload = JWSTransactionDecodedPayload()
         payload.transactionId = "1"
-        payload.bundleId = bundle
-        payload.signedDate = now
+        payload.bundleId = FuzzAuthority.bundle
+        payload.signedDate = FuzzAuthority.now
         return payload
     }()
 
@@ -29,14 +98,13 @@ extension FuzzDoors {
             Verification(
                 verdict: .valid, detail: "d", kind: .transaction, environment: .production,
                 dedupKey: "k",
-                certificate: SigningCertificate(serial: "1f", notAfter: now, expired: false),
-                evidence: .transaction(
-                    VerifiedPayload(
-                        transaction, json: [])))),
+                certificate: SigningCertificate(
+                    serial: "1f", notAfter: FuzzAuthority.now, expired: false),
+                evidence: .transaction(VerifiedPayload(transaction, json: [])))),
         .verification(Verification(verdict: .wrongBundle, detail: "another bundle")),
     ]
 
-    public static var headSeeds: [[UInt8]] {
+    private static var headSeeds: [[UInt8]] {
         let codec = MessageCodec()
         func encoded(_ encode: (inout [UInt8]) -> Void) -> [UInt8] {
             var bytes: [UInt8] = []
@@ -51,7 +119,7 @@ extension FuzzDoors {
             }
     }
 
-    public static var frameSeeds: [[UInt8]] {
+    private static var frameSeeds: [[UInt8]] {
         let codec = MessageCodec()
         var frames: [UInt8] = []
         for call in calls {

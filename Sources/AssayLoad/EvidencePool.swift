@@ -8,6 +8,8 @@ package struct EvidencePool: Sendable {
     private let minter: Minter
     /// Signs for an authority that the server does not know.
     private let stranger: Minter
+    private let receipts: ReceiptMinter?
+    private let receiptStranger: ReceiptMinter?
     private let now: Timestamp
     package var bundleId: String
     package var appAppleId: Int64
@@ -15,43 +17,58 @@ package struct EvidencePool: Sendable {
     package var returnsTypedPayload = true
 
     package init(
-        _ authority: DevelopmentCA, bundleId: String, appAppleId: Int64,
+        _ authority: DevelopmentCA, receipts: ReceiptCA? = nil, bundleId: String, appAppleId: Int64,
         environment: StoreEnvironment, at now: Timestamp
     ) throws(MintError) {
         self.authority = authority
         minter = Minter(authority.chain)
         stranger = Minter(try DevelopmentCA.make(at: now).chain)
+        self.receipts = receipts.map { ReceiptMinter($0.chain) }
+        receiptStranger =
+            receipts == nil ? nil : ReceiptMinter(try ReceiptCA.make(at: now).chain)
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environment = environment
         self.now = now
     }
 
-    /// Genuine evidence under the authority's own chain.
+    /// Genuine evidence under the authority's own chain; app receipts of that size.
     package func genuine(
-        _ kind: EvidenceKind, count: Int = LoadLimits.mintedPieces
+        _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedPieces
     ) throws(MintError) -> [LoadItem] {
-        try items(count) { index throws(MintError) in
-            LoadItem(call(kind), try mint(kind, index, minter), expecting: .valid)
+        try items(Self.count(count, size)) { index throws(MintError) in
+            let evidence = try mint(kind, index, size, isGenuine: true)
+            return LoadItem(call(kind), evidence, expecting: .valid)
         }
     }
 
-    /// Every other one with a payload that was changed after it was signed, the others signed by a
-    /// stranger.
+    /// Every other one with a signature that was changed, the others signed by a stranger.
     package func forged(
-        _ kind: EvidenceKind, count: Int = LoadLimits.mintedPieces
+        _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedPieces
     ) throws(MintError) -> [LoadItem] {
-        try items(count) { index throws(MintError) in
+        try items(Self.count(count, size)) { index throws(MintError) in
             guard index % 2 == 0 else {
-                return LoadItem(
-                    call(kind), try mint(kind, index, stranger), expecting: .untrustedChain)
+                let evidence = try mint(kind, index, size, isGenuine: false)
+                return LoadItem(call(kind), evidence, expecting: .untrustedChain)
             }
-            var token = try mint(kind, index, minter)
-            // In the middle of the signature.
-            let place = token.count - 60
-            token[place] = token[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
-            return LoadItem(call(kind), token, expecting: .invalidSignature)
+            var evidence = try mint(kind, index, size, isGenuine: true)
+            // A token and a receipt end with their signature, of 86 and at least 256 bytes.
+            let place = evidence.count - 60
+            if size == nil {
+                let letter = UInt8(ascii: "A")
+                evidence[place] = evidence[place] == letter ? letter + 1 : letter
+            } else {
+                evidence[place] ^= 1
+            }
+            return LoadItem(call(kind), evidence, expecting: .invalidSignature)
         }
+    }
+
+    /// Large receipts are few: enough that none is in a processor's cache from its last time.
+    private static func count(_ count: Int, _ size: Int?) -> Int {
+        guard let size else { return count }
+        let fitting = max(LoadLimits.mintedReceiptBytes / size, 2)
+        return min(count, fitting, LoadLimits.mintedReceipts)
     }
 
     /// Genuine evidence, each piece under an intermediate and a leaf of its own: two signatures of
@@ -67,7 +84,7 @@ package struct EvidencePool: Sendable {
                 ? nil : try authority.issueIntermediate(validity: validity)
             let chain = try authority.issueChain(under: intermediate, validity: validity)
             return LoadItem(
-                call(kind), try mint(kind, index, Minter(chain)), expecting: .valid)
+                call(kind), try token(kind, index, Minter(chain)), expecting: .valid)
         }
     }
 
@@ -81,6 +98,18 @@ package struct EvidencePool: Sendable {
     }
 
     private func mint(
+        _ kind: EvidenceKind, _ index: Int, _ size: Int?, isGenuine: Bool
+    ) throws(MintError) -> [UInt8] {
+        guard let size else { return try token(kind, index, isGenuine ? minter : stranger) }
+        guard let minter = isGenuine ? receipts : receiptStranger else { throw .notAToken(kind) }
+        var sample = ReceiptSample(
+            bundleId: bundleId, appAppleId: appAppleId, environment: environment,
+            creationDate: now)
+        sample.seed = UInt64(index) + 1
+        return try minter.sign(sample, size: size)
+    }
+
+    private func token(
         _ kind: EvidenceKind, _ index: Int, _ minter: Minter
     ) throws(MintError) -> [UInt8] {
         try minter.mint(

@@ -1,3 +1,4 @@
+import AssayMint
 package import AssayModels
 package import AssayWire
 
@@ -37,7 +38,7 @@ struct Mix {
     private var ends: [Double] = []
     private var next: [Int]
     private let stride: Int
-    var random: Random
+    private var random: SplitMix64
 
     /// - Parameters:
     ///   - index: Which of several mixes this is; each begins with another item.
@@ -52,33 +53,20 @@ struct Mix {
         }
         next = groups.map { index % $0.items.count }
         stride = count
-        random = Random(seed: UInt64(index) + 1)
+        random = SplitMix64(state: LoadLimits.mixSeed + UInt64(index))
     }
 
-    mutating func take() -> LoadItem {
+    mutating func take() -> (item: LoadItem, group: Int) {
         let chance = ends.count > 1 ? random.unit() : 0
         let group = ends.firstIndex { chance < $0 } ?? ends.count - 1
         let items = groups[group].items
         let item = items[next[group]]
         next[group] = (next[group] + stride) % items.count
-        return item
+        return (item, group)
     }
 }
 
-/// SplitMix64: quick, and the same for the same seed.
-struct Random {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SplitMix64 {
     /// In 0 ..< 1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -2,12 +2,14 @@ import AssayClient
 import AssayLoop
 import AssayModels
 import AssayWire
+import Histogram
 
 /// One thread of a run: its connections, its part of the rate, and what came back.
 ///
 /// Belongs to its loop's thread, which is what `@unchecked` stands for.
 final class LoadLoop: @unchecked Sendable {
     private let plan: LoadPlan
+    private let index: Int
     private let channels: [Channel]
     private var mix: Mix
     private var schedule: Schedule?
@@ -15,40 +17,62 @@ final class LoadLoop: @unchecked Sendable {
     private var nextChannel = 0
 
     // Nanoseconds of the monotonic clock.
-    private let measuredFrom: UInt64
-    private var measuredUntil: UInt64
+    private var measuredFrom: UInt64 = 0
+    private var measuredUntil: UInt64 = 0
 
-    private var tally = Tally()
+    private var tally: Tally
     /// Of everything since the last look.
-    private var glimpse = Tally()
+    private var glimpse = Glimpse()
     private var inFlight = 0
     private var isSending = true
+    /// Of a closed loop: connections that ask again after a failure, the first to do so in front.
+    private var pausing: [(channel: Channel, until: UInt64)] = []
 
-    init(
-        _ plan: LoadPlan, _ groups: [LoadGroup], index: Int, loop: EventLoop, start: UInt64
-    ) throws(LoopError) {
-        self.plan = plan
-        mix = Mix(groups, index: index, of: plan.threads)
-        let options = ClientOptions(
-            timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
-            waitingLimit: LoadLimits.waiting)
-        let connections = (index..<plan.connections).count(every: plan.threads)
-        channels = (0..<connections).map { _ in
-            Channel(to: plan.endpoint, options: options, on: loop)
+    /// What a look at the running test shows.
+    struct Glimpse: Sendable {
+        var all = GroupTally()
+        var lateness = Latencies.empty()
+        var inFlight = 0
+
+        mutating func add(_ other: Glimpse) {
+            all.add(other.all)
+            lateness.add(other.lateness)
+            inFlight += other.inFlight
         }
-        measuredFrom = start + plan.warmUp.nanoseconds
-        measuredUntil = measuredFrom + plan.duration.nanoseconds
-        if case .open(let rate, let arrivals) = plan.pace {
-            schedule = Schedule(
-                rate: rate / Double(plan.threads), arrivals, from: start, seed: UInt64(index))
-        }
-        timer = try PreciseTimer(on: loop) { [unowned self] in sendDue() }
     }
 
+    init(
+        _ plan: LoadPlan, _ groups: [LoadGroup], index: Int, loop: EventLoop
+    ) throws(LoopError) {
+        self.plan = plan
+        self.index = index
+        tally = Tally(groups: groups.count)
+        mix = Mix(groups, index: index, of: plan.threads)
+        var options = ClientOptions(
+            timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
+            waitingLimit: LoadLimits.waiting, tls: plan.tls)
+        options.readsEvidence = false
+        let connections = (index..<plan.connections).count(every: plan.threads)
+        channels = (0..<connections).map { [options] _ in
+            Channel(to: plan.endpoint, options: options, on: loop)
+        }
+        timer = try PreciseTimer(on: loop) { [unowned self] in
+            sendDue()
+            sendPaused()
+        }
+    }
+
+    /// The clock runs from `start` on.
+    ///
     /// - Precondition: all connections are there.
-    func begin() {
+    func begin(at start: UInt64) {
+        measuredFrom = start + plan.warmUp.nanoseconds
+        measuredUntil = measuredFrom + plan.duration.nanoseconds
         switch plan.pace {
-        case .open: sendDue()
+        case .open(let rate, let arrivals):
+            schedule = Schedule(
+                rate: rate, arrivals, from: start, index: index, of: plan.threads)
+            sendDue()
         case .closed:
             for channel in channels {
                 for _ in 0..<plan.depth { send(on: channel, due: clock) }
@@ -84,9 +108,10 @@ final class LoadLoop: @unchecked Sendable {
     var isFinished: Bool { !isSending && inFlight == 0 }
 
     /// What was seen since the last call.
-    func takeGlimpse() -> (tally: Tally, inFlight: Int) {
-        defer { glimpse = Tally() }
-        return (glimpse, inFlight)
+    func takeGlimpse() -> Glimpse {
+        defer { glimpse = Glimpse() }
+        glimpse.inFlight = inFlight
+        return glimpse
     }
 
     var measured: (tally: Tally, from: UInt64, until: UInt64) {
@@ -98,10 +123,11 @@ final class LoadLoop: @unchecked Sendable {
     private var clock: UInt64 { SystemClock.monotonicNanoseconds }
 
     private func sendDue() {
+        let now = clock
         while isSending, let due = schedule?.next {
             guard due < measuredUntil else { return stop() }
-            guard due <= clock else {
-                timer?.wake(at: due)
+            guard due <= now else {
+                timer?.wake(at: max(due, now + LoadLimits.sendingPeriod))
                 return
             }
             schedule?.advance()
@@ -110,80 +136,79 @@ final class LoadLoop: @unchecked Sendable {
         }
     }
 
+    /// Those of a closed loop whose pause is over.
+    private func sendPaused() {
+        let now = clock
+        let ready = pausing.prefix { $0.until <= now }
+        pausing.removeFirst(ready.count)
+        if let next = pausing.first { timer?.wake(at: next.until) }
+        for (channel, _) in ready {
+            guard isSending, now < measuredUntil else { return stop() }
+            send(on: channel, due: now)
+        }
+    }
+
     private func send(on channel: Channel, due: UInt64) {
-        let item = mix.take()
+        let (item, group) = mix.take()
         let sent = clock
         let isMeasured = due >= measuredFrom && due < measuredUntil
         if isMeasured {
-            tally.counts.sent += 1
+            tally.groups[group].counts.sent += 1
             tally.lateness.note(sent - due)
         }
-        glimpse.counts.sent += 1
+        glimpse.all.counts.sent += 1
         glimpse.lateness.note(sent - due)
         inFlight += 1
         let request = ClientRequest(.verify(item.call), body: item.evidence, app: plan.app)
         let expected = item.expected
         channel.send(request, id: channel.newId()) { [self] result in
-            take(result, expected, due: due, isMeasured: isMeasured, from: channel)
+            let outcome = Outcome(result, expected)
+            take(outcome, of: group, due: due, isMeasured: isMeasured, from: channel)
         }
     }
 
     // MARK: Answers
 
     private func take(
-        _ result: ClientResult, _ expected: Verdict, due: UInt64, isMeasured: Bool,
-        from channel: Channel
+        _ outcome: Outcome, of group: Int, due: UInt64, isMeasured: Bool, from channel: Channel
     ) {
         inFlight -= 1
         let now = clock
-        note(result, expected, latency: now - due, &glimpse)
+        glimpse.all.note(outcome, latency: now - due)
         if isMeasured {
-            note(result, expected, latency: now - due, &tally)
+            tally.note(outcome, of: group, latency: now - due)
             tally.lastAnswer = now
         }
         guard case .closed = plan.pace, isSending else { return }
         guard now < measuredUntil else { return stop() }
-        // A server that is gone must not be asked as fast as this process can.
-        if case .failure = result { return stop() }
-        send(on: channel, due: now)
-    }
-
-    private func note(
-        _ result: ClientResult, _ expected: Verdict, latency: UInt64, _ tally: inout Tally
-    ) {
-        switch result {
-        case .success(let answer):
-            guard case .verification(let verification) = answer.result else {
-                tally.counts.errors += 1
-                return tally.complain("an answer without a verdict")
-            }
-            guard verification.verdict == expected else {
-                tally.counts.wrong += 1
-                return tally.complain(
-                    "\(verification.verdict.name) where \(expected.name) was expected: "
-                        + verification.detail)
-            }
-            tally.counts.correct += 1
-            tally.latencies.note(latency)
-        case .failure(let error):
-            if error.isRefusal {
-                tally.counts.refused += 1
-            } else {
-                tally.counts.errors += 1
-            }
-            tally.complain(error.description)
+        switch outcome {
+        case .correct, .wrong: send(on: channel, due: now)
+        case .refused, .error:
+            let until = now + LoadLimits.pauseAfterFailure
+            pausing.append((channel, until))
+            if pausing.count == 1 { timer?.wake(at: until) }
         }
     }
 }
 
-extension ClientError {
-    /// The server is there, and does not take the request for now.
-    fileprivate var isRefusal: Bool {
-        switch self {
-        case .status(.resourceExhausted, _, let retryAfter),
-            .status(.unavailable, _, let retryAfter):
-            retryAfter > 0
-        default: false
+extension Outcome {
+    init(_ result: ClientResult, _ expected: Verdict) {
+        switch result {
+        case .success(let answer):
+            guard case .verification(let verification) = answer.result else {
+                self = .error("an answer without a verdict")
+                return
+            }
+            guard verification.verdict != expected else {
+                self = .correct
+                return
+            }
+            self = .wrong(
+                "\(verification.verdict.name) where \(expected.name) was expected: "
+                    + verification.detail)
+        case .failure(.status(.resourceExhausted, let message, _)):
+            self = .refused("RESOURCE_EXHAUSTED: " + message)
+        case .failure(let error): self = .error(error.description)
         }
     }
 }

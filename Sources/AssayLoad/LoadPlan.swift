@@ -13,6 +13,8 @@ package struct LoadPlan: Sendable {
     package var warmUp: Duration
     package var timeout: Duration
     package var app: String
+    /// For an endpoint of TLS.
+    package var tls: TLSContext?
     /// The process whose processor time is reported as the server's.
     package var serverProcess: Int32?
 
@@ -57,6 +59,9 @@ package enum LoadLimits {
     /// A generator is late when a hundredth of its requests went out later than this: the
     /// latencies that people look at are above it.
     package static let latenessNanoseconds: UInt64 = 1_000_000
+    /// An open loop sends no more often than this, 50 µs: what is due in between goes out together.
+    /// At rates for which that matters a turn for each request would take a processor.
+    static let sendingPeriod: UInt64 = 50_000
     /// An open loop that sends less than this share of its rate did not do what it says.
     package static let smallestShareOfRate = 0.99
     /// Latencies up to a minute are told apart; no answer is waited for that long.
@@ -67,4 +72,15 @@ package enum LoadLimits {
     package static let mintedChains = 1024
     /// Requests of one process that wait for their turn on a connection.
     package static let waiting = 1_000_000
+    /// A closed loop asks again this long after a failure: a server that is gone, or has too
+    /// much to do, must not be asked as fast as this process can.
+    static let pauseAfterFailure: UInt64 = 100_000_000
+    /// The same run chooses the same items at the same times; two seeds, so that one has nothing
+    /// to do with the other.
+    static let mixSeed: UInt64 = 0x5EED_0000_0000
+    static let scheduleSeed: UInt64 = 0xC10C_0000_0000
+    /// Bytes of app receipts of one size that are minted; more than a processor's cache holds.
+    static let mintedReceiptBytes = 64 << 20
+    /// App receipts of one size at most.
+    static let mintedReceipts = 64
 }

@@ -8,8 +8,7 @@ extension LoadResult {
                 + (plan.pace == .closed ? " (closed loop)" : " (open loop)"),
             "sent \(counts.sent) (\(sentRate.rounded0)/s), correct \(counts.correct), "
                 + "wrong verdicts \(counts.wrong), refused \(counts.refused), "
-                + "errors \(counts.errors), "
-                + "unanswered \(unanswered)",
+                + "errors \(counts.errors), unanswered \(unanswered)",
             "latency in ms: "
                 + Self.percentiles.map { name, percentile in
                     let name = percentile == 100 ? "max" : "p" + name
@@ -20,6 +19,14 @@ extension LoadResult {
             "processors: generator \(processor.own.short)"
                 + (processor.server.map { ", server \($0.short)" } ?? ""),
         ]
+        if groups.count > 1 {
+            for (name, counts, latencies) in groups {
+                lines.append(
+                    "  \(name): sent \(counts.sent), correct \(counts.correct), "
+                        + "p50 \(latencies.milliseconds(at: 50).short) ms, "
+                        + "p99 \(latencies.milliseconds(at: 99).short) ms")
+            }
+        }
         for complaint in complaints { lines.append("\(complaint.count) × \(complaint.what)") }
         if wasInterrupted { lines.append("interrupted: this is what there is") }
         if let late = lateReason {
@@ -29,44 +36,84 @@ extension LoadResult {
     }
 
     /// For programs. Latencies in milliseconds.
-    package var json: [UInt8] {
+    ///
+    /// - Parameter steps: the runs of the search that this one is the best of.
+    package func json(steps: [RateSweep.Step] = []) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { object in
-            switch plan.pace {
-            case .open(let rate, let arrivals):
-                object.member("loop", "open")
-                object.member("rate", rate)
-                object.member("arrivals", arrivals.rawValue)
-            case .closed: object.member("loop", "closed")
-            }
-            object.member("connections", Int64(plan.connections))
-            object.member("depth", Int64(plan.depth))
-            object.member("throughput", throughput)
-            object.member("sentRate", sentRate)
-            object.member("seconds", seconds)
-            object.member("sent", Int64(counts.sent))
-            object.member("correct", Int64(counts.correct))
-            object.member("wrong", Int64(counts.wrong))
-            object.member("refused", Int64(counts.refused))
-            object.member("errors", Int64(counts.errors))
-            object.member("unanswered", Int64(unanswered))
-            object.object("latency") { members in
-                for (name, percentile) in Self.percentiles {
-                    members.member("p" + name, latencies.milliseconds(at: percentile))
+            members(of: &object)
+            guard !steps.isEmpty else { return }
+            object.array("steps") { array in
+                for step in steps {
+                    array.object { object in
+                        object.member("rate", step.rate)
+                        object.member("throughput", step.result.throughput)
+                        object.member("p99", step.result.latencies.milliseconds(at: 99))
+                        object.member("failure", step.failure)
+                    }
                 }
-            }
-            object.member("latenessP99", lateness.milliseconds(at: 99))
-            object.member("late", lateReason != nil)
-            object.member("interrupted", wasInterrupted)
-            object.member("processorsGenerator", processor.own)
-            if let server = processor.server {
-                object.member("processorsServer", server)
-            }
-            object.array("moments") { array in
-                for moment in moments { array.object { $0.members(of: moment) } }
             }
         }
         return writer.text
+    }
+
+    private func members(of object: inout JSONWriter) {
+        switch plan.pace {
+        case .open(let rate, let arrivals):
+            object.member("loop", "open")
+            object.member("rate", rate)
+            object.member("arrivals", arrivals.rawValue)
+        case .closed: object.member("loop", "closed")
+        }
+        object.member("server", "\(plan.endpoint)")
+        object.member("threads", Int64(plan.threads))
+        object.member("connections", Int64(plan.connections))
+        object.member("depth", Int64(plan.depth))
+        object.member("throughput", throughput)
+        object.member("sentRate", sentRate)
+        object.member("seconds", seconds)
+        object.member("sent", Int64(counts.sent))
+        object.member("correct", Int64(counts.correct))
+        object.member("wrong", Int64(counts.wrong))
+        object.member("refused", Int64(counts.refused))
+        object.member("errors", Int64(counts.errors))
+        object.member("unanswered", Int64(unanswered))
+        object.object("latency") { members in
+            for (name, percentile) in Self.percentiles {
+                members.member("p" + name, latencies.milliseconds(at: percentile))
+            }
+        }
+        object.member("latenessP99", lateness.milliseconds(at: 99))
+        object.member("late", lateReason != nil)
+        object.member("interrupted", wasInterrupted)
+        object.member("processorsGenerator", processor.own)
+        if let server = processor.server {
+            object.member("processorsServer", server)
+        }
+        object.array("groups") { array in
+            for (name, counts, latencies) in groups {
+                array.object { $0.members(of: name, counts, latencies) }
+            }
+        }
+        object.array("complaints") { array in
+            for complaint in complaints {
+                array.object { object in
+                    object.member("what", complaint.what)
+                    object.member("count", Int64(complaint.count))
+                }
+            }
+        }
+        object.array("percentiles") { array in
+            for (percent, milliseconds) in percentileCurve {
+                array.object { object in
+                    object.member("percent", percent)
+                    object.member("latency", milliseconds)
+                }
+            }
+        }
+        object.array("moments") { array in
+            for moment in moments { array.object { $0.members(of: moment) } }
+        }
     }
 }
 
@@ -78,16 +125,30 @@ extension Moment {
             + "correct \(rate.rounded0)/s  p50 \(p50.short) ms  p99 \(p99.short) ms  "
             + "max \(max.short) ms  late p99 \(latenessP99.short) ms  in flight \(inFlight)"
             + (counts.wrong > 0 ? "  WRONG \(counts.wrong)" : "")
-            + (counts.refused > 0 ? "  refused \(counts.refused)" : "")
+            + (counts.refused > 0 ? "  REFUSED \(counts.refused)" : "")
             + (counts.errors > 0 ? "  ERRORS \(counts.errors)" : "")
     }
 }
 
 extension JSONWriter {
+    fileprivate mutating func members(
+        of group: String, _ counts: Counts, _ latencies: Latencies
+    ) {
+        member("name", group)
+        member("sent", Int64(counts.sent))
+        member("correct", Int64(counts.correct))
+        member("wrong", Int64(counts.wrong))
+        member("refused", Int64(counts.refused))
+        member("errors", Int64(counts.errors))
+        member("p50", latencies.milliseconds(at: 50))
+        member("p99", latencies.milliseconds(at: 99))
+    }
+
     fileprivate mutating func members(of moment: Moment) {
         member("time", moment.time)
         member("throughput", Double(moment.counts.correct) / moment.seconds)
         member("wrong", Int64(moment.counts.wrong))
+        member("refused", Int64(moment.counts.refused))
         member("errors", Int64(moment.counts.errors))
         member("p50", moment.p50)
         member("p99", moment.p99)

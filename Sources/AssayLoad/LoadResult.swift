@@ -3,7 +3,10 @@ import Histogram
 /// What a run found.
 package struct LoadResult: Sendable {
     package let plan: LoadPlan
+    /// Of the groups of requests.
+    let names: [String]
     let tally: Tally
+    private let whole: GroupTally
     /// While requests went out.
     package let sendingSeconds: Double
     /// From the first measured request to its last answer.
@@ -12,8 +15,27 @@ package struct LoadResult: Sendable {
     package let processor: ProcessorUse.Elapsed
     package let wasInterrupted: Bool
 
-    package var counts: Counts { tally.counts }
-    package var latencies: Latencies { tally.latencies }
+    init(
+        plan: LoadPlan, names: [String], tally: Tally, sendingSeconds: Double, seconds: Double,
+        moments: [Moment], processor: ProcessorUse.Elapsed, wasInterrupted: Bool
+    ) {
+        self.plan = plan
+        self.names = names
+        self.tally = tally
+        whole = tally.whole
+        self.sendingSeconds = sendingSeconds
+        self.seconds = seconds
+        self.moments = moments
+        self.processor = processor
+        self.wasInterrupted = wasInterrupted
+    }
+
+    package var counts: Counts { whole.counts }
+    package var latencies: Latencies { whole.latencies }
+    /// What became of each group of requests.
+    package var groups: [(name: String, counts: Counts, latencies: Latencies)] {
+        zip(names, tally.groups).map { ($0, $1.counts, $1.latencies) }
+    }
     package var lateness: Latencies { tally.lateness }
     /// The most frequent first.
     package var complaints: [(what: String, count: Int)] {
@@ -49,7 +71,8 @@ package struct LoadResult: Sendable {
 
     /// Whether every request got the verdict that was expected.
     package var isClean: Bool {
-        counts.wrong + counts.refused + counts.errors + unanswered == 0 && counts.correct > 0
+        counts.wrong == 0 && counts.refused == 0 && counts.errors == 0 && unanswered == 0
+            && counts.correct > 0
     }
 
     /// The percentiles that reports name.
@@ -57,6 +80,16 @@ package struct LoadResult: Sendable {
         ("50", 50), ("75", 75), ("90", 90), ("99", 99), ("99.9", 99.9), ("99.99", 99.99),
         ("100", 100),
     ]
+
+    /// The whole curve, for plots: shares in percent, and milliseconds.
+    package var percentileCurve: [(percent: Double, milliseconds: Double)] {
+        var curve: [(percent: Double, milliseconds: Double)] = []
+        for step in latencies.percentiles(ticksPerHalfDistance: 10)
+        where step.percentileLevelIteratedTo < 100 {
+            curve.append((step.percentileLevelIteratedTo, Double(step.value) / 1e6))
+        }
+        return curve
+    }
 
     /// HdrHistogram's own text form, in milliseconds; its plotter reads it.
     package var percentileDistribution: String {

@@ -63,19 +63,18 @@ package struct LoadRun: Sendable {
     private func measure(
         _ loops: [EventLoop], _ interruption: borrowing Interruption
     ) async throws(LoadError) -> LoadResult {
-        // All begin at the same time, once every connection is there.
-        let start = SystemClock.monotonicNanoseconds + Self.settlingNanoseconds
-        let running = try make(loops, start: start)
+        let running = try make(loops)
         try await connect(running)
-        let processor = ProcessorUse(server: plan.serverProcess)
-        var clock = processor
-        for (loop, load) in running { loop.post { load.begin() } }
+        // All begin at the same time, a little later, so that none has to hurry.
+        let start = SystemClock.monotonicNanoseconds + Self.settlingNanoseconds
+        for (loop, load) in running { loop.post { load.begin(at: start) } }
 
-        var moments: [Moment] = []
-        var last = start
-        var stopped: UInt64?
         let warm = start + plan.warmUp.nanoseconds
-        var isWarm = false
+        let end = warm + plan.duration.nanoseconds
+        let patience = (plan.timeout + Self.grace).nanoseconds
+        var clock = ProcessorUse(server: plan.serverProcess)
+        var moments: [Moment] = []
+        var (last, isWarm, stopped) = (start, false, UInt64?.none)
         while true {
             try? await Task.sleep(for: Self.tick)
             let now = SystemClock.monotonicNanoseconds
@@ -83,7 +82,8 @@ package struct LoadRun: Sendable {
                 isWarm = true
                 clock = ProcessorUse(server: plan.serverProcess)
             }
-            if interruption.isSet, stopped == nil {
+            if stopped == nil, now >= end || interruption.isSet {
+                stopped = now
                 for (loop, load) in running { loop.post { load.stop() } }
             }
             if now >= last + 1_000_000_000 {
@@ -92,14 +92,14 @@ package struct LoadRun: Sendable {
                 last = now
             }
             if try isFinished(running) { break }
-            if stopped == nil, now >= warm + plan.duration.nanoseconds || interruption.isSet {
-                stopped = now
-                for (loop, load) in running { loop.post { load.stop() } }
-            }
-            let patience = (plan.timeout + Self.grace).nanoseconds
-            if let stopped, now >= stopped + patience { break }
+            if let stopped, now >= stopped + patience || interruption.isUrgent { break }
         }
         let used = clock.elapsed(server: plan.serverProcess)
+        // What is left of a second is too little for a rate, but for a run that was no longer.
+        let now = SystemClock.monotonicNanoseconds
+        if moments.isEmpty || now >= last + 500_000_000 {
+            moments.append(glimpse(running, start, from: last, to: now, isWarmUp: last < warm))
+        }
         return try result(running, moments, used, wasInterrupted: interruption.isSet)
     }
 
@@ -113,12 +113,12 @@ package struct LoadRun: Sendable {
     /// Between the making of connections and the first request.
     private static let settlingNanoseconds: UInt64 = 100_000_000
 
-    private func make(_ loops: [EventLoop], start: UInt64) throws(LoadError) -> [Running] {
+    private func make(_ loops: [EventLoop]) throws(LoadError) -> [Running] {
         var running: [Running] = []
         for (index, loop) in loops.enumerated() {
             let (plan, groups) = (plan, groups)
             let load = try ask(loop) { () throws(LoopError) in
-                try LoadLoop(plan, groups, index: index, loop: loop, start: start)
+                try LoadLoop(plan, groups, index: index, loop: loop)
             }
             running.append((loop, load))
         }
@@ -127,12 +127,12 @@ package struct LoadRun: Sendable {
 
     private func connect(_ running: [Running]) async throws(LoadError) {
         let waiting = Mutex((left: plan.connections, error: ClientError?.none))
-        let outcome = Outcome(waiting)
+        let attempts = Attempts(waiting)
         for (loop, load) in running {
-            loop.post { load.connect { outcome.note($0) } }
+            loop.post { load.connect { attempts.note($0) } }
         }
-        while outcome.left > 0 { try? await Task.sleep(for: .milliseconds(1)) }
-        if let error = outcome.error { throw .notReached(error) }
+        while attempts.left > 0 { try? await Task.sleep(for: .milliseconds(1)) }
+        if let error = attempts.error { throw .notReached(error) }
     }
 
     private func ask<Answer: Sendable>(
@@ -144,18 +144,17 @@ package struct LoadRun: Sendable {
     private func glimpse(
         _ running: [Running], _ start: UInt64, from: UInt64, to now: UInt64, isWarmUp: Bool
     ) -> Moment {
-        var all = Tally()
-        var inFlight = 0
+        var glimpse = LoadLoop.Glimpse()
         for (loop, load) in running {
-            guard let glimpse = try? ask(loop, { load.takeGlimpse() }) else { continue }
-            all.add(glimpse.tally)
-            inFlight += glimpse.inFlight
+            guard let part = try? ask(loop, { load.takeGlimpse() }) else { continue }
+            glimpse.add(part)
         }
+        let latencies = glimpse.all.latencies
         return Moment(
             time: Double(now - start) / 1e9, seconds: Double(now - from) / 1e9,
-            counts: all.counts, p50: all.latencies.milliseconds(at: 50),
-            p99: all.latencies.milliseconds(at: 99), max: all.latencies.milliseconds(at: 100),
-            latenessP99: all.lateness.milliseconds(at: 99), inFlight: inFlight,
+            counts: glimpse.all.counts, p50: latencies.milliseconds(at: 50),
+            p99: latencies.milliseconds(at: 99), max: latencies.milliseconds(at: 100),
+            latenessP99: glimpse.lateness.milliseconds(at: 99), inFlight: glimpse.inFlight,
             isWarmUp: isWarmUp)
     }
 
@@ -163,7 +162,7 @@ package struct LoadRun: Sendable {
         _ running: [Running], _ moments: [Moment], _ used: ProcessorUse.Elapsed,
         wasInterrupted: Bool
     ) throws(LoadError) -> LoadResult {
-        var all = Tally()
+        var all = Tally(groups: groups.count)
         var (from, until) = (UInt64.max, UInt64.min)
         for (loop, load) in running {
             let measured = try ask(loop) {
@@ -177,18 +176,23 @@ package struct LoadRun: Sendable {
         // An overloaded server answers after the time: that is part of what it took.
         let seconds = Double(max(until, all.lastAnswer) - from) / 1e9
         return LoadResult(
-            plan: plan, tally: all, sendingSeconds: Double(until - from) / 1e9, seconds: seconds,
+            plan: plan, names: groups.map(\.name), tally: all,
+            sendingSeconds: Double(until - from) / 1e9, seconds: seconds,
             moments: moments, processor: used, wasInterrupted: wasInterrupted)
     }
 }
 
-/// Set once, from wherever a person or a signal ends a run.
+/// Ends a run early, from wherever a person or a signal asks for it.
 package struct Interruption: ~Copyable, Sendable {
-    private let flag = Atomic<Bool>(false)
+    private let count = Atomic<Int>(0)
 
     package init() {}
-    package func set() { flag.store(true, ordering: .relaxed) }
-    package var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    /// Once: no further requests, and the answers to earlier ones. Again: at once.
+    package func set() { count.add(1, ordering: .relaxed) }
+
+    package var isSet: Bool { count.load(ordering: .relaxed) > 0 }
+    var isUrgent: Bool { count.load(ordering: .relaxed) > 1 }
 }
 
 /// Why a run did not take place.
@@ -197,7 +201,8 @@ package enum LoadError: Error, Sendable {
     case system(LoopError)
 }
 
-private final class Outcome: Sendable {
+/// The connections that are being made.
+private final class Attempts: Sendable {
     private let state: Mutex<(left: Int, error: ClientError?)>
 
     init(_ state: consuming Mutex<(left: Int, error: ClientError?)>) { self.state = state }
@@ -211,26 +216,4 @@ private final class Outcome: Sendable {
 
     var left: Int { state.withLock { $0.left } }
     var error: ClientError? { state.withLock { $0.error } }
-}
-
-/// Processor time of both sides.
-package struct ProcessorUse: Sendable {
-    private let wall = SystemClock.monotonicNanoseconds
-    private let own = ProcessorTime.own
-    private let server: UInt64?
-
-    init(server: Int32?) { self.server = server.flatMap { ProcessorTime.of(process: $0) } }
-
-    /// In processors: 1 is one that was busy all the time.
-    package struct Elapsed: Sendable, Equatable {
-        package var own: Double
-        package var server: Double?
-    }
-
-    func elapsed(server process: Int32?) -> Elapsed {
-        let wall = Double(max(SystemClock.monotonicNanoseconds - wall, 1))
-        let now = process.flatMap { ProcessorTime.of(process: $0) }
-        let used = now.flatMap { now in server.map { Double(now - min($0, now)) / wall } }
-        return Elapsed(own: Double(ProcessorTime.own - own) / wall, server: used)
-    }
 }

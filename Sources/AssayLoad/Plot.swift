@@ -1,79 +1,164 @@
-/// A line plot as SVG, without a script and without anything from elsewhere.
-struct Plot {
-    struct Line {
+import RealModule
+
+/// A line plot as SVG, without a script and without anything from elsewhere. Its colours are
+/// those of `ReportStyle`.
+package struct Plot {
+    package struct Line {
         var name: String
-        var color: String
         var points: [(x: Double, y: Double)]
+        /// Points that stand for themselves get a dot.
+        var hasDots: Bool
+
+        package init(_ name: String, _ points: [(x: Double, y: Double)], hasDots: Bool = false) {
+            self.name = name
+            self.points = points
+            self.hasDots = hasDots
+        }
     }
 
-    struct Tick {
+    package struct Tick {
         var value: Double
         var label: String
+
+        package init(_ value: Double, _ label: String) {
+            self.value = value
+            self.label = label
+        }
     }
 
     var title: String
     var xLabel: String
     var yLabel: String
     var xTicks: [Tick]
-    var xRange: ClosedRange<Double>
     var lines: [Line]
-    /// Parts of the plot that are shaded, such as the warm-up.
+    /// Each grid line is a multiple of the one below: for values of very different size.
+    var isLogarithmic: Bool
+    /// A part of the plot that is shaded, such as the warm-up.
     var shaded: (range: ClosedRange<Double>, label: String)?
+    private let xRange: ClosedRange<Double>
+    private let yTicks: [Tick]
 
-    private static let (width, height) = (860.0, 340.0)
-    private static let (left, right, top, bottom) = (70.0, 20.0, 34.0, 50.0)
+    package init(
+        _ title: String, x: String, ticks: [Tick], range: ClosedRange<Double>, y: String,
+        isLogarithmic: Bool = false, _ lines: [Line],
+        shaded: (range: ClosedRange<Double>, label: String)? = nil
+    ) {
+        self.title = title
+        xLabel = x
+        yLabel = y
+        xTicks = ticks
+        xRange = range
+        self.lines = lines
+        self.isLogarithmic = isLogarithmic
+        self.shaded = shaded
+        let values = lines.flatMap(\.points).map(\.y).filter(\.isFinite)
+        let highest = max(values.max() ?? 1, 1e-6)
+        let lowest = values.filter { $0 > 0 }.min() ?? highest
+        yTicks = isLogarithmic ? Self.decades(lowest, highest) : Self.steps(highest)
+    }
 
-    var svg: String {
-        let highest = max(lines.flatMap(\.points).map(\.y).max() ?? 1, 1e-9)
-        let step = Self.step(for: highest)
-        let yMost = (highest / step).rounded(.up) * step
-        func x(_ value: Double) -> String {
-            let span = max(xRange.upperBound - xRange.lowerBound, 1e-9)
-            let share = (value - xRange.lowerBound) / span
-            return (Self.left + share * (Self.width - Self.left - Self.right)).svg
-        }
-        func y(_ value: Double) -> String {
-            (Self.height - Self.bottom - value / yMost * (Self.height - Self.top - Self.bottom)).svg
-        }
-        var text = "<svg viewBox=\"0 0 \(Self.width.svg) \(Self.height.svg)\" role=\"img\" "
-        text += "aria-label=\"\(title)\">\n"
-        text += Self.text(Self.left.svg, "18", title, "title")
-        if let shaded {
-            let (from, to) = (shaded.range.lowerBound, shaded.range.upperBound)
-            text += "<polygon class=\"shade\" points=\"\(x(from)),\(y(0)) \(x(from)),\(y(yMost)) "
-            text += "\(x(to)),\(y(yMost)) \(x(to)),\(y(0))\"/>\n"
-            text += Self.text(x(from), "\(Self.top + 12)", shaded.label, "tick")
-        }
-        for index in 0...Int((yMost / step).rounded()) {
+    private static let (width, height) = (860.0, 350.0)
+    private static let (left, right, top, bottom) = (70.0, 20.0, 54.0, 50.0)
+
+    // MARK: Where things are
+
+    private func x(_ value: Double) -> String {
+        let span = max(xRange.upperBound - xRange.lowerBound, 1e-9)
+        let share = (value - xRange.lowerBound) / span
+        return (Self.left + share * (Self.width - Self.left - Self.right)).svg
+    }
+
+    private func y(_ value: Double) -> String {
+        let (lowest, highest) = (yTicks[0].value, yTicks[yTicks.count - 1].value)
+        let share =
+            isLogarithmic
+            ? Double.log(max(value, lowest) / lowest) / Double.log(highest / lowest)
+            : value / highest
+        return (Self.height - Self.bottom - share * (Self.height - Self.top - Self.bottom)).svg
+    }
+
+    /// From 0 to at least the highest, in steps of 1, 2 or 5 times a power of ten.
+    private static func steps(_ highest: Double) -> [Tick] {
+        let power = Double.exp10(Double.log10(highest).rounded(.down))
+        let step =
+            [0.1, 0.2, 0.5].map { $0 * power }.first { highest / $0 <= 8 } ?? power
+        let count = Int((highest / step).rounded(.up))
+        return (0...max(count, 1)).map { index in
             let value = Double(index) * step
-            text += "<line class=\"grid\" x1=\"\(x(xRange.lowerBound))\" y1=\"\(y(value))\" "
-            text += "x2=\"\(x(xRange.upperBound))\" y2=\"\(y(value))\"/>\n"
-            text += Self.text("\(Self.left - 8)", y(value), value.short, "tick end")
+            return Tick(value, value.plain)
         }
-        for tick in xTicks where xRange.contains(tick.value) {
-            text += "<line class=\"grid\" x1=\"\(x(tick.value))\" y1=\"\(y(0))\" "
-            text += "x2=\"\(x(tick.value))\" y2=\"\(y(yMost))\"/>\n"
-            text += Self.text(
-                x(tick.value), "\(Self.height - Self.bottom + 16)", tick.label, "tick mid")
+    }
+
+    /// Around both, at 1, 2 and 5 times powers of ten; at powers alone where those are many.
+    private static func decades(_ lowest: Double, _ highest: Double) -> [Tick] {
+        let first = Int(Double.log10(lowest).rounded(.down))
+        let last = Int(Double.log10(highest).rounded(.up))
+        let factors = last - first > 3 ? [1.0] : [1.0, 2, 5]
+        let all = (first...max(last, first + 1)).flatMap { power in
+            factors.map { $0 * Double.exp10(Double(power)) }
         }
-        for line in lines where !line.points.isEmpty {
-            let points = line.points.map { x($0.x) + "," + y($0.y) }.joined(separator: " ")
-            text += "<polyline fill=\"none\" stroke=\"\(line.color)\" stroke-width=\"2\" "
-            text += "points=\"\(points)\"/>\n"
+        let from = all.lastIndex { $0 <= lowest * 1.0001 } ?? 0
+        let to = all.firstIndex { $0 >= highest * 0.9999 } ?? all.count - 1
+        return all[from...max(to, min(from + 1, all.count - 1))].map { Tick($0, $0.plain) }
+    }
+
+    // MARK: SVG
+
+    package var svg: String {
+        let (width, height) = (Self.width.svg, Self.height.svg)
+        var text = "<svg viewBox=\"0 0 \(width) \(height)\" role=\"img\" "
+        text += "aria-label=\"\(title.escaped)\">\n"
+        text += Self.text(Self.left.svg, "18", title, "title")
+        text += grid
+        for (index, line) in lines.enumerated() where !line.points.isEmpty {
+            let points = line.points.map { x($0.x) + "," + y($0.y) }
+            text += "<polyline class=\"line s\(index % ReportStyle.colors)\" "
+            text += "points=\"\(points.joined(separator: " "))\"/>\n"
+            for point in line.hasDots ? line.points : [] {
+                text += "<circle class=\"dot s\(index % ReportStyle.colors)\" r=\"3.5\" "
+                text += "cx=\"\(x(point.x))\" cy=\"\(y(point.y))\"/>\n"
+            }
         }
         return text + legend + "</svg>\n"
     }
 
+    private var grid: String {
+        var text = ""
+        let (from, to) = (x(xRange.lowerBound), x(xRange.upperBound))
+        let (low, high) = (y(yTicks[0].value), y(yTicks[yTicks.count - 1].value))
+        if let shaded {
+            let (start, end) = (x(shaded.range.lowerBound), x(shaded.range.upperBound))
+            text += "<polygon class=\"shade\" points=\"\(start),\(low) \(start),\(high) "
+            text += "\(end),\(high) \(end),\(low)\"/>\n"
+            text += Self.text(start, (Self.top + 14).svg, " " + shaded.label, "tick")
+        }
+        for tick in yTicks {
+            let height = y(tick.value)
+            text += "<line class=\"grid\" x1=\"\(from)\" y1=\"\(height)\" x2=\"\(to)\" "
+            text += "y2=\"\(height)\"/>\n"
+            text += Self.text((Self.left - 8).svg, height, tick.label, "tick end")
+        }
+        for tick in xTicks where xRange.contains(tick.value) {
+            let place = x(tick.value)
+            text += "<line class=\"grid\" x1=\"\(place)\" y1=\"\(low)\" x2=\"\(place)\" "
+            text += "y2=\"\(high)\"/>\n"
+            text += Self.text(place, (Self.height - Self.bottom + 17).svg, tick.label, "tick mid")
+        }
+        return text
+    }
+
     private var legend: String {
-        var text = Self.text("\(Self.width / 2)", "\(Self.height - 8)", xLabel, "label mid")
-        text += "<text class=\"label mid\" transform=\"translate(14 \(Self.height / 2)) "
-        text += "rotate(-90)\">\(yLabel)</text>\n"
+        var text = Self.text((Self.width / 2).svg, (Self.height - 8).svg, xLabel, "mid")
+        text += "<text class=\"mid\" transform=\"translate(14 \((Self.height / 2).svg)) "
+        text += "rotate(-90)\">\(yLabel.escaped)</text>\n"
         guard lines.count > 1 else { return text }
+        var place = Self.left
         for (index, line) in lines.enumerated() {
-            let x = Self.width - Self.right - 130 * Double(lines.count - index)
-            text +=
-                "<rect x=\"\(x.svg)\" y=\"9\" width=\"10\" height=\"10\" fill=\"\(line.color)\"/>"
-            text += Self.text((x + 15).svg, "18", line.name, "tick")
+            text += "<rect class=\"dot s\(index % ReportStyle.colors)\" x=\"\(place.svg)\" "
+            text += "y=\"31\" width=\"10\" height=\"10\"/>"
+            text += Self.text((place + 15).svg, "40", line.name, "tick")
+            // A letter of this size takes about 6.5; the square and the gaps the rest.
+            place += Double(line.name.count) * 6.5 + 30
         }
         return text
     }
@@ -81,24 +166,25 @@ struct Plot {
     private static func text(
         _ x: String, _ y: String, _ text: String, _ classes: String
     ) -> String {
-        "<text class=\"\(classes)\" x=\"\(x)\" y=\"\(y)\">\(text)</text>\n"
-    }
-
-    /// A step of 1, 2 or 5 times a power of ten, for four to ten grid lines.
-    private static func step(for highest: Double) -> Double {
-        var power = 1.0
-        while power * 10 <= highest { power *= 10 }
-        while power > highest { power /= 10 }
-        for factor in [0.1, 0.2, 0.5] where highest / (power * factor) <= 10 {
-            return power * factor
-        }
-        return power
+        "<text class=\"\(classes)\" x=\"\(x)\" y=\"\(y)\">\(text.escaped)</text>\n"
     }
 }
 
 extension Double {
+    /// With no more digits than it takes, up to four behind the point.
+    package var plain: String {
+        guard isFinite, abs(self) < 1e15 else { return "-" }
+        let units = Int((self * 10_000).rounded())
+        let fraction = String(abs(units) % 10_000)
+        var text = String(repeating: "0", count: 4 - fraction.count) + fraction
+        while text.last == "0" { text.removeLast() }
+        let whole = (units < 0 ? "-" : "") + String(abs(units) / 10_000)
+        return text.isEmpty ? whole : whole + "." + text
+    }
+
     /// With one digit behind the point.
     fileprivate var svg: String {
+        guard isFinite else { return "0" }
         let tenths = Int((self * 10).rounded())
         return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
     }

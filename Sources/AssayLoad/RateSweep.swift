@@ -7,7 +7,7 @@ package struct RateSweep: Sendable {
     /// The search ends when the answer is known to this share.
     package var precision = 0.03
     /// Above this nobody believes the search.
-    private static let mostRuns = 24
+    static let mostRuns = 24
 
     package init(bound: Double, firstRate: Double) {
         precondition(bound > 0 && firstRate > 0)
@@ -20,6 +20,8 @@ package struct RateSweep: Sendable {
         package let result: LoadResult
         /// Nil where the rate was kept within the bound.
         package let failure: String?
+        /// It was the generator that did not keep up: the server might have.
+        package var wasLate: Bool { result.lateReason != nil }
     }
 
     /// Doubles the rate until it is too much, then halves the interval.
@@ -35,7 +37,7 @@ package struct RateSweep: Sendable {
         var rate = firstRate
         while steps.count < Self.mostRuns {
             let result = try await run(rate)
-            let step = Step(rate: rate, result: result, failure: failure(of: result, rate))
+            let step = Step(rate: rate, result: result, failure: failure(of: result))
             steps.append(step)
             note(step)
             if result.wasInterrupted { break }
@@ -51,12 +53,18 @@ package struct RateSweep: Sendable {
         return steps
     }
 
-    private func failure(of result: LoadResult, _ rate: Double) -> String? {
+    /// The highest rate that was kept.
+    package static func best(of steps: [Step]) -> Step? {
+        steps.filter { $0.failure == nil }.max { $0.rate < $1.rate }
+    }
+
+    private func failure(of result: LoadResult) -> String? {
+        if result.wasInterrupted { return "interrupted" }
         if let late = result.lateReason { return "the generator was late: " + late }
         if !result.isClean {
-            return "\(result.counts.wrong) wrong verdicts, "
-                + "\(result.counts.refused) refusals, "
-                + "\(result.counts.errors + result.unanswered) errors"
+            let counts = result.counts
+            return "\(counts.wrong) wrong verdicts, \(counts.refused) refused, "
+                + "\(counts.errors + result.unanswered) errors"
         }
         let p99 = result.latencies.milliseconds(at: 99)
         return p99 > bound ? "p99 \(p99.short) ms" : nil

@@ -10,6 +10,21 @@ extension Stream {
         }
     }
 
+    /// libuv takes names for C strings, which an abstract one is not.
+    func connect(abstract name: String) throws(LoopError) {
+        do throws(LoopError) {
+            let descriptor = try UnixSocket.connect(name)
+            let code = unsafe uv_pipe_open(pointer(as: uv_pipe_t.self), descriptor)
+            if code < 0 { _ = Glibc.close(descriptor) }
+            try LoopError.check(code)
+        } catch {
+            close()
+            throw error
+        }
+        let stream = LoopBound(self, to: loop)
+        loop.post { if !stream.value.isClosing { stream.value.didConnect(0) } }
+    }
+
     fileprivate func connect(address: UnsafePointer<sockaddr>) {
         unsafe Connect.start(self) { request, callback in
             unsafe uv_tcp_connect(request, self.pointer(as: uv_tcp_t.self), address, callback)

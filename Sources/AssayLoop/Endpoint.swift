@@ -1,8 +1,14 @@
-/// Where a server listens and a client connects: `tcp://HOST:PORT` or `unix:PATH`.
+/// Where a server listens and a client connects: `tcp://HOST:PORT`, `tls://HOST:PORT`, `unix:PATH`
+/// or `unix:@NAME`;
+/// a server also on what it was started with: `systemd:NAME`.
 public enum Endpoint: Hashable, Sendable {
     /// A name or a literal address (IPv6 without its brackets); port 0 lets a listener choose.
     case tcp(host: String, port: UInt16)
+    case tls(host: String, port: UInt16)
+    /// A path, or `@` and a name that has no file (abstract).
     case unix(path: String)
+    /// Sockets that the service manager has passed under that name; without one, all of them.
+    case inherited(name: String)
 
     /// `sun_path` holds 108 bytes, the last one a NUL.
     static let pathLimit = 107
@@ -11,17 +17,26 @@ public enum Endpoint: Hashable, Sendable {
     /// `unix:/run/assay/assay.sock`.
     public init(_ text: String) throws(EndpointError) {
         if let rest = text.removingPrefix("tcp://") {
-            self = try Self.tcp(rest, of: text)
+            let (host, port) = try Self.hostAndPort(rest, of: text)
+            self = .tcp(host: host, port: port)
+        } else if let rest = text.removingPrefix("tls://") {
+            let (host, port) = try Self.hostAndPort(rest, of: text)
+            self = .tls(host: host, port: port)
         } else if let path = text.removingPrefix("unix:") {
             guard !path.isEmpty, !path.utf8.contains(0) else { throw .noPath(text) }
             guard path.utf8.count <= Self.pathLimit else { throw .pathTooLong(text) }
+            guard path != "@" else { throw .noPath(text) }
             self = .unix(path: String(path))
+        } else if let name = text.removingPrefix("systemd:") {
+            self = .inherited(name: String(name))
         } else {
             throw .unknownScheme(text)
         }
     }
 
-    private static func tcp(_ rest: Substring, of text: String) throws(EndpointError) -> Endpoint {
+    private static func hostAndPort(
+        _ rest: Substring, of text: String
+    ) throws(EndpointError) -> (host: String, port: UInt16) {
         guard let colon = rest.lastIndex(of: ":") else { throw .noPort(text) }
         var host = rest[..<colon]
         let digits = rest[rest.index(after: colon)...]
@@ -34,13 +49,13 @@ public enum Endpoint: Hashable, Sendable {
         guard isDecimal, let port = UInt16(digits) else { throw .noPort(text) }
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F })
         else { throw .noHost(text) }
-        return .tcp(host: String(host), port: port)
+        return (String(host), port)
     }
 }
 
 /// What is wrong with the text of an endpoint; carries the text.
 public enum EndpointError: Error, Hashable, Sendable {
-    /// Neither `tcp://` nor `unix:`.
+    /// Neither `tcp://`, `tls://` nor `unix:`.
     case unknownScheme(String)
     case noHost(String)
     /// No decimal port of 0 to 65535 behind the last colon.
@@ -55,9 +70,28 @@ extension Endpoint: CustomStringConvertible {
     public var description: String {
         switch self {
         case .tcp(let host, let port):
-            host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
+            "tcp://" + Self.text(host, port)
+        case .tls(let host, let port): "tls://" + Self.text(host, port)
         case .unix(let path): "unix:\(path)"
+        case .inherited(let name): "systemd:\(name)"
         }
+    }
+}
+
+extension Endpoint {
+    package var isTLS: Bool {
+        if case .tls = self { true } else { false }
+    }
+
+    var hostAndPort: (String, UInt16)? {
+        switch self {
+        case .tcp(let host, let port), .tls(let host, let port): (host, port)
+        case .unix, .inherited: nil
+        }
+    }
+
+    private static func text(_ host: String, _ port: UInt16) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }
 
@@ -65,7 +99,7 @@ extension EndpointError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownScheme(let text):
-            "\"\(text)\" is no address: write tcp://HOST:PORT or unix:PATH"
+            "\"\(text)\" is no address: write tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"
         case .noHost(let text): "\"\(text)\" names no host: write tcp://HOST:PORT"
         case .noPort(let text):
             "\"\(text)\" has no port of 0 to 65535: write tcp://HOST:PORT"

@@ -11,6 +11,17 @@ package final class EventLoop: @unchecked Sendable {
     let uv: UnsafeMutablePointer<uv_loop_t>
     /// Where streams read into; the loop's thread only.
     var landing = Landing()
+    /// What its streams have received and written; the loop's thread only.
+    package internal(set) var traffic = LoopTraffic()
+
+    /// Where streams of TLS read into, before they are deciphered; the loop's thread only.
+    var sealedLanding: UnsafeMutableRawBufferPointer {
+        if let memory = unsafe sealedMemory { return unsafe memory }
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        unsafe sealedMemory = unsafe memory
+        return unsafe memory
+    }
+    private var sealedMemory: UnsafeMutableRawBufferPointer?
 
     private let wakeup: UnsafeMutablePointer<uv_async_t>
     private let inbox = Locked(Inbox())
@@ -59,6 +70,7 @@ package final class EventLoop: @unchecked Sendable {
             closeAll()
             runToEnd()
         }
+        unsafe sealedMemory?.deallocate()
         unsafe wakeup.deallocate()
         unsafe uv.deallocate()
     }
@@ -175,6 +187,14 @@ package final class EventLoop: @unchecked Sendable {
         let code = unsafe uv_loop_close(uv)
         precondition(code == 0, "a loop ends with all of its handles closed")
     }
+}
+
+/// Bytes that streams have received, and that were given to them to write.
+package struct LoopTraffic: Equatable, Sendable {
+    package internal(set) var received: UInt64 = 0
+    package internal(set) var written: UInt64 = 0
+
+    package init() {}
 }
 
 private final class Answered<Answer: Sendable>: Sendable {

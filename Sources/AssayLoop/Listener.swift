@@ -12,26 +12,63 @@ package final class Listener: Handle {
     /// A connection came while it was paused.
     private var isHolding = false
 
+    /// The file of a Unix socket of its own.
+    private var file: SocketFile?
+    /// The socket is somebody else's, who goes on with it when this listener has closed.
+    private let isInherited: Bool
+
     /// Binds and listens. `backlog` is how many connections the system keeps until they are
     /// accepted. `onConnection` gets each one; it has to set a handler and start reading.
     ///
-    /// A Unix socket gets mode 0660. A socket file that a server left behind is replaced, but one
-    /// on which somebody listens, or any other file, is `addressInUse` or `notASocket`.
-    package init(
-        on loop: EventLoop, at endpoint: Endpoint, backlog: Int32 = 511,
+    /// A socket file that a server left behind is replaced, but one on which somebody listens, or
+    /// any other file, is `addressInUse` or `notASocket`.
+    package convenience init(
+        on loop: EventLoop, at endpoint: Endpoint, access: SocketFileAccess = SocketFileAccess(),
+        backlog: Int32 = 511, onConnection: @escaping (Stream) -> Void
+    ) throws(LoopError) {
+        guard case .unix(let path) = endpoint else {
+            try self.init(on: loop, endpoint, isUnix: false, onConnection: onConnection)
+            try begin(backlog) { () throws(LoopError) in try bindTCP() }
+            return
+        }
+        try self.init(on: loop, endpoint, isUnix: true, onConnection: onConnection)
+        try begin(backlog) { () throws(LoopError) in
+            let bound = try UnixSocket.bind(path, access)
+            file = bound.file
+            try adopt(bound.descriptor)
+        }
+    }
+
+    /// Listens on a socket that the process was started with.
+    package convenience init(
+        on loop: EventLoop, inheriting socket: InheritedSocket, backlog: Int32 = 511,
+        onConnection: @escaping (Stream) -> Void
+    ) throws(LoopError) {
+        try self.init(
+            on: loop, .inherited(name: socket.name), isUnix: socket.isUnix, isInherited: true,
+            onConnection: onConnection)
+        try begin(backlog) { () throws(LoopError) in try adopt(socket.descriptor) }
+    }
+
+    private init(
+        on loop: EventLoop, _ endpoint: Endpoint, isUnix: Bool, isInherited: Bool = false,
         onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         self.endpoint = endpoint
-        self.onConnection = onConnection
-        var isUnix = false
-        if case .unix = endpoint { isUnix = true }
         self.isUnix = isUnix
+        self.isInherited = isInherited
+        self.onConnection = onConnection
         try unsafe super.init(on: loop, type: isUnix ? UV_NAMED_PIPE : UV_TCP) { handle in
             let raw = UnsafeMutableRawPointer(handle)
             return isUnix
                 ? unsafe uv_pipe_init(loop.uv, raw.assumingMemoryBound(to: uv_pipe_t.self), 0)
                 : unsafe uv_tcp_init(loop.uv, raw.assumingMemoryBound(to: uv_tcp_t.self))
         }
+    }
+
+    private func begin(
+        _ backlog: Int32, bind: () throws(LoopError) -> Void
+    ) throws(LoopError) {
         do throws(LoopError) {
             try bind()
             try listen(backlog: backlog)
@@ -43,22 +80,23 @@ package final class Listener: Handle {
 
     var stream: UnsafeMutablePointer<uv_stream_t> { unsafe pointer(as: uv_stream_t.self) }
 
-    private func bind() throws(LoopError) {
-        switch endpoint {
-        case .tcp(let host, let port):
-            let tcp = unsafe pointer(as: uv_tcp_t.self)
-            let code = try unsafe Resolution.withAddress(host: host, port: port, on: loop) {
-                address in
-                unsafe uv_tcp_bind(tcp, address, 0)
-            }
-            try LoopError.check(code)
-        case .unix(let path):
-            guard path.utf8.count <= Endpoint.pathLimit else { throw .pathTooLong }
-            try UnixSocketFile.removeStale(path)
-            try LoopError.check(unsafe uv_pipe_bind(pointer(as: uv_pipe_t.self), path))
-            // Between bind and listen nobody can connect.
-            guard unsafe chmod(path, 0o660) == 0 else { throw .permissionDenied }
+    private func bindTCP() throws(LoopError) {
+        guard let (host, port) = endpoint.hostAndPort else { return }
+        let tcp = unsafe pointer(as: uv_tcp_t.self)
+        let code = try unsafe Resolution.withAddress(host: host, port: port, on: loop) { address in
+            unsafe uv_tcp_bind(tcp, address, 0)
         }
+        try LoopError.check(code)
+    }
+
+    /// Takes a bound socket over; it is closed with the handle.
+    private func adopt(_ descriptor: Int32) throws(LoopError) {
+        let code =
+            isUnix
+            ? unsafe uv_pipe_open(pointer(as: uv_pipe_t.self), descriptor)
+            : unsafe uv_tcp_open(pointer(as: uv_tcp_t.self), descriptor)
+        if code < 0 { _ = Glibc.close(descriptor) }
+        try LoopError.check(code)
     }
 
     private func listen(backlog: Int32) throws(LoopError) {
@@ -67,8 +105,10 @@ package final class Listener: Handle {
                 let listener = unsafe Handle.object(Listener.self, of: handle)
                 listener.didConnect(code)
             })
-        if case .tcp(let host, _) = endpoint {
-            endpoint = .tcp(host: host, port: try boundPort())
+        switch endpoint {
+        case .tcp(let host, _): endpoint = .tcp(host: host, port: try boundPort())
+        case .tls(let host, _): endpoint = .tls(host: host, port: try boundPort())
+        case .unix, .inherited: break
         }
     }
 
@@ -107,37 +147,56 @@ package final class Listener: Handle {
         onConnection(stream)
     }
 
+    /// Closes. Who has connected by then is accepted first, and not reset.
+    package func finish() {
+        guard !isClosing else { return }
+        // Who waits in an inherited socket waits for whoever goes on with it.
+        guard !isInherited else { return close() }
+        refuseArrivals()
+        resume()
+        while !isClosing, let descriptor = acceptWaiting() {
+            guard let stream = try? Stream.open(descriptor, from: self) else { continue }
+            onConnection(stream)
+        }
+        close()
+    }
+
+    /// The next of those that wait in the system's queue.
+    private func acceptWaiting() -> Int32? {
+        while true {
+            let accepted = accept(descriptor, nil, nil)
+            if accepted >= 0 {
+                _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+                return accepted
+            }
+            // Whoever gave up while waiting is no reason to leave out the next.
+            guard errno == EINTR || errno == ECONNABORTED else { return nil }
+        }
+    }
+
+    /// From here on nobody joins the queue, or its last one would be reset after all: further
+    /// packets are dropped before they make a connection, and their senders try again, as with a
+    /// machine that has just lost its server; of a Unix socket they are refused.
+    private func refuseArrivals() {
+        if isUnix {
+            _ = shutdown(descriptor, Int32(SHUT_RD))
+        } else {
+            var drop = sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0)
+            unsafe withUnsafeMutablePointer(to: &drop) { instruction in
+                var program = unsafe sock_fprog(len: 1, filter: instruction)
+                _ = unsafe setsockopt(
+                    descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                    socklen_t(MemoryLayout<sock_fprog>.size))
+            }
+        }
+    }
+
+    private var descriptor: Int32 { unsafe stream.descriptor }
+
+    override func willClose() {
+        file?.remove()
+        file = nil
+    }
+
     override func didClose() { onConnection = { _ in } }
-}
-
-/// The file that a Unix socket leaves behind when its server was killed.
-enum UnixSocketFile {
-    /// Removes a socket file on which nobody listens; everything else stays, and is an error.
-    static func removeStale(_ path: String) throws(LoopError) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket }
-        guard isRefused(path) else { throw .addressInUse }
-        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw .permissionDenied }
-    }
-
-    /// Whether a connection is refused; one that would have to wait has a listener.
-    private static func isRefused(_ path: String) -> Bool {
-        let descriptor = socket(
-            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue),
-            0)
-        guard descriptor >= 0 else { return false }
-        defer { _ = Glibc.close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
-            unsafe field.copyBytes(from: path.utf8.prefix(Endpoint.pathLimit))
-        }
-        let code = unsafe withUnsafeBytes(of: &address) { bytes in
-            unsafe Glibc.connect(
-                descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!,
-                socklen_t(bytes.count))
-        }
-        return code != 0 && errno == ECONNREFUSED
-    }
 }

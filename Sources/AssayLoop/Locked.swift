@@ -6,11 +6,11 @@ import CLibuv
 /// kernel when threads contend for it, which ThreadSanitizer can't see, so that it reports races
 /// where there are none.
 @safe
-final class Locked<Value: Sendable>: @unchecked Sendable {
+package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<uv_mutex_t>
     private var value: Value
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         unsafe mutex = UnsafeMutablePointer<uv_mutex_t>.allocate(capacity: 1)
         self.value = value
         let code = unsafe uv_mutex_init(mutex)
@@ -22,7 +22,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+    package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
         unsafe uv_mutex_lock(mutex)
         defer { unsafe uv_mutex_unlock(mutex) }
         return try body(&value)

@@ -24,8 +24,12 @@ public enum LoopError: Error, Hashable, Sendable {
     /// No file descriptor is left.
     case tooManyOpenFiles
     case outOfMemory
+    /// No socket of that name was passed by the service manager.
+    case notPassed
     /// The handle was closed before the operation could end.
     case cancelled
+    /// TLS could not be begun, or broke.
+    case tls(TLSError)
     /// Any other one, by its name (`EPROTO`).
     case other(String)
 
@@ -84,7 +88,9 @@ extension LoopError: CustomStringConvertible {
         case .unreachable: "the host can't be reached"
         case .tooManyOpenFiles: "too many open files"
         case .outOfMemory: "out of memory"
+        case .notPassed: "the service manager has passed no such socket"
         case .cancelled: "cancelled"
+        case .tls(let error): error.description
         case .other(let name): "system error \(name)"
         }
     }

@@ -1,7 +1,7 @@
 import CLibuv
 
 /// Signals that a server answers to.
-package enum ProcessSignal: Int32, Sendable {
+public enum ProcessSignal: Int32, Sendable {
     case hangup = 1
     case interrupt = 2
     case terminate = 15

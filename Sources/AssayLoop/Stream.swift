@@ -22,7 +22,11 @@ package final class Stream: Handle {
     /// What was received and not taken yet. Whatever the handler of `.received` leaves, stays.
     package var received = ReceiveBuffer()
     private var handler: (Event) -> Void
-    private var isReading = false
+    private(set) var isReading = false
+    /// Nil: bytes are sent as they are.
+    var tls: TLSLayer?
+    /// Of a client, until it has connected.
+    private var tlsToBegin: (context: TLSContext, host: String)?
     /// The peer writes no more; there is nothing to resume.
     private var hasEnded = false
     private var hasFailed = false
@@ -57,17 +61,64 @@ package final class Stream: Handle {
         return stream
     }
 
+    /// A connection that was accepted from a listener's queue without libuv.
+    static func open(_ descriptor: Int32, from listener: Listener) throws(LoopError) -> Stream {
+        let stream: Stream
+        do throws(LoopError) {
+            stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
+        } catch {
+            _ = Glibc.close(descriptor)
+            throw error
+        }
+        let code =
+            listener.isUnix
+            ? unsafe uv_pipe_open(stream.pointer(as: uv_pipe_t.self), descriptor)
+            : unsafe uv_tcp_open(stream.pointer(as: uv_tcp_t.self), descriptor)
+        guard code == 0 else {
+            _ = Glibc.close(descriptor)
+            stream.close()
+            throw LoopError(code: code)
+        }
+        stream.tune()
+        return stream
+    }
+
+    /// The user at the other end of a Unix socket; nil for TCP.
+    package var peerUser: UInt32? {
+        var peer = assay_peer()
+        var length = socklen_t(MemoryLayout<assay_peer>.size)
+        let descriptor = unsafe uvStream.descriptor
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
+        // TCP sockets answer too, with an unknown user.
+        let isUnix = unsafe uv_handle_get_type(memory) == UV_NAMED_PIPE
+        return isUnix && code == 0 ? peer.user : nil
+    }
+
     /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
+    /// - Parameter tls: what an endpoint of TLS needs; other endpoints leave it alone.
     package static func connect(
-        to endpoint: Endpoint, on loop: EventLoop, handler: @escaping (Event) -> Void
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil,
+        handler: @escaping (Event) -> Void
     ) throws(LoopError) -> Stream {
         switch endpoint {
         case .unix(let path):
             let stream = try Stream(on: loop, isUnix: true, handler: handler)
-            stream.connect(path: path)
+            if UnixSocket.isAbstract(path) {
+                try stream.connect(abstract: path)
+            } else {
+                stream.connect(path: path)
+            }
             return stream
-        case .tcp(let host, let port):
+        case .inherited: throw .addressNotAvailable
+        case .tcp(let host, let port), .tls(let host, let port):
             let stream = try Stream(on: loop, isUnix: false, handler: handler)
+            if case .tls = endpoint {
+                guard let tls else {
+                    stream.close()
+                    throw .tls(.unusable("the client", "it has no settings for TLS"))
+                }
+                stream.tlsToBegin = (tls, host)
+            }
             do throws(LoopError) {
                 try Resolution.start(host: host, port: port, for: stream)
             } catch {
@@ -95,11 +146,16 @@ package final class Stream: Handle {
     package func resumeReading() {
         guard !isReading, !hasEnded, !isClosing, !hasFailed else { return }
         isReading = true
+        resumeSealed()
         let code = unsafe uv_read_start(
             uvStream,
             { handle, _, buffer in
                 let stream = unsafe Handle.object(Stream.self, of: handle)
-                unsafe stream.lend(to: buffer!)
+                if stream.tls != nil {
+                    unsafe stream.lendForSealed(to: buffer!)
+                } else {
+                    unsafe stream.lend(to: buffer!)
+                }
             },
             { handle, count, _ in
                 let stream = unsafe Handle.object(Stream.self, of: handle)
@@ -116,21 +172,32 @@ package final class Stream: Handle {
     }
 
     private func didRead(_ count: Int) {
+        loop.traffic.received &+= UInt64(max(count, 0))
+        if let tls {
+            return isFinishing ? discard(count) : didReadSealed(count, tls)
+        }
         received.receive(max(count, 0), into: &loop.landing)
         if isFinishing {
             discard(count)
         } else if count > 0 {
             handler(.received)
         } else if count == Int(UV_EOF.rawValue) {
-            pauseReading()
-            hasEnded = true
-            handler(.ended)
+            endReading()
         } else if count < 0 {
             pauseReading()
             fail(LoopError(code: Int32(count)))
         }
         received.compact(loop.landing)
     }
+
+    func endReading() {
+        pauseReading()
+        guard !hasEnded else { return }
+        hasEnded = true
+        handler(.ended)
+    }
+
+    func handle(_ event: Event) { handler(event) }
 
     private func discard(_ count: Int) {
         received.skip(received.unreadCount)
@@ -154,6 +221,15 @@ package final class Stream: Handle {
     /// closing or has failed.
     package func write(_ bytes: [UInt8]) {
         guard !isClosing, !hasFailed, !isFinishing, !bytes.isEmpty else { return }
+        if let tls {
+            if let sealed = seal(bytes, tls) { send(sealed) }
+        } else {
+            send(bytes)
+        }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        loop.traffic.written &+= UInt64(bytes.count)
         let written = unsafe bytes.withUnsafeBufferPointer { bytes in
             var buffer = unsafe Self.buffer(bytes)
             return Int(unsafe uv_try_write(uvStream, &buffer, 1))
@@ -168,6 +244,7 @@ package final class Stream: Handle {
     /// peer lose the last answers. The owner limits the wait with `close`.
     package func finish() {
         guard !isClosing, !hasFailed, !isFinishing else { return }
+        if let tls, case let end = sealEnd(tls), !end.isEmpty { send(end) }
         isFinishing = true
         received.removeAll()
         // At once, too: a peer that still writes may not read before it is done.
@@ -196,8 +273,15 @@ package final class Stream: Handle {
     func didConnect(_ code: Int32) {
         guard code == 0 else { return fail(LoopError(code: code)) }
         tune()
-        handler(.connected)
-        resumeReading()
+        guard let tlsToBegin else {
+            handler(.connected)
+            return resumeReading()
+        }
+        do throws(TLSError) {
+            try secure(tlsToBegin.context, host: tlsToBegin.host)
+        } catch {
+            fail(.tls(error))
+        }
     }
 
     func fail(_ error: LoopError) {
@@ -217,7 +301,18 @@ package final class Stream: Handle {
         let last = handler
         handler = { _ in }
         received.removeAll()
+        tls = nil
         last(.closed)
+    }
+}
+
+extension UnsafeMutablePointer<uv_stream_t> {
+    /// The socket, which stays libuv's; -1 where there is none.
+    var descriptor: Int32 {
+        var descriptor: Int32 = -1
+        let handle = unsafe UnsafeMutableRawPointer(self).assumingMemoryBound(to: uv_handle_t.self)
+        _ = unsafe uv_fileno(handle, &descriptor)
+        return descriptor
     }
 }
 

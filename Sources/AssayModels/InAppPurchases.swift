@@ -14,87 +14,93 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     public subscript(position: Int) -> InAppPurchaseReceipt {
         let record = records[position]
         var purchase = InAppPurchaseReceipt()
-        purchase.quantity = record.quantity
-        purchase.productId = string(record.productId)
-        purchase.transactionId = string(record.transactionId)
-        purchase.originalTransactionId = string(record.originalTransactionId)
-        purchase.promotionalOfferId = string(record.promotionalOfferId)
-        purchase.purchaseDate = record.purchaseDate
-        purchase.originalPurchaseDate = record.originalPurchaseDate
-        purchase.expiresDate = record.expiresDate
-        purchase.cancellationDate = record.cancellationDate
-        purchase.webOrderLineItemId = record.webOrderLineItemId
-        purchase.productType = record.productType
-        purchase.itemId = record.itemId
-        purchase.isTrialPeriod = record.isTrialPeriod
-        purchase.isInIntroOfferPeriod = record.isInIntroOfferPeriod
-        purchase.cancellationReason = record.cancellationReason
+        purchase.quantity = record[.quantity]
+        purchase.productId = string(record[.productId])
+        purchase.transactionId = string(record[.transactionId])
+        purchase.originalTransactionId = string(record[.originalTransactionId])
+        purchase.promotionalOfferId = string(record[.promotionalOfferId])
+        purchase.purchaseDate = record[.purchaseDate].map(Timestamp.init)
+        purchase.originalPurchaseDate = record[.originalPurchaseDate].map(Timestamp.init)
+        purchase.expiresDate = record[.expiresDate].map(Timestamp.init)
+        purchase.cancellationDate = record[.cancellationDate].map(Timestamp.init)
+        purchase.webOrderLineItemId = record[.webOrderLineItemId]
+        purchase.productType = record[.productType].map(InAppProductType.init)
+        purchase.itemId = record[.itemId]
+        purchase.isTrialPeriod = record[.isTrialPeriod].map { $0 != 0 }
+        purchase.isInIntroOfferPeriod = record[.isInIntroOfferPeriod].map { $0 != 0 }
+        purchase.cancellationReason = record[.cancellationReason]
         purchase.unknownAttributes = unknown[position] ?? []
         return purchase
     }
 
-    private func string(_ slice: TextSlice?) -> String? {
-        slice.map { String(decoding: text[$0.range], as: UTF8.self) }
-    }
-
-    /// The octets of a text field.
-    package func octets(_ slice: TextSlice?) -> ArraySlice<UInt8>? {
-        slice.map { text[$0.range] }
+    private func string(_ slice: TextSlice) -> String? {
+        slice == .none ? nil : String(decoding: text[slice.range], as: UTF8.self)
     }
 
     /// Appends a record.
     public mutating func append(_ purchase: InAppPurchaseReceipt) {
         var record = Compact()
-        record.quantity = purchase.quantity
-        record.productId = keep(purchase.productId)
-        record.transactionId = keep(purchase.transactionId)
-        record.originalTransactionId = keep(purchase.originalTransactionId)
-        record.promotionalOfferId = keep(purchase.promotionalOfferId)
-        record.purchaseDate = purchase.purchaseDate
-        record.originalPurchaseDate = purchase.originalPurchaseDate
-        record.expiresDate = purchase.expiresDate
-        record.cancellationDate = purchase.cancellationDate
-        record.webOrderLineItemId = purchase.webOrderLineItemId
-        record.productType = purchase.productType
-        record.itemId = purchase.itemId
-        record.isTrialPeriod = purchase.isTrialPeriod
-        record.isInIntroOfferPeriod = purchase.isInIntroOfferPeriod
-        record.cancellationReason = purchase.cancellationReason
-        append(record, unknown: purchase.unknownAttributes)
+        record[.quantity] = purchase.quantity
+        record[.purchaseDate] = purchase.purchaseDate?.milliseconds
+        record[.originalPurchaseDate] = purchase.originalPurchaseDate?.milliseconds
+        record[.expiresDate] = purchase.expiresDate?.milliseconds
+        record[.cancellationDate] = purchase.cancellationDate?.milliseconds
+        record[.webOrderLineItemId] = purchase.webOrderLineItemId
+        record[.productType] = purchase.productType?.rawValue
+        record[.itemId] = purchase.itemId
+        record[.isTrialPeriod] = purchase.isTrialPeriod.map { $0 ? 1 : 0 }
+        record[.isInIntroOfferPeriod] = purchase.isInIntroOfferPeriod.map { $0 ? 1 : 0 }
+        record[.cancellationReason] = purchase.cancellationReason
+        var strings: [UInt8] = []
+        func keep(_ string: String?) -> TextSlice {
+            let start = strings.count
+            strings += Array((string ?? "").utf8)
+            return start == strings.count ? .none : TextSlice(start..<strings.count)
+        }
+        record[.productId] = keep(purchase.productId)
+        record[.transactionId] = keep(purchase.transactionId)
+        record[.originalTransactionId] = keep(purchase.originalTransactionId)
+        record[.promotionalOfferId] = keep(purchase.promotionalOfferId)
+        append(record, unknown: purchase.unknownAttributes) { $2 += strings[$0] }
     }
 
-    private mutating func keep(_ string: String?) -> TextSlice? {
-        guard let octets = string.map({ Array($0.utf8) }) else { return nil }
-        return keep(octets.span, replacing: nil) { $0 += octets }
-    }
-
-    package mutating func append(_ record: Compact, unknown attributes: [ReceiptAttribute]) {
+    /// Appends a record whose text lies elsewhere.
+    /// - Parameter copy: copies the octets of that range there to that place of the buffer, which
+    ///   may be its end; quicker than anything that can be said here.
+    package mutating func append(
+        _ record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
+    ) {
         if !attributes.isEmpty { unknown[records.count] = attributes }
+        var record = record
+        keepText(of: &record, replacing: [4 of TextSlice](repeating: .none), copy)
         records.append(record)
     }
 
+    /// Puts a record in another's place, its text too where that is not longer.
     package mutating func replace(
-        at index: Int, with record: Compact, unknown attributes: [ReceiptAttribute]
+        at index: Int, with record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
     ) {
-        unknown[index] = attributes.isEmpty ? nil : attributes
+        if !unknown.isEmpty || !attributes.isEmpty {
+            unknown[index] = attributes.isEmpty ? nil : attributes
+        }
+        var record = record
+        keepText(of: &record, replacing: records[index].texts, copy)
         records[index] = record
     }
 
+    package typealias TextCopy = (Range<Int>, Int, inout [UInt8]) -> Void
+
     package subscript(compact index: Int) -> Compact { records[index] }
 
-    /// Keeps those octets for a record to refer to, in the place of others where they fit there.
-    /// - Parameter append: appends the octets; quicker than anything that can be said here.
-    @inline(__always)
-    package mutating func keep(
-        _ octets: Span<UInt8>, replacing old: TextSlice?, append: (inout [UInt8]) -> Void
-    ) -> TextSlice {
-        if let old, octets.count <= Int(old.count) {
-            for index in octets.indices { text[Int(old.start) + index] = octets[index] }
-            return TextSlice(start: old.start, count: UInt32(octets.count))
+    private mutating func keepText(
+        of record: inout Compact, replacing old: [4 of TextSlice], _ copy: TextCopy
+    ) {
+        for field in old.indices where record.texts[field].count > 0 {
+            let slice = record.texts[field]
+            let start = slice.count <= old[field].count ? Int(old[field].start) : text.count
+            copy(slice.range, start, &text)
+            record.texts[field] = TextSlice(start: UInt32(start), count: slice.count)
         }
-        let start = text.count
-        append(&text)
-        return TextSlice(start: UInt32(start), count: UInt32(octets.count))
     }
 
     public static func == (left: Self, right: Self) -> Bool {

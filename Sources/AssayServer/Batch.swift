@@ -93,6 +93,10 @@ struct PieceAnswers: Sendable {
     private(set) var bytes: [UInt8] = []
     /// Where each request's answer ends in `bytes`.
     private(set) var ends: [Int] = []
+    /// What is counted of each that was answered, and when the worker began, in the monotonic
+    /// clock's nanoseconds.
+    private(set) var outcomes: [Outcome?] = []
+    let began: UInt64
     /// Requests that were put aside instead, by their places in the piece, and for which chain.
     private(set) var unseen: [Int: UnseenChain] = [:]
 
@@ -100,18 +104,22 @@ struct PieceAnswers: Sendable {
     private static let usualAnswerBytes = 1024
 
     init(
-        _ piece: [AcceptedRequest], _ verifications: [PreparedVerification], at now: Timestamp,
-        codec: MessageCodec
+        _ piece: [AcceptedRequest], _ verifications: [PreparedVerification], began: UInt64,
+        at now: Timestamp, codec: MessageCodec
     ) {
         precondition(piece.count == verifications.count)
+        self.began = began
         ends.reserveCapacity(piece.count)
+        outcomes.reserveCapacity(piece.count)
         bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
         for (request, prepared) in zip(piece, verifications) {
             if let chain = prepared.unseenChain {
                 unseen[ends.count] = chain
+                outcomes.append(nil)
             } else {
-                let answer = Exchange.answer(
-                    prepared.verification, to: request.id, request.call, at: now)
+                let verification = prepared.verification
+                outcomes.append(Outcome(request.kind, verification))
+                let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
                 codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
             }
             ends.append(bytes.count)

@@ -1,6 +1,6 @@
 /// Bytes that the server holds for all of its connections, by what they are.
 struct Budget {
-    let limit: Int
+    var limit: Int
 
     /// Evidence that was accepted and is not answered.
     private(set) var evidence = 0

@@ -27,10 +27,12 @@ final class Connection {
     private var output: [UInt8] = []
     /// Bytes of a refused frame that are still to come, and are thrown away.
     private var skipping = 0
+    private var decoder: FrameDecoder
     /// The head of the frame that is arriving, once it is complete.
     private var arriving: ArrivingFrame?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
+    private var wasToldOfDrain = false
 
     /// The turn in which `framesThisTurn` were taken.
     private var turn: UInt64 = 0
@@ -54,6 +56,7 @@ final class Connection {
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
         self.server = server
+        decoder = server.decoder
         lastActivity = server.now
         lastReceived = server.now
         writePace = WritePace(began: server.now)
@@ -167,7 +170,9 @@ final class Connection {
         }
         guard let unread = stream.received.unread else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
-        switch server.decoder.next(in: unread.span) {
+        // Limits may change while a frame comes: it is read by those of its beginning.
+        if arriving == nil { decoder = server.decoder }
+        switch decoder.next(in: unread.span) {
         case .needMore(let count):
             // What has no id yet can't be answered by it, and is held by many such connections.
             if server.budget.isFull, unread.count > limits.unansweredBytes {
@@ -192,6 +197,7 @@ final class Connection {
     }
 
     private func didEndFrame() {
+        server.metrics.framesReceived += 1
         pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
     }
 
@@ -218,8 +224,10 @@ final class Connection {
             }
             arriving = .whole(head)
         } else if let head = arriving?.head, server.budget.isFull {
+            let refusal = ResponseHead.memoryExhausted(head.id)
             server.counters.refusedForMemory += 1
-            answer(.memoryExhausted(head.id))
+            server.metrics.didAnswerAtOnce(.verify, refusal)
+            answer(refusal)
             arriving = nil
             return skip(frame)
         }
@@ -249,6 +257,7 @@ final class Connection {
 
     private func refuse(_ fault: FrameFault) {
         let head = ResponseHead.fault(fault)
+        server.metrics.didRefuse(head)
         guard let skip = fault.skip else {
             server.logFault("not a frame")
             return end(head)
@@ -287,13 +296,22 @@ final class Connection {
     func answer(_ head: ResponseHead, body: [UInt8] = []) {
         guard canWrite else { return }
         server.codec.encodeFrame(head, body: body, into: &output)
+        server.metrics.framesSent += 1
         server.touch(self)
+    }
+
+    /// Tells, once, that the server is about to end.
+    func noticeDrain() {
+        guard !wasToldOfDrain else { return }
+        wasToldOfDrain = true
+        answer(.draining)
     }
 
     /// An answer that is encoded already.
     func append(_ frame: ArraySlice<UInt8>) {
         guard canWrite else { return }
         output.append(contentsOf: frame)
+        server.metrics.framesSent += 1
         server.touch(self)
     }
 
@@ -375,7 +393,9 @@ final class Connection {
                 dropReceipt()
                 skipping = receipt.remaining
                 server.counters.expired += 1
-                answer(.deadlineExceeded(receipt.head.id))
+                let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
+                server.metrics.didAnswerAtOnce(.verify, refusal)
+                answer(refusal)
             }
             if !isLate, isSlow(now) {
                 server.logFault("a frame came too slowly")
@@ -384,7 +404,7 @@ final class Connection {
         case .ending: break
         case .finishing:
             // Until the last answer has gone, the write stall above is what limits the wait.
-            if unwritten > 0 { lastUnwritten = now }
+            if isLate || unwritten > 0 { lastUnwritten = now }
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }

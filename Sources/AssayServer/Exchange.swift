@@ -16,10 +16,13 @@ final class AcceptedRequest: Sendable {
     let bytes: Int
     /// The loop's milliseconds at which nobody waits any more.
     let deadline: UInt64
+    /// Nanoseconds of the monotonic clock at which the frame was complete.
+    let arrived: UInt64
 
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
-        call: VerifyCall, evidence: AcceptedEvidence, bytes: Int, deadline: UInt64
+        call: VerifyCall, evidence: AcceptedEvidence, bytes: Int, deadline: UInt64,
+        arrived: UInt64
     ) {
         self.connection = connection
         self.id = id
@@ -29,6 +32,7 @@ final class AcceptedRequest: Sendable {
         self.evidence = evidence
         self.bytes = bytes
         self.deadline = deadline
+        self.arrived = arrived
     }
 
     /// Whether it takes a worker less time than waking one does.

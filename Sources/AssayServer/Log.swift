@@ -79,14 +79,14 @@ struct FaultLog {
     private var second: UInt64 = 0
     private var count = 0
 
-    mutating func write(_ reason: StaticString, to log: Log, now: UInt64) {
+    mutating func write(_ reason: String, to log: Log, now: UInt64) {
         if now / 1000 != second {
             flush(to: log)
             second = now / 1000
         }
         count += 1
         if count <= Self.linesPerSecond {
-            log.write(.warning, "connection_fault", ["reason": .text("\(reason)")])
+            log.write(.warning, "connection_fault", ["reason": .text(reason)])
         }
     }
 

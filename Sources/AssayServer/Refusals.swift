@@ -23,6 +23,14 @@ extension ResponseHead {
         .resourceExhausted, "closed: the server holds as much as it takes",
         retryAfter: retryMilliseconds)
 
+    static let forbiddenUser = connection(
+        .permissionDenied, "the server does not serve this user")
+
+    static let forbiddenClient = connection(
+        .permissionDenied, "the server does not serve the client that the certificate names")
+
+    static let speaksTLS = connection(.invalidArgument, "this address speaks TLS")
+
     static let idle = connection(.unavailable, "closed: the connection was idle")
 
     static let slowFrame = connection(

@@ -8,7 +8,7 @@ import Synchronization
 /// ```swift
 /// let server = try Server(configuration)
 /// print(server.endpoints)
-/// server.drainOnSignals()
+/// server.followSignals()
 /// server.wait()
 /// ```
 public final class Server: Sendable {
@@ -19,15 +19,15 @@ public final class Server: Sendable {
     private let workers: WorkerPool
     private let server: LoopBound<ServerLoop>
     private let watchers = Mutex<[LoopBound<SignalWatcher>]>([])
-    private let ended: Gate
+    private let events: Mailbox<ServerEvent>
+    private let readiness = Readiness()
 
     /// Starts: when it returns, every address is listened on.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
         ignoreBrokenPipes()
-        let ended: Gate
         do throws(LoopError) {
-            ended = try Gate()
+            events = try Mailbox()
             loop = try EventLoop(name: "assay-loop")
             try loop.start()
         } catch {
@@ -40,12 +40,12 @@ public final class Server: Sendable {
             loop.join()
             throw .system(error)
         }
-        self.ended = ended
-        let (loop, workers) = (loop, workers)
+        let (loop, workers, events, readiness) = (loop, workers, events, readiness)
         do throws(LoopError) {
             server = try loop.call { () throws(LoopError) in
-                let server = try ServerLoop(configuration, on: loop, workers: workers) {
-                    ended.open()
+                let server = try ServerLoop(configuration, on: loop, workers: workers) { event in
+                    if event != .hangUp { readiness.isReady.store(false, ordering: .releasing) }
+                    events.put(event)
                 }
                 return LoopBound(server, to: loop)
             }
@@ -53,20 +53,20 @@ public final class Server: Sendable {
             Self.stop(loop, workers)
             throw .system(error)
         }
-        endpoints = try Self.listen(server, loop, workers, configuration.listen)
+        endpoints = try Self.listen(server, loop, workers, configuration)
+        readiness.isReady.store(true, ordering: .releasing)
     }
 
     private static func listen(
         _ server: LoopBound<ServerLoop>, _ loop: EventLoop, _ workers: WorkerPool,
-        _ endpoints: [Endpoint]
+        _ configuration: ServerConfiguration
     ) throws(ServerError) -> [Endpoint] {
         var bound: [Endpoint] = []
-        for endpoint in endpoints {
+        for endpoint in configuration.listenOnAll {
             do throws(LoopError) {
-                bound.append(
-                    try loop.call { () throws(LoopError) in
-                        try server.value.listen(on: endpoint)
-                    })
+                bound += try loop.call { () throws(LoopError) in
+                    try server.value.listen(on: endpoint)
+                }
             } catch {
                 stop(loop, workers)
                 throw .listen(endpoint, error)
@@ -76,11 +76,52 @@ public final class Server: Sendable {
     }
 
     private static func check(_ configuration: ServerConfiguration) throws(ServerError) {
-        guard !configuration.listen.isEmpty else { throw .noListener }
+        guard !configuration.listenOnAll.isEmpty else { throw .noListener }
         guard !configuration.apps.isEmpty else { throw .noApp }
         guard configuration.workers > 0 else { throw .noWorker }
+        if configuration.tls == nil, let endpoint = configuration.listen.first(where: \.isTLS) {
+            throw .noTLS(endpoint)
+        }
         if let name = configuration.defaultApp, configuration.apps[name] == nil {
             throw .unknownDefaultApp(name)
+        }
+    }
+
+    /// Takes what a configuration says for what comes from now on: app entries, users, limits. What
+    /// has been accepted goes on under what it was accepted under. A configuration that can't be
+    /// served changes nothing.
+    ///
+    /// - Returns: the settings that are other than before, and need a restart.
+    @discardableResult
+    public func reload(_ configuration: ServerConfiguration) throws(ServerError) -> [String] {
+        var listening = configuration
+        listening.listen = endpoints
+        try Self.check(listening)
+        let server = server
+        do throws(LoopError) {
+            return try loop.call { () throws(LoopError) in server.value.reload(configuration) }
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Logs why a configuration was not taken.
+    public func noteFailedReload(_ reasons: [String]) {
+        let server = server
+        loop.post { server.value.noteFailedReload(reasons) }
+    }
+
+    /// Calls back again and again, as long as the loop and a worker do their work.
+    package func followHeartbeat(
+        everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
+    ) throws(ServerError) {
+        let server = server
+        do throws(LoopError) {
+            try loop.call { () throws(LoopError) in
+                try server.value.followHeartbeat(everyMilliseconds: period, action)
+            }
+        } catch {
+            throw .system(error)
         }
     }
 
@@ -96,19 +137,29 @@ public final class Server: Sendable {
         loop.post { server.value.drain() }
     }
 
-    /// Drains on SIGTERM and SIGINT.
-    public func drainOnSignals() throws(ServerError) {
-        let (loop, server) = (loop, server)
+    /// Whether clients should come here: from its start until it is asked to end.
+    public var isReady: Bool { readiness.isReady.load(ordering: .acquiring) }
+
+    /// Drains on SIGTERM and SIGINT, and ends at once when one comes again; tells of SIGHUP.
+    public func followSignals() throws(ServerError) {
+        let server = server
         for signal in [ProcessSignal.terminate, .interrupt] {
-            do throws(LoopError) {
-                let watcher = try loop.call { () throws(LoopError) in
-                    LoopBound(
-                        try SignalWatcher(signal, on: loop) { server.value.drain() }, to: loop)
-                }
-                watchers.withLock { $0.append(watcher) }
-            } catch {
-                throw .system(error)
+            try follow(signal) { server.value.leave(on: signal) }
+        }
+        try follow(.hangup) { server.value.report(.hangUp) }
+    }
+
+    private func follow(
+        _ signal: ProcessSignal, _ action: @escaping @Sendable () -> Void
+    ) throws(ServerError) {
+        let loop = loop
+        do throws(LoopError) {
+            let watcher = try loop.call { () throws(LoopError) in
+                LoopBound(try SignalWatcher(signal, on: loop, action), to: loop)
             }
+            watchers.withLock { $0.append(watcher) }
+        } catch {
+            throw .system(error)
         }
     }
 
@@ -124,11 +175,28 @@ public final class Server: Sendable {
         return try? loop.call { () throws(LoopError) in server.value.counters }
     }
 
-    /// Waits until a drain has ended, and everything is closed.
-    public func wait() {
-        ended.wait()
-        Self.stop(loop, workers)
+    /// Waits for the next event. One caller at a time; the end is told again and again.
+    public func nextEvent() -> ServerEvent {
+        let event = events.take()
+        if case .ended(let end) = event {
+            events.put(event)
+            // An end at once does not wait for the workers either.
+            if end == .drained { Self.stop(loop, workers) }
+        }
+        return event
     }
+
+    /// Waits until the server has ended, and everything is closed.
+    @discardableResult
+    public func wait() -> ServerEnd {
+        while true {
+            if case .ended(let end) = nextEvent() { return end }
+        }
+    }
+}
+
+private final class Readiness: Sendable {
+    let isReady = Atomic(false)
 }
 
 /// What a server holds, for tests to compare with its limits.
@@ -149,6 +217,7 @@ package struct ServerHoldings: Equatable, Sendable {
     /// Chains that wait to be validated or are being, and the requests that wait for them.
     package var unseenChains = 0
     package var unseenRequests = 0
+    package var handshakes = 0
     package var turns: UInt64 = 0
 
     package init() {}

@@ -5,6 +5,15 @@ public import AssayModels
 /// What a server listens on, what it verifies, and within which limits.
 public struct ServerConfiguration: Sendable {
     public var listen: [Endpoint]
+    /// Listening sockets that the process was started with. All are served, also those that
+    /// `listen` does not name.
+    public var inherited: [InheritedSocket] = []
+    /// Of the files of Unix sockets.
+    public var socketAccess = SocketFileAccess()
+    /// Users that may use Unix sockets; nil: whoever the file's permissions let connect.
+    public var allowedUsers: Set<UInt32>?
+    /// What listeners of `tls://` show and demand; nil: there are none.
+    public var tls: TLSContext?
     /// App entries by the names that requests choose them with.
     public var apps: [String: AppEntry]
     /// The entry of requests that name none; nil: such requests are NOT_FOUND.
@@ -15,6 +24,8 @@ public struct ServerConfiguration: Sendable {
     /// What Info tells.
     public var version: String
     public var log: any LogSink
+    /// Where the server publishes its counts some times a second; nil: nowhere.
+    public var monitor: ServerMonitor?
     /// The present, as evidence is compared with it.
     public var clock: @Sendable () -> Timestamp
 
@@ -130,6 +141,10 @@ public struct ServerLimits: Sendable {
     /// A request's time where it names none, and the longest that it can name.
     public var defaultTimeoutMilliseconds: UInt32 = 2_000
     public var longestTimeoutMilliseconds: UInt32 = 30_000
+    /// TLS handshakes at a time; of more the oldest go, so that silent peers keep nobody out.
+    public var handshakes = 1_000
+    /// A TLS handshake, from the connection's begin.
+    public var handshakeMilliseconds: UInt64 = 10_000
     /// A connection with nothing in flight in either direction.
     public var idleMilliseconds: UInt64 = 300_000
     /// A frame may come as slowly as it likes for this long, then at least this fast.
@@ -141,7 +156,10 @@ public struct ServerLimits: Sendable {
     public var lingerMilliseconds: UInt64 = 2_000
     /// While draining: a connection without work closes when nothing has come for this long.
     public var drainQuietMilliseconds: UInt64 = 100
-    /// A drain takes no longer.
+    /// How long a server that was asked to end still serves, while those that send it clients
+    /// learn of it.
+    public var drainDelayMilliseconds: UInt64 = 0
+    /// A drain takes no longer, once that time is over.
     public var drainMilliseconds: UInt64 = 10_000
 
     public init() {}
@@ -154,6 +172,8 @@ public enum ServerError: Error, Equatable, Sendable {
     /// The default app is none of the entries.
     case unknownDefaultApp(String)
     case noWorker
+    /// An endpoint of TLS, and neither certificate nor key.
+    case noTLS(Endpoint)
     /// An endpoint can't be listened on.
     case listen(Endpoint, LoopError)
     /// The system refuses a loop or a thread.
@@ -166,6 +186,8 @@ extension ServerError: CustomStringConvertible {
         case .noListener: "there is nothing to listen on: name at least one address"
         case .noApp: "there is no app entry"
         case .unknownDefaultApp(let name): "the default app \"\(name)\" is none of the entries"
+        case .noTLS(let endpoint):
+            "\(endpoint) needs a certificate and a key: [tls] of the configuration names them"
         case .noWorker: "at least one worker is needed"
         case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
         case .system(let error): "can't start: \(error)"

@@ -5,9 +5,21 @@ import AssayWire
 
 /// What a request asks for, as far as it is answered without work.
 extension ServerLoop {
-    /// Why a request is not carried out; nil: it is.
+    /// Why a request is not carried out, which is counted as its answer; nil: it is.
     func refusal(
         of head: RequestHead, bodyBytes: Int, for connection: Connection, began: UInt64?
+    ) -> ResponseHead? {
+        guard
+            let refusal = reason(
+                against: head, bodyBytes: bodyBytes, for: connection, began: began)
+        else { return nil }
+        metrics.didAnswerAtOnce(CallLabel(head.call), refusal)
+        return refusal
+    }
+
+    private func reason(
+        against head: RequestHead, bodyBytes: Int, for connection: Connection,
+        began: UInt64?
     ) -> ResponseHead? {
         guard head.id != ResponseHead.connectionId else { return .reservedId }
         guard !connection.isInFlight(head.id) else { return .duplicate(head.id) }
@@ -73,13 +85,16 @@ extension ServerLoop {
 
     /// The calls that are answered at once.
     func answer(to head: RequestHead) -> ResponseHead {
-        switch head.call {
-        case .health:
-            ResponseHead(id: head.id, result: .health(serving: !isDraining && !watch.isStalled))
-        case .info: ResponseHead(id: head.id, result: .info(information))
-        case .ping: ResponseHead(id: head.id, result: .pong)
-        case .verify, .unknown: .unknownCall(head.id)
-        }
+        let answer: ResponseHead =
+            switch head.call {
+            case .health:
+                ResponseHead(id: head.id, result: .health(serving: isReady && !watch.isStalled))
+            case .info: ResponseHead(id: head.id, result: .info(information))
+            case .ping: ResponseHead(id: head.id, result: .pong)
+            case .verify, .unknown: .unknownCall(head.id)
+            }
+        metrics.didAnswerAtOnce(CallLabel(head.call), answer)
+        return answer
     }
 
     private var information: ServerInfo {

@@ -20,15 +20,21 @@ extension ServerLoop {
 
     private func verifyInPlace(_ piece: [AcceptedRequest]) {
         let time = configuration.clock()
+        let began = SystemClock.monotonicNanoseconds
         let verified = Exchange.verify(piece, at: time, unseen: .putAside)
+        let ended = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
         for (request, prepared) in zip(piece, verified) {
             // Known when it was looked up, and forgotten since: that may be, if rarely.
             if let chain = prepared.unseenChain {
                 putAside(request, for: chain)
                 continue
             }
-            let answer = Exchange.answer(
-                prepared.verification, to: request.id, request.call, at: time)
+            let verification = prepared.verification
+            metrics.didAnswer(
+                Outcome(request.kind, verification), arrived: request.arrived, began: began,
+                now: ended)
+            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
         for request in piece where request.app.verifier.hasPendingKeyTables {
@@ -56,10 +62,11 @@ extension ServerLoop {
         let (configuration, loop, codecs) = (configuration, loop, codecs)
         let server = LoopBound(self, to: loop)
         pool.submit {
+            let began = SystemClock.monotonicNanoseconds
             let now = configuration.clock()
             let verified = Exchange.verify(piece, at: now, unseen: unseen)
             let answers = codecs.lend { codec in
-                PieceAnswers(piece, verified, at: now, codec: codec)
+                PieceAnswers(piece, verified, began: began, at: now, codec: codec)
             }
             loop.post {
                 server.value.watch.end(work)
@@ -73,12 +80,16 @@ extension ServerLoop {
     }
 
     private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
+        let now = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
         var start = 0
         for (index, end) in answers.ends.enumerated() {
-            if !answers.unseen.isEmpty, let chain = answers.unseen[index] {
-                putAside(piece[index], for: chain)
-            } else {
+            if let outcome = answers.outcomes[index] {
+                metrics.didAnswer(
+                    outcome, arrived: piece[index].arrived, began: answers.began, now: now)
                 answered(piece[index]) { $0.append(answers.bytes[start..<end]) }
+            } else if let chain = answers.unseen[index] {
+                putAside(piece[index], for: chain)
             }
             start = end
         }
@@ -94,12 +105,15 @@ extension ServerLoop {
     }
 
     private func drop(_ request: AcceptedRequest) {
+        let answer = ResponseHead.deadlineExceeded(request.id)
         if request.connection.value.isClosed {
             counters.abandoned += 1
+            metrics.didDrop(nil)
         } else {
             counters.expired += 1
+            metrics.didDrop(answer)
         }
-        answered(request) { $0.answer(.deadlineExceeded(request.id)) }
+        answered(request) { $0.answer(answer) }
     }
 
     /// Requests whose time was over before their turn are told so, and not worked on.
@@ -112,6 +126,7 @@ extension ServerLoop {
     /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
     func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
         let head = receipt.head
+        metrics.didStart(.verify)
         budget.takeBack(receipt: receipt.reserved)
         budget.give(receipt.reserved)
         // What was read is not kept, but its answer may be as long.
@@ -120,7 +135,8 @@ extension ServerLoop {
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: receipt.app,
                 kind: .appReceipt, call: receipt.call, evidence: .receipt(receipt.completed),
-                bytes: receipt.reserved, deadline: receipt.deadline))
+                bytes: receipt.reserved, deadline: receipt.deadline,
+                arrived: SystemClock.monotonicNanoseconds))
     }
 
     // MARK: Unseen chains
@@ -129,9 +145,10 @@ extension ServerLoop {
         counters.putAside += 1
         guard let wait = lane.add(request, chain, at: now) else { return }
         counters.refusedUnseen += 1
-        answered(request) {
-            $0.answer(.tooManyUnseenChains(request.id, retryAfter: UInt32(clamping: wait)))
-        }
+        let refusal = ResponseHead.tooManyUnseenChains(
+            request.id, retryAfter: UInt32(clamping: wait))
+        metrics.didDrop(refusal)
+        answered(request) { $0.answer(refusal) }
     }
 
     /// Has the next unseen chain validated, when its turn has come.

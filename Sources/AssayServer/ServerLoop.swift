@@ -3,23 +3,25 @@ import AssayLoop
 import AssayModels
 import AssayWire
 
-/// The server on its loop's thread: listeners, connections, the batch, the drain.
+/// The server on its loop's thread: listeners, connections, the batch.
 final class ServerLoop {
     let loop: EventLoop
-    let configuration: ServerConfiguration
+    private(set) var configuration: ServerConfiguration
     var limits: ServerLimits { configuration.limits }
-    let decoder: FrameDecoder
+    private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
     let codecs = IdleCodecs()
 
     let log: Log
     private var faults = FaultLog()
+    var metrics = ServerMetrics()
     let workers: WorkerPool
     /// For chains that were not seen before.
     let unseenWorkers: WorkerPool
-    private let onEnd: @Sendable () -> Void
+    let report: @Sendable (ServerEvent) -> Void
 
     var listeners: [Listener] = []
+    var endpoints: [Endpoint] { listeners.map(\.endpoint) }
     private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
@@ -35,15 +37,17 @@ final class ServerLoop {
     var isAcceptingPaused = false
     /// A connection with this descriptor or a higher one leaves too few.
     let descriptorsMost = Descriptors.limit - ServerLimits.reservedDescriptors
-    private var turnEnd: TurnEnd?
-    private var sweepTimer: Timer?
+    var turnEnd: TurnEnd?
+    var heartbeat: Timer?
+    /// Nil without listeners of TLS.
+    var handshakes: Handshakes?
+    var sweepTimer: Timer?
     /// Wakes the lane of unseen chains when its next turn has come.
     let laneTimer: Timer
 
     private(set) var turn: UInt64 = 0
-    private(set) var isDraining = false
-    private var drainEnds: UInt64 = .max
-    private var hasEnded = false
+    /// Changed by the drain alone.
+    var phase = Phase.serving
 
     /// How often time is looked at; limits are seconds.
     private static let sweepMilliseconds: UInt64 = 100
@@ -51,21 +55,17 @@ final class ServerLoop {
     private static let lateSweepMilliseconds: UInt64 = 1_000
     private var lastSweep: UInt64 = 0
 
-    /// - Parameter onEnd: called once, when a drain has ended.
+    /// - Parameter report: called for each event, on the loop's thread.
     init(
         _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
-        onEnd: @escaping @Sendable () -> Void
+        report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         self.configuration = configuration
         self.loop = loop
         self.workers = workers
-        self.onEnd = onEnd
+        self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
-        decoder = FrameDecoder(
-            limits: FrameLimits(
-                frameBytes: configuration.limits.frameBytes,
-                headBytes: configuration.limits.headBytes),
-            reportsHeads: true)
+        decoder = FrameDecoder(configuration.limits)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
         let limits = configuration.limits
@@ -86,21 +86,34 @@ final class ServerLoop {
 
     var now: UInt64 { loop.now }
 
-    /// Listens; gives the address with the port that the system chose.
-    func listen(on endpoint: Endpoint) throws(LoopError) -> Endpoint {
-        let listener = try Listener(on: loop, at: endpoint, backlog: limits.backlog) {
-            [self] stream in accept(stream)
-        }
-        listeners.append(listener)
-        log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
-        return listener.endpoint
+    /// For what comes from now on.
+    func take(_ new: ServerConfiguration) {
+        configuration = new
+        if let tls = new.tls { handshakes?.context = tls }
+        decoder = FrameDecoder(new.limits)
+        budget.limit = new.limits.evidenceBytes
+        watch.limit = new.limits.workerStallMilliseconds
+        lane.change(
+            chainsPerSecond: new.limits.unseenChainsPerSecond,
+            chainsMost: new.limits.unseenChainsWaiting)
+        resumeAccepting()
     }
 
-    private func accept(_ stream: Stream) {
+    /// - Parameter lastWord: what it is told before its connection ends; nil: it is served.
+    func accept(_ stream: Stream, lastWord: ResponseHead? = nil) {
         let connection = Connection(stream, server: self)
         connections[Swift.ObjectIdentifier(connection)] = connection
         connection.start()
-        if isDraining { connection.end(.draining) }
+        metrics.connectionsAccepted += 1
+        if let lastWord {
+            connection.end(lastWord)
+        } else if isDraining {
+            // Not its end: what it has sent already is answered, request by request.
+            connection.noticeDrain()
+        } else if let refusal = refusal(of: stream) {
+            logFault("a peer who is not allowed")
+            connection.end(refusal)
+        }
         if isAtLimit(stream) { pauseAccepting() }
     }
 
@@ -124,7 +137,16 @@ final class ServerLoop {
         loop.post { server.value.giveTurns() }
     }
 
-    func logFault(_ reason: StaticString) { faults.write(reason, to: log, now: now) }
+    func logFault(_ reason: StaticString) {
+        metrics.didFail(reason)
+        faults.write("\(reason)", to: log, now: now)
+    }
+
+    /// The reason comes from this process's own words, and OpenSSL's.
+    func logFault(_ error: TLSError) {
+        metrics.didFail("TLS failed")
+        faults.write(error.description, to: log, now: now)
+    }
 
     var holdings: ServerHoldings {
         var holdings = ServerHoldings()
@@ -135,6 +157,7 @@ final class ServerLoop {
         holdings.unseenChains = lane.chainCount + (lane.running == nil ? 0 : 1)
         holdings.unseenRequests = lane.requestCount
         holdings.turns = turn
+        holdings.handshakes = handshakes?.count ?? 0
         for connection in connections.values {
             holdings.unwrittenBytes += connection.unwrittenCount
             holdings.requestsInFlight += connection.inFlight.count
@@ -174,40 +197,12 @@ final class ServerLoop {
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
         faults.flush(to: log)
-        if isDraining, now >= drainEnds {
-            log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
-            for connection in connections.values { connection.stream.close() }
-        }
+        sweepHandshakes()
+        advanceDrain()
         // Timers come before a turn's wait: nothing may be left over for its end.
         writeAnswers()
+        publish()
         endIfDrained()
-    }
-
-    // MARK: Drain
-
-    /// No new connections and requests; what was accepted is answered; then the end.
-    func drain() {
-        guard !isDraining else { return }
-        isDraining = true
-        drainEnds = now + limits.drainMilliseconds
-        log.write(.info, "draining", ["connections": .number(connections.count)])
-        for listener in listeners { listener.close() }
-        listeners.removeAll()
-        for connection in connections.values { connection.answer(.draining) }
-        endIfDrained()
-    }
-
-    func endIfDrained() {
-        guard isDraining, connections.isEmpty, batch.isEmpty, lane.isEmpty, !hasEnded else {
-            return
-        }
-        hasEnded = true
-        sweepTimer?.close()
-        turnEnd?.close()
-        laneTimer.close()
-        unseenWorkers.stop()
-        log.write(.info, "stopped")
-        onEnd()
     }
 
     // MARK: Requests
@@ -218,10 +213,11 @@ final class ServerLoop {
             return try codec.decodeRequest(bytes.span)
         } catch {
             let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
-            connection.answer(
-                ResponseHead(
-                    id: MessageCodec.leadingId(of: bytes.span), status: status,
-                    message: "the head can't be used: \(error)"))
+            let refusal = ResponseHead(
+                id: MessageCodec.leadingId(of: bytes.span), status: status,
+                message: "the head can't be used: \(error)")
+            metrics.didAnswerAtOnce(.unknown, refusal)
+            connection.answer(refusal)
             return nil
         }
     }
@@ -247,10 +243,12 @@ final class ServerLoop {
         guard let app = app(named: head.app), let kind = call.kind else { return }
         connection.didAccept(head.id, bytes: body.count)
         budget.give(body.count)
+        metrics.didStart(.verify)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
                 call: call, evidence: .whole(body), bytes: body.count,
-                deadline: deadline(of: head, began: began)))
+                deadline: deadline(of: head, began: began),
+                arrived: SystemClock.monotonicNanoseconds))
     }
 }

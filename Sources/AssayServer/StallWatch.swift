@@ -1,13 +1,13 @@
 /// Notices a thread that never gives its work back. A verification can't take long, so that one
 /// which does is a defect, or a machine that gives the process no time.
 struct StallWatch {
-    private let limit: UInt64
+    /// Milliseconds that work may take.
+    var limit: UInt64
     private var began: [UInt64: UInt64] = [:]
     private var last: UInt64 = 0
     /// Whether some work has taken longer than it may, and is not back.
     private(set) var isStalled = false
 
-    /// - Parameter milliseconds: what work may take.
     init(limit milliseconds: UInt64) { limit = milliseconds }
 
     /// Some work was given to a thread; the answer names it.

@@ -17,7 +17,7 @@ struct UnseenLane {
         }
     }
 
-    private let chainsMost: Int
+    private var chainsMost: Int
     private var bucket: TokenBucket
     /// Those that wait for each chain, the one being verified left out.
     private var requests: [Key: [AcceptedRequest]] = [:]
@@ -26,6 +26,11 @@ struct UnseenLane {
     private(set) var running: Key?
 
     init(chainsPerSecond: Int, chainsMost: Int) {
+        self.chainsMost = chainsMost
+        bucket = TokenBucket(perSecond: chainsPerSecond)
+    }
+
+    mutating func change(chainsPerSecond: Int, chainsMost: Int) {
         self.chainsMost = chainsMost
         bucket = TokenBucket(perSecond: chainsPerSecond)
     }

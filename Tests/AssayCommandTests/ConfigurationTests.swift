@@ -65,8 +65,8 @@ struct ConfigurationTests {
 
     @Test("each limit is read, told by --check, documented, and bounded")
     func limits() throws {
-        let readme = try String(
-            contentsOfFile: Vectors.packageRoot + "/README.md", encoding: .utf8)
+        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
+        let readme = String(decoding: bytes, as: UTF8.self)
         for limit in LimitSettings.all {
             let standard = limit.get(ServerLimits())
             #expect(limit.range.contains(standard), "\(limit.key)")
@@ -76,11 +76,34 @@ struct ConfigurationTests {
             #expect(row?.hasSuffix("| \(standard) |") == true, "\(limit.key): \(row ?? "none")")
             // The lower bound, but of a default that may not exceed another limit.
             let other = limit.range.lowerBound
-            let changed = try settings(Self.game + "[limits]\n\(limit.key) = \(other)\n"
-                + (limit.key == "longest-timeout-ms" ? "timeout-ms = 1\n" : ""))
+            let changed = try settings(
+                Self.game + "[limits]\n\(limit.key) = \(other)\n"
+                    + (limit.key == "longest-timeout-ms" ? "timeout-ms = 1\n" : ""))
             #expect(limit.get(changed.limits.server) == other, "\(limit.key)")
             #expect(changed.summary(now: .now).contains("\(limit.key.padded(to: 25))\(other)"))
         }
+    }
+
+    @Test("where the admin listener is")
+    func admin() throws {
+        let file = "admin.listen = \"tcp://127.0.0.1:1\"\n" + Self.game
+        let open = "admin = {listen = \"tcp://0.0.0.0:1\", any-address = true}\n" + Self.game
+        let flag = ServerSettings.Flags(admin: .tcp(host: "127.0.0.1", port: 3))
+        let exposed = ServerSettings.Flags(admin: .tcp(host: "::", port: 3))
+        var allowed = exposed
+        allowed.adminAnyAddress = true
+        let variable = ["ASSAY_ADMIN": "unix:/run/a"]
+        #expect(try settings(nil).admin.endpoint == nil)
+        #expect(try settings(file).admin.endpoint?.description == "tcp://127.0.0.1:1")
+        #expect(try settings(open).admin.endpoint?.description == "tcp://0.0.0.0:1")
+        #expect(
+            try settings(file, environment: variable).admin.endpoint?.description == "unix:/run/a")
+        #expect(
+            try settings(file, flags: flag, environment: variable).admin.endpoint?.description
+                == "tcp://127.0.0.1:3")
+        #expect(try settings(file, flags: allowed).admin.endpoint?.description == "tcp://[::]:3")
+        #expect(throws: Failure.self) { try settings(file, flags: exposed) }
+        #expect(throws: Failure.self) { try settings(nil, environment: ["ASSAY_ADMIN": "7444"]) }
     }
 
     @Test("each mistake names its place and the remedy")
@@ -104,6 +127,17 @@ struct ConfigurationTests {
             (
                 Self.game + "[limits]\ntimeout-ms = 9000\nlongest-timeout-ms = 8000",
                 "limits.timeout-ms: 9000", "at most 8000"
+            ),
+            ("[admin]\n" + Self.game, "admin.listen: missing", "tcp://127.0.0.1:7444"),
+            ("admin.listen = \"7444\"\n" + Self.game, "admin.listen", "tcp://HOST:PORT"),
+            ("admin.port = 1\n" + Self.game, "admin.port: unknown key", "write one of"),
+            (
+                "admin.listen = \"tcp://0.0.0.0:7444\"\n" + Self.game, "admin.listen",
+                "any-address = true"
+            ),
+            (
+                "admin = {listen = \"tcp://a.example:1\", any-address = true}\n" + Self.game,
+                "admin.listen: a name", "numbers"
             ),
             ("limits = 3\n" + Self.game, "limits: of type integer", "[limits]"),
             (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),

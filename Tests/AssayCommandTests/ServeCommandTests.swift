@@ -2,46 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `assay serve` in a process of its own, ended with its owner.
-private final class RunningServer {
-    /// The line that it printed when it was ready.
-    let ready: String
-    private let process = Process()
-
-    init(_ options: [String], folder: TemporaryFolder) throws {
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: Tool.path)
-        process.arguments = ["serve"] + options
-        process.environment = [:]
-        process.standardOutput = output
-        process.standardError = try FileHandle(
-            forWritingTo: URL(fileURLWithPath: folder.write("log", "")))
-        try process.run()
-        var line = Data()
-        // Empty at the end of the stream: it did not start.
-        while !line.contains(10), case let more = output.fileHandleForReading.availableData,
-            !more.isEmpty
-        {
-            line += more
-        }
-        ready = String(decoding: line, as: UTF8.self)
-    }
-
-    var tcp: String {
-        ready.split { $0 == " " || $0 == "\n" }.first { $0.hasPrefix("tcp://") }.map(String.init)
-            ?? "none"
-    }
-
-    /// SIGTERM; the exit status.
-    func end() -> Int32 {
-        process.terminate()
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
-
-    deinit { if process.isRunning { process.terminate() } }
-}
-
 @Suite("assay serve")
 struct ServeCommandTests {
     private let folder = TemporaryFolder()
@@ -64,15 +24,27 @@ struct ServeCommandTests {
     @Test("one ready line, and the same answers as in-process over both transports")
     func sameAnswers() throws {
         let root = folder("ca") + "/root.pem"
-        let server = try RunningServer(
-            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root], folder: folder)
+        let server = try ServerProcess(
+            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root])
         #expect(server.ready == "assay ready \(server.tcp) \(socket)\n")
         #expect(server.tcp != "none" && !server.tcp.hasSuffix(":0"))
 
         let transaction = try token("transaction")
+        let milliseconds = Int(Date().timeIntervalSince1970 * 1000)
         let app = try token("app-transaction", "--app-apple-id", "42")
         let notification = try token("notification", "--environment", "Sandbox", "--post-body")
+        // As deep as a payload may nest.
+        let nested = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
+        let deep = try token(
+            "transaction", "--payload",
+            folder.write(
+                "deep",
+                """
+                {"transactionId":"1","productId":"p","purchaseDate":\(milliseconds),"bundleId":"b",
+                "environment":"Production","signedDate":\(milliseconds),"new":\(nested)}
+                """))
         let table: [(evidence: String, options: [String], verdict: String)] = [
+            (deep, ["transaction"], "VALID"),
             (transaction, ["transaction"], "VALID"),
             (transaction, ["transaction", "--bundle-id", "com.example.game"], "VALID"),
             (transaction, ["transaction", "--bundle-id", "com.example.other"], "WRONG_BUNDLE"),
@@ -116,7 +88,7 @@ struct ServeCommandTests {
             app-apple-id = 1234567890
             roots = ["ca/root.pem"]
             """)
-        let server = try RunningServer(["--config", config], folder: folder)
+        let server = try ServerProcess(["--config", config])
         #expect(server.ready == "assay ready \(socket)\n")
         func verdict(_ evidence: String, _ options: String...) throws -> String? {
             try Tool.run(

@@ -33,11 +33,11 @@ import Testing
     /// Over the wire evidence has no JSON of its own; it travels in the body.
     private func expectSame(
         _ kind: EvidenceKind, _ evidence: [UInt8], _ expectations: Expectations = .none,
-        verdict: Verdict, _ test: TestServer, _ client: AssayClient
+        policy: Policy = Minted.policy, verdict: Verdict, _ test: TestServer,
+        _ client: AssayClient
     ) async throws {
         let own = test.verifier.verify(
-            evidence.span, as: kind, policy: Minted.policy, expecting: expectations,
-            at: Minted.now)
+            evidence.span, as: kind, policy: policy, expecting: expectations, at: Minted.now)
         #expect(own.verdict == verdict, "\(kind): \(own.detail)")
         let call = VerifyCall(kind: kind, expectations: expectations, returnsPayloadJSON: true)
         let answer = try await client.verify(evidence, call)
@@ -134,6 +134,67 @@ import Testing
                     try await expectSame(
                         .appReceipt, receipt, verdict: own.verdict, test, client)
                 }
+            }
+        }
+    }
+
+    /// Any app of Apple's, for the evidence that Apple signed.
+    private static let anyApp = Policy(bundleId: nil, environments: [.production, .sandbox])
+
+    @Test func applesTransactionReceiptsAreTheLibrarys() async throws {
+        let folder = "sk1/legacy"
+        let files = Vectors.files(in: folder, suffix: ".txt")
+        Vectors.report(folder, files.count)
+        var valid = 0
+        try await withClient {
+            $0.apps["game"]?.policy = Self.anyApp
+        } _: { test, client in
+            for file in files {
+                let text = try #require(Vectors.bytes("\(folder)/\(file)"))
+                let base64 = try #require(
+                    Vectors.bytes("\(folder)/" + file.dropLast(4) + ".b64"))
+                let own = test.verifier.verify(
+                    text.span, as: .transactionReceipt, policy: Self.anyApp, at: Minted.now)
+                for bytes in [text, base64] {
+                    try await expectSame(
+                        .transactionReceipt, bytes, policy: Self.anyApp, verdict: own.verdict,
+                        test, client)
+                }
+                if own.verdict == .valid { valid += 1 }
+            }
+        }
+        #expect(valid > 0 || files.isEmpty)
+    }
+
+    @Test func verifyReceiptsAnswerIsTheLibrarys() async throws {
+        var evidence: [(EvidenceKind, [UInt8])] = [
+            (.appReceipt, try Minted.receipt(bytes: 5_000)),
+            (.appReceipt, try Minted.receipt(bytes: 100_000)),
+            (.appReceipt, Array(try Minted.receipt(bytes: 5_000).dropLast())),
+            (.transactionReceipt, Array("{}".utf8)),
+        ]
+        for (folder, suffix, kind) in [
+            ("sk1/unified", ".der", EvidenceKind.appReceipt),
+            ("sk1/legacy", ".txt", .transactionReceipt),
+        ] {
+            for file in Vectors.files(in: folder, suffix: suffix) {
+                evidence.append((kind, try #require(Vectors.bytes("\(folder)/\(file)"))))
+            }
+        }
+        try await withClient {
+            $0.apps["game"]?.policy = Self.anyApp
+        } _: { test, client in
+            for (kind, bytes) in evidence {
+                let own = test.verifier.verify(
+                    bytes.span, as: kind, policy: Self.anyApp, at: Minted.now)
+                let call = VerifyCall(kind: kind, returnsVerifyReceiptJSON: true)
+                let answer = try await client.verify(bytes, call)
+                #expect(answer.verification.verdict == own.verdict)
+                #expect(
+                    String(decoding: answer.payloadJSON, as: UTF8.self)
+                        == String(
+                            decoding: verifyReceiptResponse(for: own, requestDate: Minted.now),
+                            as: UTF8.self))
             }
         }
     }

@@ -282,7 +282,7 @@ import Testing
         #expect(try HostileReceipts.verdict(Array(overlong)) == .valid)
     }
 
-    @Test("line 53: a million segments of one byte")
+    @Test("line 53: segments of one byte and of none, by the hundred thousand")
     func tinySegments() throws {
         var sample = Minted.sample(.bytes(200_000))
         sample.seed = 53

@@ -1,21 +1,28 @@
 """One complete exchange with Assay: is this transaction genuine?
 
-usage: exchange.py HOST:PORT|SOCKET-PATH FILE BUNDLE-ID
+usage: exchange.py HOST:PORT|SOCKET-PATH FILE BUNDLE-ID [CA-FILE [CERTIFICATE KEY]]
 """
 import socket
+import ssl
 import struct
 import sys
 
 from assay.v1 import assay_pb2 as assay  # protoc --python_out=. assay/v1/assay.proto
 
 
-def connect(address):
+def connect(address, authority=None, certificate=None, key=None):
     if "/" in address:
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(address)
         return connection
     host, port = address.rsplit(":", 1)
-    return socket.create_connection((host, int(port)))
+    connection = socket.create_connection((host, int(port)))
+    if not authority:
+        return connection
+    context = ssl.create_default_context(cafile=authority)
+    if certificate:
+        context.load_cert_chain(certificate, key)
+    return context.wrap_socket(connection, server_hostname=host)
 
 
 def send(connection, head, body=b""):
@@ -29,8 +36,8 @@ def receive(stream):
     return head, stream.read(length - 4 - head_length)
 
 
-def main(address, path, bundle_id):
-    connection = connect(address)
+def main(address, path, bundle_id, *tls):
+    connection = connect(address, *tls)
     request = assay.RequestHead(id=1)
     request.verify.kind = assay.EVIDENCE_KIND_TRANSACTION
     request.verify.expectations.bundle_id = bundle_id

@@ -14,7 +14,8 @@ package final class BlockingClient {
         let (family, address): (Int32, [UInt8]) =
             switch endpoint {
             case .unix(let path): (AF_UNIX, Self.unixAddress(path))
-            case .tcp(let host, let port):
+            case .inherited: (AF_UNSPEC, [])
+            case .tcp(let host, let port), .tls(let host, let port):
                 host.contains(":")
                     ? (AF_INET6, Self.ipv6Address(host, port))
                     : (AF_INET, Self.ipv4Address(host == "localhost" ? "127.0.0.1" : host, port))
@@ -64,6 +65,7 @@ package final class BlockingClient {
                     descriptor, all.baseAddress! + sent, bytes.count - sent,
                     Int32(MSG_NOSIGNAL))
             }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Failure(what: "send: errno \(errno)") }
             sent += count
         }
@@ -78,9 +80,12 @@ package final class BlockingClient {
     /// Up to `count` bytes, at least one; none at the stream's end.
     package func receive(upTo count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        let got = unsafe bytes.withUnsafeMutableBytes { all in
-            unsafe recv(descriptor, all.baseAddress!, all.count, 0)
-        }
+        var got = 0
+        repeat {
+            got = unsafe bytes.withUnsafeMutableBytes { all in
+                unsafe recv(descriptor, all.baseAddress!, all.count, 0)
+            }
+        } while got < 0 && errno == EINTR
         guard got >= 0 else { throw Failure(what: "receive: errno \(errno)") }
         return Array(bytes.prefix(got))
     }
@@ -110,7 +115,9 @@ package final class BlockingClient {
     }
 
     private static func unixAddress(_ path: String) -> [UInt8] {
-        bytes(of: UInt16(AF_UNIX)) + path.utf8 + [0]
+        path.hasPrefix("@")
+            ? bytes(of: UInt16(AF_UNIX)) + [0] + path.utf8.dropFirst()
+            : bytes(of: UInt16(AF_UNIX)) + path.utf8 + [0]
     }
 
     private static func ipv4Address(_ host: String, _ port: UInt16) -> [UInt8] {

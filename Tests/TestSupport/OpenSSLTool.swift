@@ -29,6 +29,11 @@ public struct OpenSSLTool {
         return url.path
     }
 
+    /// What the command wrote to a file.
+    public static func contents(of path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
     /// Runs the command; gives its exit code and what it printed.
     public func run(_ arguments: String...) throws -> (status: Int32, output: String) {
         let process = Process()

@@ -20,7 +20,8 @@ struct UnverifiedSignedData: Sendable {
                 parsed.append(try Certificate(der: der))
             } catch {
                 throw Refusal(
-                    .malformed, "a certificate of the receipt is not valid DER: "
+                    .malformed,
+                    "a certificate of the receipt is not valid DER: "
                         + error.sentence)
             }
         }

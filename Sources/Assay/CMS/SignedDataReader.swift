@@ -164,7 +164,8 @@ extension SignedDataReader {
         case .header(let header):
             guard header.tag == .octetString else {
                 throw Refusal(
-                    .malformed, "a constructed OCTET STRING holds something else than primitive "
+                    .malformed,
+                    "a constructed OCTET STRING holds something else than primitive "
                         + "OCTET STRINGs")
             }
             return primitiveOctets(header, isSegment: true)
@@ -362,7 +363,8 @@ extension SignedDataReader {
             let whole = header.size + length
             guard whole <= limit else {
                 throw Refusal(
-                    .malformed, "an element of \(whole) bytes near byte \(position) exceeds the "
+                    .malformed,
+                    "an element of \(whole) bytes near byte \(position) exceeds the "
                         + "limit of \(limit)")
             }
             guard bytes.count >= whole else { return .needs(whole) }

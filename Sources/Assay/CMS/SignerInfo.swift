@@ -140,7 +140,8 @@ struct SignedAttributes: Sendable {
     func check(contentDigest: [UInt8]) throws(Refusal) {
         guard contentTypes == [ObjectIdentifier.data] else {
             throw Refusal(
-                .invalidSignature, "the signed attributes do not name the content type id-data "
+                .invalidSignature,
+                "the signed attributes do not name the content type id-data "
                     + "exactly once")
         }
         guard messageDigests.count == 1 else {

@@ -18,10 +18,16 @@ extension Span<UInt8> {
         }
     }
 
-    /// Appends these bytes.
+    /// Writes these bytes over those of the array from there on, or behind its last.
     @inline(__always)
-    func append(to array: inout [UInt8]) {
-        unsafe withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
+    func copy(to array: inout [UInt8], at start: Int) {
+        unsafe withUnsafeBufferPointer { bytes in
+            guard start < array.count else { return unsafe array.append(contentsOf: bytes) }
+            unsafe array.withUnsafeMutableBytes { target in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(
+                    from: UnsafeRawBufferPointer(bytes))
+            }
+        }
     }
 
     package func equals(_ other: Span<UInt8>) -> Bool {
@@ -32,6 +38,31 @@ extension Span<UInt8> {
                     return true
                 }
                 return unsafe memcmp(left, right, count) == 0
+            }
+        }
+    }
+
+    /// Whether it is of that size, and has those bytes wherever the mask has FF instead of 00.
+    @inline(__always)
+    func equals(_ other: Span<UInt8>, where mask: Span<UInt8>) -> Bool {
+        guard count == other.count, count == mask.count, count >= 8 else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                unsafe mask.withUnsafeBytes { mask in
+                    @inline(__always)
+                    func difference(_ offset: Int) -> UInt64 {
+                        unsafe (left.baseAddress!.loadUnaligned(
+                            fromByteOffset: offset, as: UInt64.self)
+                            ^ right.baseAddress!.loadUnaligned(
+                                fromByteOffset: offset, as: UInt64.self))
+                            & mask.baseAddress!.loadUnaligned(
+                                fromByteOffset: offset, as: UInt64.self)
+                    }
+                    // The last word overlaps the one before.
+                    var seen = difference(left.count &- 8)
+                    for word in 0..<left.count / 8 { seen |= difference(word &* 8) }
+                    return seen == 0
+                }
             }
         }
     }
@@ -82,25 +113,27 @@ extension Span<UInt8> {
     /// Blocks of four base64 digits become three octets each.
     ///
     /// - Parameters:
-    ///   - values: of all 256 characters their six bits, and bits above them where it is no digit.
+    ///   - tables: for each place in a block, of all 256 characters what they add to its octets;
+    ///     with the highest bit where it is no digit.
     ///   - output: has room for them.
-    /// - Returns: all values that were met, or-ed: what is wrong is looked for once, at the end.
+    /// - Returns: whether all were digits: what is wrong is looked for once, at the end.
     func decodeBase64Blocks(
-        _ values: Span<UInt8>, to output: inout OutputSpan<UInt8>
-    ) -> UInt8 {
+        _ tables: Span<UInt32>, to output: inout OutputSpan<UInt8>
+    ) -> Bool {
         let blocks = count / 4
         precondition(
-            count == blocks * 4 && output.freeCapacity >= blocks * 3 && values.count == 256)
-        return unsafe withUnsafeBufferPointer { text in
-            unsafe values.withUnsafeBufferPointer { values in
+            count == blocks * 4 && output.freeCapacity >= blocks * 3 && tables.count == 1024)
+        guard blocks > 0 else { return true }
+        return unsafe withUnsafeBytes { text in
+            unsafe tables.withUnsafeBufferPointer { tables in
                 unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
-                    guard blocks > 0, let text = text.baseAddress, let values = values.baseAddress,
+                    guard let text = text.baseAddress, let tables = tables.baseAddress,
                         let start = buffer.baseAddress
-                    else { return 0 }
+                    else { return false }
                     let seen = unsafe Base64Blocks.decode(
-                        text, blocks, values, to: start + initialized)
+                        text, blocks, tables, to: UnsafeMutableRawPointer(start + initialized))
                     initialized += blocks * 3
-                    return seen
+                    return seen >> 31 == 0
                 }
             }
         }
@@ -108,25 +141,34 @@ extension Span<UInt8> {
 }
 
 private enum Base64Blocks {
+    /// All values that were met, or-ed.
     @inline(__always)
     static func decode(
-        _ text: UnsafePointer<UInt8>, _ blocks: Int, _ values: UnsafePointer<UInt8>,
-        to output: UnsafeMutablePointer<UInt8>
-    ) -> UInt8 {
-        var (next, target) = unsafe (text, output)
-        var seen: UInt8 = 0
-        for _ in 0..<blocks {
-            let a = unsafe values[Int(next[0])]
-            let b = unsafe values[Int(next[1])]
-            let c = unsafe values[Int(next[2])]
-            let d = unsafe values[Int(next[3])]
-            seen |= a | b | c | d
-            unsafe target[0] = a << 2 | b >> 4
-            unsafe target[1] = b << 4 | c >> 2
-            unsafe target[2] = c << 6 | d
-            unsafe next += 4
-            unsafe target += 3
+        _ text: UnsafeRawPointer, _ blocks: Int, _ tables: UnsafePointer<UInt32>,
+        to output: UnsafeMutableRawPointer
+    ) -> UInt32 {
+        @inline(__always)
+        func octets(_ digits: UInt32) -> UInt32 {
+            unsafe tables[Int(digits & 0xFF)] | tables[256 &+ Int(digits >> 8 & 0xFF)]
+                | tables[512 &+ Int(digits >> 16 & 0xFF)] | tables[768 &+ Int(digits >> 24)]
         }
-        return seen
+        var seen: UInt32 = 0
+        // Four octets are written for three; the next block's first goes over the fourth.
+        for block in 0..<blocks &- 1 {
+            let digits = unsafe text.loadUnaligned(fromByteOffset: block &* 4, as: UInt32.self)
+            let value = octets(UInt32(littleEndian: digits))
+            seen |= value
+            unsafe output.storeBytes(
+                of: value.littleEndian, toByteOffset: block &* 3, as: UInt32.self)
+        }
+        let last = blocks &- 1
+        let digits = unsafe text.loadUnaligned(fromByteOffset: last &* 4, as: UInt32.self)
+        let value = octets(UInt32(littleEndian: digits))
+        for octet in 0..<3 {
+            unsafe output.storeBytes(
+                of: UInt8(truncatingIfNeeded: value >> (octet &* 8)),
+                toByteOffset: last &* 3 &+ octet, as: UInt8.self)
+        }
+        return seen | value
     }
 }

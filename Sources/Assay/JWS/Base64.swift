@@ -50,6 +50,9 @@ extension Base64Error: CustomStringConvertible {
 struct Base64Digits {
     /// Of each character its value, or `invalid`.
     private let values: [256 of UInt8]
+    /// Of each place in a block and each character the octets that it adds, lowest first; the
+    /// highest bit where it is no digit.
+    private let blocks: [UInt32]
 
     static let padding = UInt8(ascii: "=")
     /// Above every value, in bits that no value has.
@@ -65,6 +68,15 @@ struct Base64Digits {
         var values = [256 of UInt8](repeating: Self.invalid)
         for index in alphabet.indices { values[Int(alphabet[index])] = UInt8(index) }
         self.values = values
+        var blocks: [UInt32] = []
+        for place in 0..<4 {
+            for index in values.indices {
+                let value = UInt32(values[index])
+                let bits = value << UInt32(18 - place * 6)
+                blocks.append(value < 64 ? (bits << 8).byteSwapped : 1 << 31)
+            }
+        }
+        self.blocks = blocks
     }
 
     private static func alphabet(_ digit62: UInt8, _ digit63: UInt8) -> [64 of UInt8] {
@@ -88,7 +100,8 @@ struct Base64Digits {
         var seen: UInt8 = 0
         var unused: UInt8 = 0
         bytes.append(addingCapacity: size) { output in
-            seen = text.extracting(0..<whole).decodeBase64Blocks(values.span, to: &output)
+            let isGood = text.extracting(0..<whole).decodeBase64Blocks(blocks.span, to: &output)
+            seen = isGood ? 0 : Self.invalid
             decodeRest(text.extracting(whole...), to: &output, &seen, &unused)
         }
         guard seen & Self.invalid == 0, unused == 0 else {

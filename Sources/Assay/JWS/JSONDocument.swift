@@ -10,12 +10,12 @@ package struct JSONDocument: Sendable {
     /// `JSONNames.bits` of the outermost object: most absent members are found absent by it.
     let rootNames: UInt64
 
-    /// Reads a text of at most `limit` bytes.
+    /// Reads a text of at most `limit` bytes and levels of objects and arrays.
     package static func parse(
-        _ text: [UInt8], limit: Int = Limits.jsonSize
+        _ text: [UInt8], limit: Int = Limits.jsonSize, depth: Int = Limits.jsonDepth
     ) throws(JSONError) -> JSONDocument {
         guard text.count <= min(limit, Int(UInt32.max)) else { throw .tooLarge(limit: limit) }
-        var reader = JSONReader(text.span)
+        var reader = JSONReader(text.span, depth: depth)
         let tokens = try reader.readDocument()
         return JSONDocument(text: text, tokens: tokens, rootNames: reader.rootNames)
     }

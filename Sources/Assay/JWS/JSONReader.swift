@@ -10,9 +10,13 @@ struct JSONReader: ~Escapable {
     /// `JSONNames.bits` of the text's own value, where that is an object.
     private(set) var rootNames = UInt64.max
 
+    /// Objects and arrays may nest that deep.
+    private let depthLimit: Int
+
     @_lifetime(copy text)
-    init(_ text: Span<UInt8>) {
+    init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth) {
         self.text = text
+        depthLimit = depth
         // Apple's payloads have a token every 16 to 20 bytes.
         tokens.reserveCapacity(text.count / 16 + 8)
     }
@@ -28,7 +32,7 @@ struct JSONReader: ~Escapable {
         return tokens
     }
 
-    /// Recursion is bounded by `Limits.jsonDepth`.
+    /// Recursion is bounded by the depth that the text may have.
     private mutating func readValue(depth: Int) throws(JSONError) {
         switch try peek() {
         case UInt8(ascii: "\""): try readString(asName: false)
@@ -97,7 +101,7 @@ struct JSONReader: ~Escapable {
     private mutating func openContainer(
         _ kind: JSONKind, depth: Int
     ) throws(JSONError) -> Int {
-        guard depth <= Limits.jsonDepth else { throw .tooDeep(offset: position) }
+        guard depth <= depthLimit else { throw .tooDeep(offset: position) }
         append(kind, from: position, to: position + 1)
         position += 1
         skipWhitespace()

@@ -24,6 +24,13 @@ final class KnownChains: Sendable {
         tables.withLock { ($0.known.count, $0.refused.count) }
     }
 
+    /// The chains that validated, and how often one was asked for that had and that had not.
+    var statistics: (hits: UInt64, misses: UInt64, refusedHits: UInt64, chains: [ValidatedChain]) {
+        tables.withLock {
+            ($0.hits, $0.misses, $0.refusedHits, $0.known.values.map(\.chain.chain))
+        }
+    }
+
     /// Whether that header's chain has validated.
     func isKnown(header: Span<UInt8>) -> Bool {
         let key = keyedHash(header)
@@ -39,7 +46,7 @@ final class KnownChains: Sendable {
         unseen: UnseenChains = .validate
     ) throws(Refusal) -> ResolvedChain {
         let key = keyedHash(header)
-        if let known = tables.withLock({ $0.lookUp(key, header) }) {
+        if let known = tables.withLock({ $0.find(key, header) }) {
             try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
         }
@@ -86,14 +93,14 @@ final class KnownChains: Sendable {
                     try valid.checkValidity(at: try effectiveDate.seconds())
                     return .success(valid)
                 } catch {
-                    if case .unvalidated = state { state = .refused(error, after: chain) }
+                    if case .unvalidated = state { state = .refused(error, after: chain.windows) }
                     throw error
                 }
             case .valid(let chain):
                 try chain.checkValidity(at: try effectiveDate.seconds())
                 return .success(chain)
-            case .refused(let refusal, let chain):
-                try chain?.checkValidity(at: try effectiveDate.seconds())
+            case .refused(let refusal, let windows):
+                try windows?.check(at: try effectiveDate.seconds())
                 throw refusal
             }
         } catch {
@@ -142,7 +149,7 @@ private final class ChainSlot: Sendable {
         case unvalidated(UnvalidatedChain)
         case valid(ValidatedChain)
         /// A refusal `after` whose dates the signatures were tried, or before any date mattered.
-        case refused(Refusal, after: UnvalidatedChain?)
+        case refused(Refusal, after: ChainWindows?)
     }
 
     private let state = Mutex(State.unseen)
@@ -176,6 +183,19 @@ private struct Tables {
     var refused: [HeaderDigest: Refused] = [:]
     private var inFlight: [HeaderDigest: ChainSlot] = [:]
     private var uses: UInt64 = 0
+    private(set) var hits: UInt64 = 0
+    private(set) var misses: UInt64 = 0
+    private(set) var refusedHits: UInt64 = 0
+
+    /// The look-up that verification begins with.
+    mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
+        guard let chain = lookUp(key, header) else {
+            misses &+= 1
+            return nil
+        }
+        hits &+= 1
+        return chain
+    }
 
     mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
         guard let entry = known[key], header.equals(entry.header) else { return nil }
@@ -196,7 +216,10 @@ private struct Tables {
     ) -> Entry {
         if let chain = lookUp(key, header) { return .known(chain) }
         if let entry = refused[digest] {
-            if now < entry.expires { return .stranger(entry.slot, isInFlight: false) }
+            if now < entry.expires {
+                refusedHits &+= 1
+                return .stranger(entry.slot, isInFlight: false)
+            }
             refused[digest] = nil
         }
         if let slot = inFlight[digest] { return .stranger(slot, isInFlight: true) }

@@ -80,9 +80,8 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
     private mutating func read(_ bytes: Span<UInt8>) throws(DERError) {
         var reader = DERReader(bytes)
         let attribute = try ReceiptAttributeFields(large: &reader)
-        let value = reader.inside(attribute.value)
         if attribute.type == 17 {
-            try inApp.read(value)
+            try inApp.read(bytes.extracting(attribute.value.content))
             return
         }
         if (0..<64).contains(attribute.type) {
@@ -90,7 +89,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             guard seen & bit == 0 else { throw .duplicate(at: attribute.value.start) }
             seen |= bit
         }
-        try set(attribute, value)
+        try set(attribute, reader.inside(attribute.value))
     }
 
     private mutating func set(

@@ -140,14 +140,14 @@ extension UnvalidatedChain {
         }
     }
 
-    /// Leaf and intermediate, and a root that is valid then.
-    func checkValidity(at seconds: Int64) throws(Refusal) {
-        try leaf.checkValidity(at: seconds, as: .leaf)
-        try intermediate?.checkValidity(at: seconds, as: .intermediate)
-        if !candidates.contains(where: { $0.certificate.contains(seconds) }) {
-            try candidates[0].certificate.checkValidity(at: seconds, as: .root)
-        }
+    /// When its certificates are valid, without them.
+    var windows: ChainWindows {
+        ChainWindows(
+            leaf: leaf.window, intermediate: intermediate?.window,
+            roots: candidates.map(\.certificate.window))
     }
+
+    func checkValidity(at seconds: Int64) throws(Refusal) { try windows.check(at: seconds) }
 
     /// The public-key operations: two at most for each pinned root of that name.
     ///
@@ -168,5 +168,21 @@ extension UnvalidatedChain {
                 .invalidChain, "the signature of the leaf is not the intermediate's")
         }
         return ValidatedChain(self, anchor: issuer.anchor, leafKey: leafKey)
+    }
+}
+
+/// What is kept of a refused chain: so much that it can be dated anew.
+struct ChainWindows: Sendable {
+    let leaf: CertificateWindow
+    let intermediate: CertificateWindow?
+    let roots: [CertificateWindow]
+
+    /// Leaf and intermediate, and a root that is valid then.
+    func check(at seconds: Int64) throws(Refusal) {
+        try leaf.check(at: seconds, as: .leaf)
+        try intermediate?.check(at: seconds, as: .intermediate)
+        if !roots.contains(where: { $0.contains(seconds) }) {
+            try roots[0].check(at: seconds, as: .root)
+        }
     }
 }

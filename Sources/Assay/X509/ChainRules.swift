@@ -100,17 +100,12 @@ extension Certificate {
         }
     }
 
-    /// Validity at the effective date, to the second and inclusive (section 4.1.2.5).
+    var window: CertificateWindow {
+        CertificateWindow(notBefore: notBefore, notAfter: notAfter)
+    }
+
     func checkValidity(at seconds: Int64, as position: ChainPosition) throws(Refusal) {
-        guard contains(seconds) else {
-            func text(_ seconds: Int64) -> String {
-                CivilTime(secondsSince1970: seconds).rfc3339
-            }
-            throw Refusal(
-                .certificateExpired,
-                "the \(position.rawValue) is valid from \(text(notBefore)) to \(text(notAfter)), "
-                    + "not at the effective date \(text(seconds))")
-        }
+        try window.check(at: seconds, as: position)
     }
 
     /// The public key that OpenSSL verifies with; nil where the point is not on its curve.
@@ -127,4 +122,25 @@ extension Certificate {
     }
 
     var fingerprint: SHA256Digest { SHA256.digest(der.span) }
+}
+
+/// From when to when a certificate is valid, in seconds since 1970.
+struct CertificateWindow: Sendable {
+    let notBefore: Int64
+    let notAfter: Int64
+
+    func contains(_ seconds: Int64) -> Bool { seconds >= notBefore && seconds <= notAfter }
+
+    /// Validity at the effective date, to the second and inclusive (RFC 5280, section 4.1.2.5).
+    func check(at seconds: Int64, as position: ChainPosition) throws(Refusal) {
+        guard contains(seconds) else {
+            func text(_ seconds: Int64) -> String {
+                CivilTime(secondsSince1970: seconds).rfc3339
+            }
+            throw Refusal(
+                .certificateExpired,
+                "the \(position.rawValue) is valid from \(text(notBefore)) to \(text(notAfter)), "
+                    + "not at the effective date \(text(seconds))")
+        }
+    }
 }

@@ -8,6 +8,9 @@ struct ConfigurationFile {
     var workers: Int?
     var denied: Set<String>
     var limits: LimitSettings
+    var unix: UnixSettings
+    var admin: AdminSettings
+    var tls: TLSSettings?
     var apps: [AppSettings]
 
     /// More threads than that only take turns.
@@ -32,7 +35,10 @@ struct ConfigurationFile {
         workers = table.int("workers", in: Self.workers)
         denied = Self.fingerprints(table)
         limits = LimitSettings(table.table("limits"))
+        unix = UnixSettings(table.table("unix"))
+        admin = AdminSettings(table.table("admin"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        tls = TLSSettings(table.table("tls"), folder: folder)
         let trust = trust.denying(denied)
         let tables = table.tables("app")
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }

@@ -1,4 +1,5 @@
 import Assay
+import AssayAdmin
 import AssayLoop
 import AssayModels
 import AssayServer
@@ -10,6 +11,10 @@ struct ServerSettings {
     /// Nil: one for each processor.
     var workers: Int?
     var limits: LimitSettings
+    var unix: UnixSettings
+    var tls: TLSSettings?
+    var inherited: [InheritedSocket]
+    var admin: AdminSettings
     var apps: [AppSettings]
     var deniedCount = 0
     /// Nil without one.
@@ -23,11 +28,17 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var drainDelay: Int?
+        var admin: Endpoint?
+        var adminAnyAddress = false
     }
 
-    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`
-    ///   and `ASSAY_WORKERS` are read.
-    init(flags: Flags, environment: [String: String]) throws {
+    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`,
+    ///   `ASSAY_WORKERS` and `ASSAY_ADMIN` are read.
+    /// - Parameter inherited: sockets that the process was started with.
+    init(
+        flags: Flags, environment: [String: String], inherited: [InheritedSocket] = []
+    ) throws {
         func variable(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -40,9 +51,26 @@ struct ServerSettings {
 
         listen =
             flags.listen.isEmpty
-            ? fromEnvironment ?? file?.listen ?? [Self.defaultListen] : flags.listen
+            ? fromEnvironment ?? file?.listen ?? (inherited.isEmpty ? [Self.defaultListen] : [])
+            : flags.listen
+        self.inherited = inherited
+        unix = file?.unix ?? UnixSettings()
+        tls = file?.tls
+        if tls == nil, let endpoint = listen.first(where: \.isTLS) {
+            throw Failure(ServerError.noTLS(endpoint).description)
+        }
         self.workers = workers ?? file?.workers
         limits = file?.limits ?? LimitSettings()
+        if let seconds = flags.drainDelay {
+            limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
+        }
+        admin = file?.admin ?? AdminSettings()
+        let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
+        admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
+        admin.allowsAnyAddress = admin.allowsAnyAddress || flags.adminAnyAddress
+        if let endpoint = admin.endpoint, !endpoint.isLocal, !admin.allowsAnyAddress {
+            throw Failure("\(AdminError.notLocal(endpoint))")
+        }
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
     }
@@ -54,6 +82,14 @@ struct ServerSettings {
             } catch {
                 throw Failure("ASSAY_LISTEN: \(error)")
             }
+        }
+    }
+
+    private static func adminEndpoint(_ text: String) throws -> Endpoint {
+        do throws(EndpointError) {
+            return try Endpoint(text)
+        } catch {
+            throw Failure("ASSAY_ADMIN: \(error)")
         }
     }
 
@@ -74,9 +110,15 @@ struct ServerSettings {
 }
 
 extension ServerSettings {
-    /// Entries of the same trust share a verifier, and so its cache.
-    var serverConfiguration: ServerConfiguration {
+    /// Entries of the same trust share a verifier, and so its cache; also with those of an earlier
+    /// configuration.
+    func serverConfiguration(
+        reusing earlier: ServerConfiguration? = nil
+    ) -> ServerConfiguration {
         var verifiers: [[String]: Verifier] = [:]
+        for entry in earlier?.apps.values.map({ $0 }) ?? [] {
+            verifiers[entry.verifier.trust.identity] = entry.verifier
+        }
         var entries: [String: AppEntry] = [:]
         for app in apps {
             let verifier =
@@ -88,6 +130,10 @@ extension ServerSettings {
             listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
             version: AssayVersion.current)
         if let workers { configuration.workers = workers }
+        configuration.inherited = inherited
+        configuration.socketAccess = unix.access
+        configuration.allowedUsers = unix.allowedUsers
+        configuration.tls = tls?.context
         return configuration
     }
 }

@@ -9,13 +9,13 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Ask a server much, and measure how it answers.",
         discussion: """
             Mints evidence, sends it, compares each verdict with the one it has to be, and
-            prints latencies. Wrong verdicts, refusals for want of room or time, and errors
-            are counted apart; they are no throughput.
+            prints latencies. Wrong verdicts, refusals for a limit and errors are counted apart;
+            they are no throughput. Ctrl-C ends a run early and prints what there is.
 
             TWO COMMANDS
               The server has to trust the authority that signs the evidence:
                 assay mint ca ./ca
-                assay serve --root ./ca/root.pem
+                assay serve --root ./ca/root.pem --root ./ca/receipt-root.pem
                 assay load tcp://127.0.0.1:7443 --ca ./ca --rate 5000 --report out.html
 
             OPEN AND CLOSED LOOPS
@@ -32,6 +32,9 @@ struct LoadCommand: AsyncParsableCommand {
               Four fifths transactions, the rest notifications, some of them forged:
                 assay load unix:/run/assay.sock --ca ./ca --rate 2000 \\
                   --mix transaction=80,notification=20 --forged 5
+              Some app receipts of two sizes between (the server: --root ./ca/receipt-root.pem):
+                assay load tcp://127.0.0.1:7443 --ca ./ca --rate 500 \\
+                  --mix transaction=97,app-receipt:64KB=2,app-receipt:1MB=1
               The most that it does on 4 connections with 64 requests in flight on each:
                 assay load tcp://127.0.0.1:7443 --ca ./ca --closed -c 4 --depth 64
               The highest rate with p99 within 5 ms:
@@ -49,6 +52,7 @@ struct LoadCommand: AsyncParsableCommand {
     @OptionGroup(title: "Pace") var pace: LoadPaceOptions
     @OptionGroup(title: "Evidence") var evidence: LoadEvidenceOptions
     @OptionGroup(title: "Output") var output: LoadOutputOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
 
     @Option(
         help: ArgumentHelp(
@@ -60,7 +64,7 @@ struct LoadCommand: AsyncParsableCommand {
     var app = ""
 
     @Argument(
-        help: ArgumentHelp("tcp://HOST:PORT or unix:PATH.", valueName: "address"),
+        help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint
 
@@ -70,7 +74,8 @@ struct LoadCommand: AsyncParsableCommand {
         let interruption = LoadInterruption()
         let watching = try interruption.watch()
         defer { watching.stop() }
-        let plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        var plan = pace.plan(to: server, app: app, serverProcess: serverPid)
+        plan.tls = try tls.context(for: server)
         if pace.sweep {
             try await sweep(plan, groups, interruption)
         } else {
@@ -82,8 +87,7 @@ struct LoadCommand: AsyncParsableCommand {
         _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
     ) async throws {
         let result = try await measure(plan, groups, interruption)
-        try output.write(result)
-        try Output.line(output.json == "-" ? "" : result.summary)
+        try report(result, result.summary)
         if !result.isClean || result.lateReason != nil { throw ExitStatus.refused }
     }
 
@@ -106,14 +110,30 @@ struct LoadCommand: AsyncParsableCommand {
         } catch {
             throw failure(error)
         }
-        guard let best = steps.filter({ $0.failure == nil }).max(by: { $0.rate < $1.rate }) else {
+        guard let best = RateSweep.best(of: steps) else {
             try Output.line("no rate was answered within \(pace.p99.short) ms")
             throw ExitStatus.refused
         }
-        try output.write(best.result)
-        try Output.line(
-            "\(best.rate.rounded0) requests a second with p99 within \(pace.p99.short) ms\n"
-                + best.result.summary)
+        let least = steps.filter { $0.failure != nil }.min { $0.rate < $1.rate }
+        var text = "\(best.rate.rounded0) requests a second with p99 within \(pace.p99.short) ms"
+        if let least, least.wasLate {
+            text += "; at more the generator was late, so that the server may do more"
+        } else if least == nil || least?.result.wasInterrupted == true {
+            text += "; the search did not come to its end"
+        }
+        try report(best.result, text + "\n" + best.result.summary, steps: steps)
+    }
+
+    /// Files, and the summary: to standard error where the JSON takes standard output.
+    private func report(
+        _ result: LoadResult, _ summary: String, steps: [RateSweep.Step] = []
+    ) throws {
+        try output.write(result, steps: steps)
+        if output.json == "-" {
+            if !output.quiet { SystemFile.writeStandardError(summary + "\n") }
+        } else {
+            try Output.line(summary)
+        }
     }
 
     private func measure(

@@ -15,9 +15,10 @@ struct LoadEvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Kinds and their shares, such as transaction=80,notification=20.",
+            "Kinds and their shares, such as transaction=80,notification=20; app-receipt has a "
+                + "size, such as app-receipt:64KB=5, or app-receipt:1MB=5.",
             valueName: "mix"))
-    var mix: KindMix = KindMix(shares: [(.transaction, 100)])
+    var mix: KindMix = KindMix(shares: [.init(.transaction, share: 100)])
 
     @Option(
         help: ArgumentHelp(
@@ -27,8 +28,8 @@ struct LoadEvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Percent whose chain the server has not seen: each costs it two signatures of "
-                + "P-384 more.", valueName: "percent"))
+            "Percent of the tokens whose chain the server has not seen: each costs it two "
+                + "signatures of P-384 more.", valueName: "percent"))
     var unseen = 0.0
 
     @Option(
@@ -60,6 +61,13 @@ struct LoadEvidenceOptions: ParsableArguments {
         guard (0...100).contains(forged), (0...100).contains(unseen), forged + unseen <= 100 else {
             throw ValidationError("--forged and --unseen are percentages, 100 together at most")
         }
+        guard unseen == 0 || mix.shares.contains(where: { $0.kind != .appReceipt }) else {
+            throw ValidationError("--unseen is about tokens, and --mix has none")
+        }
+        guard
+            !mix.shares.contains(where: { $0.kind == .appReceipt })
+                || [.production, .sandbox, .xcode].contains(environment)
+        else { throw ValidationError("an app receipt is of Production, Sandbox or Xcode") }
         if !files.isEmpty, forged + unseen > 0 {
             throw ValidationError("--forged and --unseen are minted: name --ca")
         }
@@ -68,39 +76,40 @@ struct LoadEvidenceOptions: ParsableArguments {
     func groups(chains: Int) throws -> [LoadGroup] {
         guard let ca else { return try fileGroups() }
         let authority = try DevelopmentCA.read(from: ca)
+        let wantsReceipts = mix.shares.contains { $0.kind == .appReceipt }
+        let receipts = wantsReceipts ? try ReceiptCA.read(from: ca) : nil
+        SystemFile.writeStandardError("minting evidence ...\n")
         do throws(MintError) {
             var pool = try EvidencePool(
-                authority, bundleId: bundleId, appAppleId: appAppleId,
+                authority, receipts: receipts, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment.environment, at: .now)
             pool.returnsTypedPayload = !noPayload
-            return try groups(pool, chains)
+            var groups: [LoadGroup] = []
+            for share in mix.shares {
+                groups += try self.groups(of: share, pool, chains)
+            }
+            return groups
         } catch {
             throw Failure("nothing was minted: \(error.reason)")
         }
     }
 
-    private func groups(_ pool: EvidencePool, _ chains: Int) throws(MintError) -> [LoadGroup] {
+    private func groups(
+        of part: KindMix.Share, _ pool: EvidencePool, _ chains: Int
+    ) throws(MintError) -> [LoadGroup] {
         var groups: [LoadGroup] = []
-        SystemFile.writeStandardError("minting evidence ...\n")
-        for (kind, share) in mix.shares {
-            let genuine = 100 - forged - unseen
-            if genuine > 0 {
-                groups.append(
-                    LoadGroup(kind.name, weight: share * genuine, try pool.genuine(kind)))
-            }
-            if forged > 0 {
-                groups.append(
-                    LoadGroup(
-                        "forged " + kind.name, weight: share * forged, try pool.forged(kind)))
-            }
-            if unseen > 0 {
-                let wanted = Double(chains) * share / mix.total * unseen / 100
-                let count = min(max(Int(wanted * 1.1), 16), LoadLimits.mintedChains)
-                groups.append(
-                    LoadGroup(
-                        "unseen " + kind.name, weight: share * unseen,
-                        try pool.unseen(kind, count: count)))
-            }
+        func add(_ prefix: String, _ percent: Double, _ items: [LoadItem]) {
+            groups.append(LoadGroup(prefix + part.name, weight: part.share * percent, items))
+        }
+        // A receipt's chain costs so little that none is told apart.
+        let unseen = part.size == nil ? unseen : 0
+        let genuine = 100 - forged - unseen
+        if genuine > 0 { add("", genuine, try pool.genuine(part.kind, size: part.size)) }
+        if forged > 0 { add("forged ", forged, try pool.forged(part.kind, size: part.size)) }
+        if unseen > 0 {
+            let wanted = Double(chains) * part.share / mix.total * unseen / 100
+            let count = min(max(Int(wanted * 1.1), 16), LoadLimits.mintedChains)
+            add("unseen ", unseen, try pool.unseen(part.kind, count: count))
         }
         return groups
     }
@@ -111,29 +120,55 @@ struct LoadEvidenceOptions: ParsableArguments {
         return try files.map { file in
             let call = VerifyCall(
                 kind: file.kind, expectations: expectations, returnsTypedPayload: !noPayload)
-            let evidence = try Input.read(file.path, limit: Input.evidenceLimit)
+            let evidence = try Input.evidence(
+                file.path, isReceipt: file.kind == .appReceipt || file.kind == .transactionReceipt)
             return LoadGroup(file.path, weight: 1, [LoadItem(call, evidence, expecting: .valid)])
         }
     }
 }
 
-/// `transaction=80,notification=20`; the shares need not make a hundred.
+/// `transaction=80,app-receipt:1MB=20`; the shares need not make a hundred.
 struct KindMix: ExpressibleByArgument, Sendable {
-    let shares: [(kind: EvidenceKind, share: Double)]
+    struct Share: Sendable {
+        var kind: EvidenceKind
+        /// Bytes of an app receipt; the others are as large as Apple's.
+        var size: Int?
+        var sizeText: String
+        var share: Double
+
+        init(_ kind: EvidenceKind, size: Int? = nil, _ sizeText: String = "", share: Double) {
+            self.kind = kind
+            self.size = size
+            self.sizeText = sizeText
+            self.share = share
+        }
+
+        var name: String { size == nil ? kind.name : kind.name + " " + sizeText }
+    }
+
+    let shares: [Share]
 
     var total: Double { shares.map(\.share).reduce(0, +) }
 
-    init(shares: [(EvidenceKind, Double)]) { self.shares = shares.map { ($0.0, $0.1) } }
+    init(shares: [Share]) { self.shares = shares }
 
     init?(argument: String) {
-        var shares: [(EvidenceKind, Double)] = []
+        var shares: [Share] = []
         for part in argument.split(separator: ",") {
             let pair = part.split(separator: "=", maxSplits: 1)
-            guard let name = pair.first, let kind = EvidenceKind(name: String(name)),
-                kind != .appReceipt, kind != .transactionReceipt
+            let named = (pair.first ?? "").split(separator: ":", maxSplits: 1)
+            guard let name = named.first, let kind = EvidenceKind(name: String(name)),
+                kind != .transactionReceipt, (kind == .appReceipt) == (named.count == 2)
             else { return nil }
-            guard let share = pair.count == 2 ? Double(pair[1]) : 1, share > 0 else { return nil }
-            shares.append((kind, share))
+            guard let share = pair.count == 2 ? Double(pair[1]) : 1, share > 0, share.isFinite
+            else { return nil }
+            if named.count == 2 {
+                guard let size = try? sizeArgument(String(named[1])), size <= Input.evidenceLimit
+                else { return nil }
+                shares.append(Share(kind, size: size, String(named[1]), share: share))
+            } else {
+                shares.append(Share(kind, share: share))
+            }
         }
         guard !shares.isEmpty else { return nil }
         self.init(shares: shares)

@@ -28,13 +28,14 @@ struct LoadOutputOptions: ParsableArguments {
         }
     }
 
-    func write(_ result: LoadResult) throws {
+    func write(_ result: LoadResult, steps: [RateSweep.Step] = []) throws {
         if let report {
             let command = CommandLine.arguments.joined(separator: " ")
-            let page = HTMLReport(result, command: command, date: Timestamp.now.rfc3339)
+            let page = HTMLReport(
+                result, steps: steps, command: command, date: Timestamp.now.rfc3339)
             try write(Array(page.text.utf8), to: report)
         }
-        if let json { try write(result.json + [UInt8(ascii: "\n")], to: json) }
+        if let json { try write(result.json(steps: steps) + [UInt8(ascii: "\n")], to: json) }
         if let hgrm { try write(Array(result.percentileDistribution.utf8), to: hgrm) }
     }
 

@@ -95,7 +95,7 @@ struct MintReceiptCommand: ParsableCommand {
             creationDate: date?.timestamp ?? .now)
         sample.seed = seed
         if let records { sample.records = .count(records) }
-        let ca = try authority()
+        let ca = try ReceiptCA.read(from: ca)
         let minter = ReceiptMinter(
             ca.chain, digest: digest == .sha1 ? .sha1 : .sha256,
             encoding: encoding == .der ? .der : .ber(segment: Self.berSegment))
@@ -109,6 +109,10 @@ struct MintReceiptCommand: ParsableCommand {
                 }
         } catch {
             throw Failure("nothing was signed: \(error.reason)")
+        }
+        // Without any record a receipt has some 4,700 bytes.
+        if let size, receipt.count > size, size < Self.recordSize * 20 {
+            throw Failure("--size \(size) is too small: without records it is \(receipt.count)")
         }
         try write(receipt)
     }
@@ -129,21 +133,24 @@ struct MintReceiptCommand: ParsableCommand {
             throw Failure("can't write \(output): \(error)")
         }
     }
+}
 
-    private func authority() throws -> ReceiptCA {
+extension ReceiptCA {
+    /// What `assay mint ca` wrote beside the other authority.
+    static func read(from folder: String) throws -> ReceiptCA {
         var files: [DevelopmentCA.File] = []
-        for name in ReceiptCA.fileNames {
-            guard let content = try Input.readIfPresent(ca + "/" + name) else { continue }
+        for name in fileNames {
+            guard let content = try Input.readIfPresent(folder + "/" + name) else { continue }
             files.append(.init(name: name, contents: content, secret: false))
         }
         guard !files.isEmpty else {
             throw Failure(
-                "\(ca) holds no authority for receipts: make one with 'assay mint ca FOLDER'")
+                "\(folder) holds no authority for receipts: make one with 'assay mint ca FOLDER'")
         }
         do throws(MintError) {
             return try ReceiptCA(files: files)
         } catch {
-            throw Failure("\(ca) holds no usable authority for receipts: \(error.reason)")
+            throw Failure("\(folder) holds no usable authority for receipts: \(error.reason)")
         }
     }
 }

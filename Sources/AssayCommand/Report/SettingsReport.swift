@@ -12,6 +12,9 @@ extension ServerSettings {
         }
         add("configured", configuration ?? "without a file")
         for endpoint in listen { add("listen", endpoint.description) }
+        for socket in inherited { add("listen", "passed: \"\(socket.name)\"") }
+        if let endpoint = admin.endpoint { add("admin", endpoint.description) }
+        if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
         for (index, limit) in LimitSettings.all.enumerated() {
@@ -38,6 +41,23 @@ extension ServerSettings {
             lines.append("no entry is the default: every request has to name its app")
         }
         return lines.joined(separator: "\n")
+    }
+}
+
+extension TLSSettings {
+    fileprivate func summary(now: Timestamp) -> [String] {
+        var lines = [settings.certificate]
+        if let end = context.notAfter {
+            let date = Timestamp(milliseconds: end * 1000)
+            lines[0] +=
+                date < now
+                ? ", EXPIRED on \(date.rfc3339)"
+                : ", until \(date.rfc3339), \((end - now.seconds) / 86_400) days"
+        }
+        lines[0] += settings.allowsTLS12 ? ", TLS 1.2 and 1.3" : ", TLS 1.3"
+        guard let authority = settings.clientAuthority else { return lines + ["any client"] }
+        let names = settings.clientNames.sorted().joined(separator: ", ")
+        return lines + ["clients of \(authority)" + (names.isEmpty ? "" : " named " + names)]
     }
 }
 

@@ -25,8 +25,9 @@ struct VerificationReport {
         self.verification = verification
         members = []
         guard verification.verdict == .valid, !body.isEmpty else { return }
-        // A server bounds what it sends, and a receipt may take megabytes.
-        let document = try JSONDocument.parse(body, limit: .max)
+        // A server bounds what it sends, and a receipt may take megabytes. The object around the
+        // payloads is one level more than they may have.
+        let document = try JSONDocument.parse(body, limit: .max, depth: Limits.jsonDepth + 1)
         for (name, value) in try document.members().pairs {
             let document = try JSONDocument.parse(value.raw, limit: .max)
             members.append(Member(name: name, document: document))

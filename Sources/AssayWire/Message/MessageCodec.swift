@@ -31,8 +31,22 @@ public final class MessageCodec {
 
     /// The head of an answer frame.
     public func decodeResponse(_ head: Span<UInt8>) throws(MessageError) -> ResponseHead {
+        try decodeResponse(head, withEvidence: true)
+    }
+
+    /// The same, on request without the typed payload: a client that only counts verdicts is
+    /// spared the most of the work.
+    package func decodeResponse(
+        _ head: Span<UInt8>, withEvidence: Bool
+    ) throws(MessageError) -> ResponseHead {
         let message = unsafe unpack(head) { unsafe assay__v1__response_head__unpack($0, $1, $2) }
         guard let message = unsafe message else { throw refusal }
+        if !withEvidence,
+            unsafe message.pointee.result_case == ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION,
+            let verification = unsafe message.pointee.verification
+        {
+            unsafe verification.pointee.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET
+        }
         return try unsafe ResponseHead(message.pointee)
     }
 

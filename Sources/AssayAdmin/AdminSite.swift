@@ -1,0 +1,107 @@
+import AssayLoop
+import AssayModels
+package import AssayServer
+
+/// What the admin listener answers, by path.
+package struct AdminSite: Sendable {
+    private let monitor: ServerMonitor
+    private let isLocal: Bool
+
+    /// A loop publishes ten times a second; one that has not for so long does not turn.
+    static let stuckNanoseconds: UInt64 = 2_000_000_000
+
+    package init(monitor: ServerMonitor, isLocal: Bool) {
+        self.monitor = monitor
+        self.isLocal = isLocal
+    }
+
+    private static let paths: [(path: String, tells: String)] = [
+        ("/healthz", "200 while the process lives and its loop turns"),
+        ("/readyz", "200 while requests are taken; 503 and the reason otherwise"),
+        ("/metrics", "counts for Prometheus, text format 0.0.4"),
+        ("/status", "how the server is and was, for people"),
+    ]
+
+    package func answer(_ request: HTTPRequest) -> HTTPAnswer {
+        // A page of another site could make a browser ask us by its own name (DNS rebinding).
+        guard !isLocal || isOwnName(request.host) else {
+            return .text(421, "ask by address, or as localhost")
+        }
+        let page: () -> HTTPAnswer
+        switch request.path {
+        case "/": page = { index }
+        case "/healthz": page = { health }
+        case "/readyz": page = { readiness }
+        case "/metrics": page = { metrics }
+        case "/status": page = { status }
+        default: return .text(404, "no such path; / lists them")
+        }
+        guard request.method == "GET" || request.method == "HEAD" else {
+            var answer = HTTPAnswer.text(405, "only GET and HEAD")
+            answer.headers = [("Allow", "GET, HEAD")]
+            return answer
+        }
+        return page()
+    }
+
+    /// An old client sends none.
+    private func isOwnName(_ host: String?) -> Bool {
+        guard let host, !host.isEmpty else { return true }
+        let authority = host.last == "]" || !host.contains(":") ? host + ":0" : host
+        guard let endpoint = try? Endpoint("tcp://" + authority) else { return false }
+        return endpoint.isLiteral
+    }
+
+    private var index: HTTPAnswer {
+        .text(200, Self.paths.map { "\($0.path)  \($0.tells)" }.joined(separator: "\n"))
+    }
+
+    /// The loop's age where it does not turn any more.
+    private func stuckSeconds(_ age: UInt64, _ state: ServerState) -> UInt64? {
+        guard state.phase != .stopped, age > Self.stuckNanoseconds else { return nil }
+        return age / 1_000_000_000
+    }
+
+    private var health: HTTPAnswer {
+        guard let latest = monitor.latest else { return .text(200, "ok: starting") }
+        if let seconds = stuckSeconds(latest.age, latest.state) {
+            return .text(503, "the server's loop has not turned for \(seconds) s")
+        }
+        return .text(200, "ok")
+    }
+
+    private var readiness: HTTPAnswer {
+        guard let latest = monitor.latest else { return .text(503, "starting") }
+        if let seconds = stuckSeconds(latest.age, latest.state) {
+            return .text(503, "the server's loop has not turned for \(seconds) s")
+        }
+        switch latest.state.phase {
+        case .starting: return .text(503, "starting")
+        case .serving: return .text(200, "ready")
+        case .draining: return .text(503, "draining")
+        case .stopped: return .text(503, "stopped")
+        }
+    }
+
+    private var metrics: HTTPAnswer {
+        guard let latest = monitor.latest else { return .text(503, "starting") }
+        return HTTPAnswer(
+            status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
+            body: MetricsPage(latest.state, age: latest.age, process: .own).text)
+    }
+
+    private var status: HTTPAnswer {
+        guard let latest = monitor.latest else { return .text(503, "starting") }
+        let page = StatusPage(
+            latest.state, latest.history, process: .own,
+            stuckSeconds: stuckSeconds(latest.age, latest.state))
+        return HTTPAnswer(
+            status: 200, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
+    }
+}
+
+extension HTTPAnswer {
+    static func text(_ status: Int, _ line: String) -> HTTPAnswer {
+        HTTPAnswer(status: status, body: Array("\(line)\n".utf8))
+    }
+}

@@ -1,0 +1,50 @@
+import Assay
+import AssayModels
+import AssayServer
+
+/// What all verifiers of a server keep and trust, together.
+struct CacheFacts {
+    private(set) var hits: UInt64 = 0
+    private(set) var misses: UInt64 = 0
+    private(set) var refusedHits: UInt64 = 0
+    private(set) var refusedChains = 0
+    private(set) var validations = 0
+    private(set) var keyTables = 0
+    /// Those that end first come first.
+    private(set) var chains: [VerifierStatistics.KnownChain] = []
+    /// Each pinned root once, in the order in which they were pinned.
+    private(set) var roots: [TrustAnchor] = []
+    private(set) var verifiers = 0
+
+    init(_ apps: [String: AppEntry]) {
+        var seen: Set<Swift.ObjectIdentifier> = []
+        for (_, app) in apps.sorted(by: { $0.key < $1.key }) {
+            guard seen.insert(Swift.ObjectIdentifier(app.verifier)).inserted else { continue }
+            add(app.verifier)
+        }
+        chains.sort { ($0.notAfter, $0.serial) < ($1.notAfter, $1.serial) }
+        verifiers = seen.count
+    }
+
+    private mutating func add(_ verifier: Verifier) {
+        let statistics = verifier.statistics
+        hits += statistics.hits
+        misses += statistics.misses
+        refusedHits += statistics.refusedHits
+        refusedChains += statistics.refusedChains
+        validations += statistics.validations
+        keyTables += statistics.keyTables
+        chains += statistics.chains
+        for anchor in verifier.trust.anchors
+        where !roots.contains(where: { $0.fingerprint == anchor.fingerprint }) {
+            roots.append(anchor)
+        }
+    }
+}
+
+extension Timestamp {
+    /// Negative where that is over.
+    func days(until end: Timestamp) -> Double {
+        (Double(end.seconds - seconds) / 86_400 * 10).rounded(.down) / 10
+    }
+}

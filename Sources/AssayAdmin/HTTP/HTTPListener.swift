@@ -1,0 +1,150 @@
+import AssayLoop
+import CMicrohttpd
+import Glibc
+import Synchronization
+
+/// What is looked at of a request.
+package struct HTTPRequest: Sendable {
+    package var method: String
+    /// Decoded, and without its query.
+    package var path: String
+    package var host: String?
+}
+
+package struct HTTPAnswer: Sendable {
+    package var status: Int
+    package var contentType = "text/plain; charset=utf-8"
+    package var headers: [(name: String, value: String)] = []
+    package var body: [UInt8]
+}
+
+/// Answers HTTP requests on one thread of its own; libmicrohttpd reads and writes them.
+///
+/// Each connection is for one request and has ten seconds in all, however it spends them; its
+/// request has to fit into 8 KB. Above the limit of connections others wait in the system's queue.
+@safe
+final class HTTPListener: Sendable {
+    /// More than supervisors, scrapers and people ever open; 8 KB each.
+    static let connections: UInt32 = 256
+    /// A browser's headers take 1 to 2 KB; the answer's own headers have to fit, too.
+    static let connectionBytes = 8 * 1024
+    static let idleSeconds: UInt32 = 5
+    static let connectionSeconds: UInt64 = 10
+    /// How often connections' ages are looked at, and whether it is over.
+    private static let tickMilliseconds: Int32 = 200
+
+    private let thread: WorkerPool
+    private let isStopping = Atomic(false)
+
+    /// - Parameter descriptor: a listening socket, owned from now on.
+    init(
+        _ descriptor: Int32, answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
+    ) throws(AdminError) {
+        do throws(LoopError) {
+            thread = try WorkerPool(count: 1, name: "assay-admin")
+        } catch {
+            _ = Glibc.close(descriptor)
+            throw .system(error)
+        }
+        guard let service = HTTPService(descriptor, answer) else {
+            _ = Glibc.close(descriptor)
+            thread.stop()
+            throw unsafe cmicrohttpd_load() == nil ? .missingLibrary : .notStarted
+        }
+        thread.submit { [self] in
+            while !isStopping.load(ordering: .relaxed) {
+                service.run(milliseconds: Self.tickMilliseconds)
+            }
+            service.stop()
+        }
+    }
+
+    /// Closes all connections and waits for the thread's end. Once.
+    func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        thread.stop()
+    }
+}
+
+/// The daemon, which one thread runs; made before that thread begins to.
+@safe
+private final class HTTPService: @unchecked Sendable {
+    private let library: UnsafePointer<cmicrohttpd>
+    private var daemon: OpaquePointer?
+    private let answer: @Sendable (HTTPRequest) -> HTTPAnswer
+    /// Connections by their sockets, and when they came.
+    private var opened: [Int32: UInt64] = [:]
+
+    init?(_ descriptor: Int32, _ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer) {
+        guard let library = unsafe cmicrohttpd_load() else { return nil }
+        unsafe self.library = unsafe library
+        self.answer = answer
+        unsafe daemon = unsafe cmicrohttpd_start(
+            descriptor,
+            { context, connection, url, method, _, _, _, _ in
+                let service = unsafe Unmanaged<HTTPService>.fromOpaque(context!)
+                return unsafe service.takeUnretainedValue().take(connection!, url!, method!)
+            },
+            { context, connection, _, event in
+                let service = unsafe Unmanaged<HTTPService>.fromOpaque(context!)
+                unsafe service.takeUnretainedValue().note(connection!, event)
+            },
+            Unmanaged.passUnretained(self).toOpaque(), HTTPListener.connections,
+            HTTPListener.connectionBytes, HTTPListener.idleSeconds)
+        guard unsafe daemon != nil else { return nil }
+    }
+
+    /// One turn: waits for what comes, answers it, and closes what has had its time.
+    func run(milliseconds: Int32) {
+        _ = unsafe library.pointee.run_wait(daemon, milliseconds)
+        let now = SystemClock.monotonicNanoseconds
+        let oldest = now - min(now, HTTPListener.connectionSeconds * 1_000_000_000)
+        for (socket, since) in opened where since < oldest {
+            // The library sees the end and closes; a connection that it just closed is not here.
+            _ = shutdown(socket, Int32(SHUT_RDWR))
+        }
+    }
+
+    func stop() {
+        unsafe library.pointee.stop_daemon(daemon)
+        unsafe daemon = nil
+    }
+
+    private func note(_ connection: OpaquePointer, _ event: MHD_ConnectionNotificationCode) {
+        let socket = unsafe cmicrohttpd_socket(connection)
+        opened[socket] =
+            event == .CONNECTION_NOTIFY_STARTED ? SystemClock.monotonicNanoseconds : nil
+    }
+
+    private func take(
+        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>
+    ) -> MHD_Result {
+        let host = unsafe library.pointee.lookup_connection_value(
+            connection, .HEADER_KIND, "Host")
+        let answer = unsafe answer(
+            HTTPRequest(
+                method: String(cString: method), path: String(cString: url),
+                host: host.map { name in unsafe String(cString: name) }))
+        let response = unsafe answer.body.withUnsafeBytes { bytes in
+            unsafe library.pointee.create_response_from_buffer(
+                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress),
+                .RESPMEM_MUST_COPY)
+        }
+        guard let response = unsafe response else { return .NO }
+        defer { unsafe library.pointee.destroy_response(response) }
+        let headers = [("Content-Type", answer.contentType)] + answer.headers + Self.always
+        for (name, value) in headers {
+            _ = unsafe library.pointee.add_response_header(response, name, value)
+        }
+        return unsafe library.pointee.queue_response(connection, UInt32(answer.status), response)
+    }
+
+    private static let always = [
+        ("Connection", "close"), ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        ),
+    ]
+}

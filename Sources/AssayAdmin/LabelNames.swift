@@ -1,0 +1,72 @@
+import AssayServer
+import AssayWire
+
+// How the closed sets of labels are written.
+
+extension CallLabel {
+    var method: String {
+        switch self {
+        case .verify: "Verify"
+        case .health: "Health"
+        case .info: "Info"
+        case .ping: "Ping"
+        case .unknown: "Unknown"
+        }
+    }
+}
+
+extension RefusalLabel {
+    var name: String {
+        switch self {
+        case .invalid: "invalid"
+        case .duplicateId: "duplicate_id"
+        case .unimplemented: "unimplemented"
+        case .unknownApp: "unknown_app"
+        case .tooLarge: "too_large"
+        case .overloaded: "overloaded"
+        case .draining: "draining"
+        case .deadline: "deadline"
+        case .other: "other"
+        }
+    }
+}
+
+extension EnvironmentLabel {
+    /// As Apple spells it, and as a policy names it.
+    var name: String {
+        switch self {
+        case .production: "Production"
+        case .sandbox: "Sandbox"
+        case .xcode: "Xcode"
+        case .localTesting: "LocalTesting"
+        case .unspecified: "Unspecified"
+        case .other: "other"
+        case .none: "none"
+        }
+    }
+}
+
+extension Status {
+    /// As gRPC's metrics spell it.
+    var grpcName: String {
+        switch self {
+        case .ok: "OK"
+        case .cancelled: "Canceled"
+        case .unknown: "Unknown"
+        case .invalidArgument: "InvalidArgument"
+        case .deadlineExceeded: "DeadlineExceeded"
+        case .notFound: "NotFound"
+        case .alreadyExists: "AlreadyExists"
+        case .permissionDenied: "PermissionDenied"
+        case .resourceExhausted: "ResourceExhausted"
+        case .failedPrecondition: "FailedPrecondition"
+        case .aborted: "Aborted"
+        case .outOfRange: "OutOfRange"
+        case .unimplemented: "Unimplemented"
+        case .internal: "Internal"
+        case .unavailable: "Unavailable"
+        case .dataLoss: "DataLoss"
+        case .unauthenticated: "Unauthenticated"
+        }
+    }
+}

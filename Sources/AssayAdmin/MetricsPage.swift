@@ -1,0 +1,226 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+
+/// All metrics of one server at one moment.
+struct MetricsPage {
+    private let state: ServerState
+    private let age: UInt64
+    private let process: ProcessFacts
+    private let caches: CacheFacts
+    private var out = PrometheusText()
+
+    init(_ state: ServerState, age: UInt64, process: ProcessFacts) {
+        self.state = state
+        self.age = age
+        self.process = process
+        caches = CacheFacts(state.apps)
+        addCalls()
+        addVerifications()
+        addWork()
+        addCaches()
+        addHoldings()
+        addTraffic()
+        addCertificates()
+        addProcess()
+    }
+
+    var text: [UInt8] { out.bytes }
+
+    private var metrics: ServerMetrics { state.metrics }
+
+    private static func labels(_ call: CallLabel) -> PrometheusText.Labels {
+        [
+            ("grpc_type", "unary"), ("grpc_service", "assay.v1.Assay"),
+            ("grpc_method", call.method),
+        ]
+    }
+
+    private mutating func addCalls() {
+        out.metric(
+            "grpc_server_started_total", .counter, "Requests received whole, or refused.",
+            CallLabel.allCases.map { (Self.labels($0), Double(metrics.started($0))) })
+        out.metric(
+            "grpc_server_handled_total", .counter, "Requests answered, or given up.",
+            CallLabel.allCases.flatMap { call in
+                Status.allCases.compactMap { status in
+                    let count = metrics.handled(call, status)
+                    // OK always, so that a rate of errors has something to be compared with.
+                    guard count > 0 || status == .ok else { return nil }
+                    return (
+                        Self.labels(call) + [("grpc_code", status.grpcName)], Double(count)
+                    )
+                }
+            })
+        out.histogram(
+            "grpc_server_handling_seconds",
+            "Time from a request's last byte to its answer, of Verify with a verdict.",
+            Self.labels(.verify), metrics.handling, scale: 1e9)
+        out.metric(
+            "assay_refused_requests_total", .counter,
+            "Requests and frames that were not carried out, by reason.",
+            RefusalLabel.allCases.map { ([("reason", $0.name)], Double(metrics.refused($0))) })
+    }
+
+    private mutating func addVerifications() {
+        var samples: [(labels: PrometheusText.Labels, value: Double)] = []
+        for kind in EvidenceKind.allCases {
+            for verdict in Verdict.allCases {
+                for environment in EnvironmentLabel.allCases {
+                    let count = metrics.verifications(kind, verdict, environment)
+                    guard count > 0 else { continue }
+                    samples.append(
+                        (
+                            [
+                                ("kind", kind.name), ("verdict", verdict.name),
+                                ("environment", environment.name),
+                            ], Double(count)
+                        ))
+                }
+            }
+        }
+        out.metric(
+            "assay_verifications_total", .counter,
+            "Verdicts given, by kind of evidence and the environment that it is signed for.",
+            samples)
+    }
+
+    private mutating func addWork() {
+        out.histogram(
+            "assay_batch_size", "Requests verified in one go.", [], metrics.batchSizes, scale: 1)
+        out.histogram(
+            "assay_queue_delay_seconds",
+            "Time from a request's last byte to the beginning of its verification.", [],
+            metrics.queueDelay, scale: 1e9)
+        out.metric("assay_workers", .gauge, "Threads that verify.", Double(state.workers))
+    }
+
+    private mutating func addCaches() {
+        out.metric(
+            "assay_known_chain_lookups_total", .counter,
+            "Evidence by whether its certificate chain was known: hit, miss, or known and refused.",
+            [
+                ([("result", "hit")], Double(caches.hits)),
+                ([("result", "miss")], Double(caches.misses - caches.refusedHits)),
+                ([("result", "refused")], Double(caches.refusedHits)),
+            ])
+        out.metric(
+            "assay_chain_validations_total", .counter, "Full validations of a certificate chain.",
+            Double(caches.validations))
+        out.metric(
+            "assay_known_chains", .gauge, "Certificate chains that are known to be valid.",
+            Double(caches.chains.count))
+        out.metric(
+            "assay_refused_chains", .gauge, "Certificate chains that are known to be refused.",
+            Double(caches.refusedChains))
+        out.metric(
+            "assay_key_tables", .gauge, "Keys so much used that they have a table.",
+            Double(caches.keyTables))
+    }
+
+    private mutating func addHoldings() {
+        let (holdings, limits) = (state.holdings, state.limits)
+        out.metric(
+            "assay_ready", .gauge, "1 while requests are taken.",
+            state.phase == .serving ? 1 : 0)
+        out.metric(
+            "assay_state_age_seconds", .gauge,
+            "How old these figures are: some tenths, or the loop does not turn.",
+            Double(age) / 1e9)
+        out.metric("assay_connections", .gauge, "Open connections.", Double(holdings.connections))
+        out.metric(
+            "assay_connections_limit", .gauge, "Connections above which others are refused.",
+            Double(limits.connections))
+        out.metric(
+            "assay_requests_in_flight", .gauge, "Requests accepted and not answered.",
+            Double(holdings.requestsInFlight))
+        out.metric(
+            "assay_bytes_in_flight", .gauge,
+            "Evidence accepted and not answered, bytes received of unfinished frames, and answers "
+                + "that were not taken.",
+            [
+                ([("of", "evidence")], Double(holdings.evidenceBytes)),
+                ([("of", "frames")], Double(holdings.bufferedBytes)),
+                ([("of", "answers")], Double(holdings.unwrittenBytes)),
+            ])
+        out.metric(
+            "assay_evidence_bytes_limit", .gauge,
+            "Bytes of evidence and unfinished frames above which requests are refused.",
+            Double(limits.evidenceBytes))
+    }
+
+    private mutating func addTraffic() {
+        out.metric(
+            "assay_connections_total", .counter, "Connections accepted, and of them those refused.",
+            [
+                ([("result", "accepted")], Double(metrics.connectionsAccepted)),
+                ([("result", "refused")], Double(metrics.connectionsRefused)),
+            ])
+        out.metric(
+            "assay_connection_faults_total", .counter, "What went wrong with connections.",
+            metrics.faults.sorted { $0.key < $1.key }.map {
+                ([("reason", $0.key)], Double($0.value))
+            }
+        )
+        let directions: (PrometheusText.Labels, PrometheusText.Labels) = (
+            [("direction", "received")], [("direction", "sent")]
+        )
+        out.metric(
+            "assay_frames_total", .counter, "Frames received and sent.",
+            [
+                (directions.0, Double(metrics.framesReceived)),
+                (directions.1, Double(metrics.framesSent)),
+            ])
+        out.metric(
+            "assay_bytes_total", .counter, "Bytes received and sent.",
+            [
+                (directions.0, Double(state.traffic.received)),
+                (directions.1, Double(state.traffic.written)),
+            ])
+    }
+
+    private mutating func addCertificates() {
+        out.metric(
+            "assay_root_seconds_left", .gauge,
+            "Seconds until a pinned root ends; 86400 are a day.",
+            caches.roots.map { root in
+                (
+                    [
+                        ("name", root.name), ("sha256", String(root.fingerprint.prefix(16))),
+                        ("development", root.development ? "true" : "false"),
+                    ], Double(root.notAfter.seconds - state.now.seconds)
+                )
+            })
+        let soonest = caches.chains.map(\.notAfter).min()
+        out.metric(
+            "assay_chain_seconds_left", .gauge,
+            "Seconds until the first of the known chains ends; evidence signed before stays valid.",
+            soonest.map { [([], Double($0.seconds - state.now.seconds))] } ?? [])
+    }
+
+    private mutating func addProcess() {
+        out.metric(
+            "assay_build_info", .gauge, "1, with the version as a label.",
+            [([("version", state.version)], 1)])
+        out.metric(
+            "process_cpu_seconds_total", .counter, "User and system time used, in seconds.",
+            process.processorSeconds)
+        out.metric(
+            "process_resident_memory_bytes", .gauge, "Resident memory.",
+            Double(process.residentBytes))
+        out.metric(
+            "process_virtual_memory_bytes", .gauge, "Virtual memory.",
+            Double(process.virtualBytes))
+        out.metric(
+            "process_open_fds", .gauge, "Open file descriptors.", Double(process.openDescriptors))
+        out.metric(
+            "process_max_fds", .gauge, "File descriptors that may be open.",
+            Double(process.maximumDescriptors))
+        out.metric(
+            "process_start_time_seconds", .gauge, "Start of the process, in seconds since 1970.",
+            process.startSeconds)
+        out.metric("process_threads", .gauge, "Threads.", Double(process.threads))
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import AssayClient
+import AssayLoop
+
+/// What the commands that ask a server say of TLS.
+struct TLSOptions: ParsableArguments {
+    @Option(
+        name: .customLong("tls-ca"),
+        help: ArgumentHelp(
+            "Of a tls:// address: the authorities to trust, PEM. (default: the system's)",
+            valueName: "file"))
+    var authority: String?
+
+    @Option(
+        name: .customLong("tls-cert"),
+        help: ArgumentHelp("A certificate to show to the server, PEM.", valueName: "file"))
+    var certificate: String?
+
+    @Option(
+        name: .customLong("tls-key"),
+        help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"))
+    var key: String?
+
+    @Option(
+        name: .customLong("tls-name"),
+        help: ArgumentHelp(
+            "The name that the server's certificate has to have. (default: the address's host)",
+            valueName: "name"))
+    var serverName: String?
+
+    /// Nil for an address without TLS.
+    func context(for endpoint: Endpoint) throws -> TLSContext? {
+        guard endpoint.isTLS else {
+            guard authority == nil, certificate == nil, key == nil, serverName == nil else {
+                throw Failure("--tls options go with a tls:// address")
+            }
+            return nil
+        }
+        do throws(TLSError) {
+            return try TLSContext(
+                client: TLSClientSettings(
+                    authority: authority, certificate: certificate, key: key,
+                    serverName: serverName))
+        } catch {
+            throw Failure("\(error)")
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import AssayLoop
+
+/// Where health, metrics and the status page are served; by default nowhere.
+struct AdminSettings {
+    var endpoint: Endpoint?
+    /// Whether it may be an address that others than this machine reach.
+    var allowsAnyAddress = false
+
+    init() {}
+
+    /// Reads `[admin]`; what is wrong with it is noted in the table.
+    init(_ table: ConfigurationTable?) {
+        guard let table else { return }
+        allowsAnyAddress = table.bool("any-address") ?? false
+        if let text = table.string("listen") {
+            do throws(EndpointError) {
+                endpoint = try Endpoint(text)
+            } catch {
+                table.note("listen", "no usable address", error.description)
+            }
+        } else if !table.has("listen") {
+            table.note("listen", "missing", "write an address, such as \"tcp://127.0.0.1:7444\"")
+        }
+        if let endpoint, !endpoint.isLiteral {
+            table.note("listen", "a name", "write the address in numbers, or localhost")
+        } else if let endpoint, !endpoint.isLocal, !allowsAnyAddress {
+            table.note(
+                "listen", "an address that other machines can reach",
+                "choose one of the loopback interface, or add any-address = true")
+        }
+        table.finish()
+    }
+}

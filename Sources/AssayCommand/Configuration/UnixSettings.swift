@@ -1,0 +1,55 @@
+import AssayLoop
+
+/// `[unix]`: who may use the Unix sockets.
+struct UnixSettings {
+    var access = SocketFileAccess()
+    /// Nil: whoever the file's permissions let connect.
+    var allowedUsers: Set<UInt32>?
+
+    init() {}
+
+    /// Reads the table; what is wrong with it is noted there.
+    init(_ table: ConfigurationTable?) {
+        guard let table else { return }
+        if let text = table.string("mode") {
+            if let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 {
+                access.mode = mode
+            } else {
+                table.note(
+                    "mode", "\"\(text)\" is no mode of a socket",
+                    "write octal digits such as \"0660\", the owner's among them")
+            }
+        }
+        access.owner = table.string("owner").flatMap { name in
+            Self.known(SystemAccount.userId(name), name, "owner", "user", table)
+        }
+        access.group = table.string("group").flatMap { name in
+            Self.known(SystemAccount.groupId(name), name, "group", "group", table)
+        }
+        if let names = table.strings("allowed-users") {
+            allowedUsers = Set(
+                names.enumerated().compactMap { index, name in
+                    Self.known(
+                        SystemAccount.userId(name), name, "allowed-users", "user", table,
+                        element: index + 1)
+                })
+            if names.isEmpty {
+                table.note(
+                    "allowed-users", "empty", "name at least one, or leave the key out")
+            }
+        }
+        table.finish()
+    }
+
+    private static func known(
+        _ id: UInt32?, _ name: String, _ key: String, _ kind: String, _ table: ConfigurationTable,
+        element: Int? = nil
+    ) -> UInt32? {
+        if id == nil {
+            table.note(
+                key, "\"\(name)\" is no \(kind) of this machine", "name one, or write its number",
+                element: element)
+        }
+        return id
+    }
+}

@@ -1,0 +1,121 @@
+import Assay
+public import AssayMint
+import AssayModels
+
+/// The authority that signs what the fuzzer begins with, and what is genuine under it.
+///
+/// Read from files that are kept, and not made anew: a genuine token of a kept corpus is as
+/// genuine in the next run.
+public struct FuzzAuthority: Sendable {
+    /// Within the validity of the kept certificates.
+    static let now = Timestamp(milliseconds: 1_798_761_600_000)  // 2027-01-01T00:00:00Z
+    static let bundle = "com.example.app"
+    static let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
+    /// As the minted receipts are bound to.
+    static let device = Expectations(deviceIdentifier: [UInt8](repeating: 0xA5, count: 16))
+    static let tokenKinds: [EvidenceKind] = [
+        .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+    ]
+
+    let tokens: DevelopmentCA
+    let receipts: ReceiptCA
+    let trust: TrustStore
+    let verifier: Verifier
+    /// One piece of each kind and form.
+    let genuine: [(kind: EvidenceKind, bytes: [UInt8])]
+    /// What all of it says: nothing else may ever be valid.
+    private let believed: [VerifiedEvidence]
+
+    /// - Parameter file: the contents of the authority's file of that name.
+    public init(_ file: (String) -> [UInt8]?) throws(MintError) {
+        let names = DevelopmentCA.fileNames + ReceiptCA.fileNames
+        let files = names.compactMap { name in
+            file(name).map { DevelopmentCA.File(name: name, contents: $0, secret: false) }
+        }
+        tokens = try DevelopmentCA(files: files)
+        receipts = try ReceiptCA(files: files)
+        guard
+            let trust = try? TrustStore.apple.pinning(tokens.rootCertificate, development: false)
+                .pinning(receipts.rootCertificate, development: false)
+                .adding(intermediate: receipts.intermediateCertificate)
+        else { throw .malformedFile("root.pem") }
+        self.trust = trust
+        let verifier = Verifier(trust: trust)
+        self.verifier = verifier
+        guard let notification = file("notification.jws") else {
+            throw .missingFile("notification.jws")
+        }
+        let genuine = try Self.genuine(tokens, receipts, notification)
+        self.genuine = genuine
+        believed = genuine.map { kind, bytes in
+            let answer = verifier.verify(bytes.span, as: kind, policy: Self.policy, at: Self.now)
+            guard let evidence = answer.evidence else {
+                preconditionFailure("minted, and refused: \(answer.detail)")
+            }
+            return Self.signed(evidence)
+        }
+    }
+
+    private static func genuine(
+        _ tokens: DevelopmentCA, _ receipts: ReceiptCA, _ notification: [UInt8]
+    ) throws(MintError) -> [(kind: EvidenceKind, bytes: [UInt8])] {
+        let minter = Minter(tokens.chain)
+        var all: [(kind: EvidenceKind, bytes: [UInt8])] = []
+        for kind in tokenKinds where kind != .notification {
+            let token = try minter.mint(
+                kind, index: 1, bundleId: bundle, appAppleId: 1, environment: .production,
+                signedDate: now)
+            all.append((kind, token))
+        }
+        all.append((.notification, notification))
+        all.append(
+            (.notification, Array(#"{"signedPayload":""#.utf8) + notification + Array(#""}"#.utf8)))
+        let payload = receiptPayload(records: 3)
+        let der = try ReceiptMinter(receipts.chain).sign(payload)
+        all.append((.appReceipt, der))
+        all.append((.appReceipt, ReceiptMinter.base64(der)))
+        all.append((.appReceipt, ReceiptMinter.base64(der, lineLength: 76)))
+        all.append((.appReceipt, wrapped(der)))
+        let ber = ReceiptMinter(receipts.chain, encoding: .ber(segment: 100))
+        all.append((.appReceipt, try ber.sign(payload)))
+        all.append((.transactionReceipt, FuzzTransactionReceipt(receipts).text))
+        return all
+    }
+
+    static func receiptPayload(records: Int) -> [UInt8] {
+        var sample = ReceiptSample(
+            bundleId: bundle, appAppleId: 1, environment: .production, creationDate: now)
+        sample.records = .count(records)
+        return sample.payload
+    }
+
+    /// As Unity's purchasing package wraps a receipt.
+    private static func wrapped(_ der: [UInt8]) -> [UInt8] {
+        let text = String(decoding: Base64.encode(der.span), as: UTF8.self)
+        return Array(#"{"Store":"AppleAppStore","TransactionID":"1","Payload":"\#(text)"}"#.utf8)
+    }
+
+    /// Traps where an answer is not whole, or says valid of what nobody has signed.
+    func check(_ answer: Verification) {
+        Self.checkShape(answer)
+        guard let evidence = answer.evidence else { return }
+        precondition(believed.contains(Self.signed(evidence)), "valid, and never signed")
+    }
+
+    /// Without what stands beside the signed data of a transaction receipt, and says so.
+    private static func signed(_ evidence: VerifiedEvidence) -> VerifiedEvidence {
+        guard case .transactionReceipt(var receipt) = evidence else { return evidence }
+        receipt.unsignedEnvironment = nil
+        receipt.unsignedPod = nil
+        receipt.unsignedSigningStatus = nil
+        return .transactionReceipt(receipt)
+    }
+
+    static func checkShape(_ answer: Verification) {
+        precondition((answer.evidence != nil) == (answer.verdict == .valid))
+        precondition(!answer.detail.isEmpty && answer.detail.utf8.count < 1000)
+        if answer.verdict == .valid { precondition(answer.certificate != nil) }
+    }
+
+    func genuine(_ kind: EvidenceKind) -> [UInt8] { genuine.first { $0.kind == kind }!.bytes }
+}

@@ -1,0 +1,23 @@
+import AssayLoop
+
+/// Processor time of both sides.
+package struct ProcessorUse: Sendable {
+    private let wall = SystemClock.monotonicNanoseconds
+    private let own = ProcessorTime.own
+    private let server: UInt64?
+
+    init(server: Int32?) { self.server = server.flatMap { ProcessorTime.of(process: $0) } }
+
+    /// In processors: 1 is one that was busy all the time.
+    package struct Elapsed: Sendable, Equatable {
+        package var own: Double
+        package var server: Double?
+    }
+
+    func elapsed(server process: Int32?) -> Elapsed {
+        let wall = Double(max(SystemClock.monotonicNanoseconds - wall, 1))
+        let now = process.flatMap { ProcessorTime.of(process: $0) }
+        let used = now.flatMap { now in server.map { Double(now - min($0, now)) / wall } }
+        return Elapsed(own: Double(ProcessorTime.own - own) / wall, server: used)
+    }
+}

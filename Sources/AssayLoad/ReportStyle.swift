@@ -1,0 +1,75 @@
+/// How reports look: one style sheet, light or dark as the reader's system is.
+package enum ReportStyle {
+    /// Colours of lines, by the classes `s0` and so on.
+    package static let colors = 6
+
+    package static let css = """
+        :root{color-scheme:light dark;--ink:#1b2430;--soft:#5b6675;--paper:#fff;--shade:#f1f3f6;\
+        --grid:#dfe4ea;--badpaper:#fdecea;--bad:#c0392b;--good:#15803d;--s0:#2563eb;\
+        --s1:#d97706;--s2:#16a34a;--s3:#c0392b;--s4:#7c3aed;--s5:#0891b2}
+        @media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa5b4;--paper:#14181e;\
+        --shade:#1f252d;--grid:#2c343e;--badpaper:#3a1d1b;--bad:#f1857a;--good:#4ade80;\
+        --s0:#6ea0ff;--s1:#f5a742;--s2:#4ade80;--s3:#f1857a;--s4:#b197fc;--s5:#4fd1e0}}
+        body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;\
+        color:var(--ink);background:var(--paper)}h1{font-size:1.45em}\
+        h2{font-size:1.15em;margin-top:2em}.big{font-size:1.25em;font-weight:600}\
+        .note{color:var(--soft)}.bad{background:var(--badpaper);\
+        border-left:4px solid var(--bad);padding:.5em 1em}\
+        table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em 1.2em .2em 0;\
+        text-align:left;vertical-align:top}tr+tr td{border-top:1px solid var(--grid)}\
+        td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\
+        code{background:var(--shade);padding:.1em .3em;overflow-wrap:anywhere}
+        svg{width:100%;margin:1em 0}.grid{stroke:var(--grid)}.shade{fill:var(--shade)}\
+        text{font:12px system-ui,sans-serif;fill:var(--soft)}\
+        text.title{font-size:14px;font-weight:600;fill:var(--ink)}.mid{text-anchor:middle}\
+        .end{text-anchor:end;dominant-baseline:middle}.line{fill:none;stroke-width:2}\
+        \((0..<colors).map { ".line.s\($0){stroke:var(--s\($0))}.dot.s\($0){fill:var(--s\($0))}" }
+            .joined())
+        """
+
+    /// A whole page that needs nothing else.
+    package static func page(title: String, _ body: String, css more: String = "") -> String {
+        """
+        <!doctype html>
+        <html lang="en"><head><meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>\(title.escaped)</title>
+        <style>\(css)\(more)</style></head><body>
+        \(body)
+        </body></html>
+
+        """
+    }
+
+    /// Rows of text. Columns of numbers are aligned as such.
+    package static func table(_ head: [String], _ rows: [[String]]) -> String {
+        let areNumbers = head.indices.map { column in
+            rows.allSatisfy { $0[column].first.map { $0.isNumber || "≤≥-".contains($0) } ?? true }
+        }
+        func row(_ cells: [String], _ tag: String) -> String {
+            let cells = zip(cells, areNumbers).map { cell, isNumber in
+                "<\(tag)\(isNumber ? " class=\"n\"" : "")>\(cell.escaped)</\(tag)>"
+            }
+            return "<tr>\(cells.joined())</tr>"
+        }
+        return "<table>\(row(head, "th"))\(rows.map { row($0, "td") }.joined(separator: "\n"))"
+            + "</table>"
+    }
+}
+
+extension String {
+    /// As text of HTML, or as an attribute's value.
+    package var escaped: String {
+        var result = ""
+        for character in self {
+            switch character {
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "&": result += "&amp;"
+            case "\"": result += "&quot;"
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,116 @@
+import CLibuv
+import Glibc
+
+/// A socket that listens and belongs to no loop: for a library that has an own way to wait.
+package enum ListeningSocket {
+    /// Connections that the system keeps until they are accepted.
+    private static let backlog: Int32 = 128
+
+    /// Binds and listens. The descriptor is the caller's to close; the endpoint has the port that
+    /// the system chose where 0 was asked for. A Unix socket gets mode 0660, and replaces a file
+    /// that a server left behind, as a `Listener` does. A host has to be written in numbers, or
+    /// be `localhost`.
+    package static func open(
+        _ endpoint: Endpoint
+    ) throws(LoopError) -> (descriptor: Int32, endpoint: Endpoint) {
+        switch endpoint {
+        case .unix(let path):
+            let bound = try UnixSocket.bind(path, SocketFileAccess())
+            return (try listen(bound.descriptor), endpoint)
+        case .tcp(let host, let port):
+            let descriptor: Int32
+            if var address = IPAddress.v4(host, port) {
+                descriptor = try unsafe bind(
+                    &address, MemoryLayout<sockaddr_in>.size, AF_INET)
+            } else if var address = IPAddress.v6(host, port) {
+                descriptor = try unsafe bind(
+                    &address, MemoryLayout<sockaddr_in6>.size, AF_INET6)
+            } else {
+                throw .hostNotFound
+            }
+            _ = try listen(descriptor)
+            return (descriptor, .tcp(host: host, port: try boundPort(descriptor)))
+        // What was passed belongs to the loop's listeners.
+        case .inherited: throw .notASocket
+        }
+    }
+
+    private static func bind(
+        _ address: UnsafeRawPointer, _ size: Int, _ family: Int32
+    ) throws(LoopError) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, type, 0)
+        guard descriptor >= 0 else { throw LoopError(code: -errno) }
+        var yes: Int32 = 1
+        // A port whose last connections linger may be bound again.
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
+        let code = unsafe Glibc.bind(
+            descriptor, address.assumingMemoryBound(to: sockaddr.self), socklen_t(size))
+        guard code == 0 else { throw failed(descriptor) }
+        return descriptor
+    }
+
+    private static func listen(_ descriptor: Int32) throws(LoopError) -> Int32 {
+        guard Glibc.listen(descriptor, backlog) == 0 else { throw failed(descriptor) }
+        return descriptor
+    }
+
+    private static func boundPort(_ descriptor: Int32) throws(LoopError) -> UInt16 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // The port is at the same place in sockaddr_in and sockaddr_in6.
+        let (code, port) = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+            let address = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
+            let code = unsafe getsockname(descriptor, address, &length)
+            return (code, unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+        }
+        guard code == 0 else { throw failed(descriptor) }
+        return port
+    }
+
+    private static func failed(_ descriptor: Int32) -> LoopError {
+        let error = LoopError(code: -errno)
+        _ = Glibc.close(descriptor)
+        return error
+    }
+}
+
+/// Addresses written in numbers, and `localhost`, without a resolver.
+private enum IPAddress {
+    static func v4(_ host: String, _ port: UInt16) -> sockaddr_in? {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        let host = host == "localhost" ? "127.0.0.1" : host
+        guard unsafe inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return nil }
+        return address
+    }
+
+    static func v6(_ host: String, _ port: UInt16) -> sockaddr_in6? {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        guard unsafe inet_pton(AF_INET6, host, &address.sin6_addr) == 1 else { return nil }
+        return address
+    }
+}
+
+extension Endpoint {
+    /// Whether only this machine can reach it. A name other than `localhost` says nothing.
+    package var isLocal: Bool {
+        guard case .tcp(let host, _) = self else { return true }
+        if let address = IPAddress.v4(host, 0) {
+            return UInt32(bigEndian: address.sin_addr.s_addr) >> 24 == 127
+        }
+        guard var address = IPAddress.v6(host, 0) else { return false }
+        let octets = unsafe withUnsafeBytes(of: &address.sin6_addr) { unsafe Array($0) }
+        return octets == Array(repeating: 0, count: 15) + [1]
+    }
+
+    /// Whether the host is written in numbers, or is `localhost`: a page of somebody else's site
+    /// can't make a browser use such a name for its own.
+    package var isLiteral: Bool {
+        guard case .tcp(let host, let port) = self else { return true }
+        return IPAddress.v4(host, port) != nil || IPAddress.v6(host, port) != nil
+    }
+}

@@ -1,0 +1,61 @@
+import CLibuv
+import Glibc
+
+/// What the system knows of this process.
+package struct ProcessFacts: Sendable {
+    package var processorSeconds = 0.0
+    package var residentBytes = 0
+    package var virtualBytes = 0
+    package var openDescriptors = 0
+    package var maximumDescriptors: UInt64 = 0
+    /// Seconds since 1970.
+    package var startSeconds = 0.0
+    package var threads = 0
+
+    /// The present ones; what the system does not tell stays 0.
+    package static var own: ProcessFacts {
+        var facts = ProcessFacts()
+        facts.processorSeconds = Double(ProcessorTime.own) / 1e9
+        facts.readStat()
+        facts.openDescriptors = countDescriptors()
+        var limit = rlimit()
+        if unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            facts.maximumDescriptors = UInt64(limit.rlim_cur)
+        }
+        return facts
+    }
+
+    private mutating func readStat() {
+        guard let stat = try? SystemFile.read("/proc/self/stat", limit: 4096),
+            // proc(5): the second field is in parentheses and may hold anything.
+            let end = stat.lastIndex(of: UInt8(ascii: ")"))
+        else { return }
+        let fields = String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
+        // These begin with the third of proc(5)'s fields.
+        guard fields.count > 21 else { return }
+        threads = Int(fields[17]) ?? 0
+        virtualBytes = Int(fields[20]) ?? 0
+        residentBytes = (Int(fields[21]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+        if let ticks = Double(fields[19]), let boot = Self.bootSeconds {
+            startSeconds = boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+        }
+    }
+
+    private static var bootSeconds: Double? {
+        guard let stat = try? SystemFile.read("/proc/stat", limit: 1 << 20) else { return nil }
+        let lines = String(decoding: stat, as: UTF8.self).split(separator: "\n")
+        return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
+    }
+
+    /// Without the one that the count itself needs.
+    private static func countDescriptors() -> Int {
+        guard let folder = unsafe opendir("/proc/self/fd") else { return 0 }
+        defer { unsafe closedir(folder) }
+        var count = 0
+        while let entry = unsafe readdir(folder) {
+            // Not "." and "..".
+            if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+        }
+        return max(count - 1, 0)
+    }
+}

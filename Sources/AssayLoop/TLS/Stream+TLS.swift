@@ -1,0 +1,148 @@
+import CLibuv
+
+/// What a stream has of TLS: its owner sees the same events and bytes with and without it.
+final class TLSLayer {
+    fileprivate var session: TLSSession
+    fileprivate let context: TLSContext
+    fileprivate(set) var isSecured = false
+    /// No more can be sealed or deciphered.
+    fileprivate var isBroken = false
+    /// The socket has ended; what came before is not all read.
+    fileprivate var hasSocketEnded = false
+    fileprivate var isPumping = false
+
+    fileprivate init(_ context: TLSContext, host: String?) throws(TLSError) {
+        self.context = context
+        session = try TLSSession(context, host: host)
+    }
+}
+
+extension Stream {
+    /// Speaks TLS from here on; what was received and not taken is TLS already. `.connected` tells
+    /// of the handshake's end, `.failed` of its failure: `finish` then has the peer told why.
+    package func secure(_ context: TLSContext, host: String? = nil) throws(TLSError) {
+        let layer = try TLSLayer(context, host: host)
+        tls = layer
+        if let early = received.unread {
+            unsafe early.span.withUnsafeBytes { unsafe layer.session.feed($0) }
+            received.skip(early.count)
+        }
+        resumeReading()
+        pump()
+    }
+
+    /// Whether the peer's certificate has a name that the context allows.
+    package var isPeerAllowed: Bool {
+        guard let tls, !tls.context.clientNames.isEmpty else { return true }
+        return tls.session.peerIsNamed(among: tls.context.clientNames)
+    }
+
+    // MARK: Reading
+
+    /// Sealed bytes are read into memory that all streams of a loop share: each read is taken out
+    /// before the next.
+    func lendForSealed(to buffer: UnsafeMutablePointer<uv_buf_t>) {
+        let memory = unsafe loop.sealedLanding
+        unsafe buffer.pointee.base = memory.assumingMemoryBound(to: CChar.self).baseAddress
+        unsafe buffer.pointee.len = memory.count
+    }
+
+    func didReadSealed(_ count: Int, _ layer: TLSLayer) {
+        if count > 0 {
+            unsafe layer.session.feed(
+                UnsafeRawBufferPointer(rebasing: loop.sealedLanding[..<count]))
+        } else if count == Int(UV_EOF.rawValue) {
+            layer.hasSocketEnded = true
+        } else if count < 0 {
+            pauseReading()
+            return fail(LoopError(code: Int32(count)))
+        }
+        pump()
+    }
+
+    /// The owner reads again: what was left goes first.
+    func resumeSealed() {
+        guard let tls, tls.session.hasPending || tls.hasSocketEnded, !tls.isPumping else { return }
+        // Not from within the owner's call.
+        let stream = LoopBound(self, to: loop)
+        loop.post { stream.value.pump() }
+    }
+
+    /// Hands on what can be deciphered, as long as the owner reads.
+    private func pump() {
+        guard let tls, !tls.isPumping else { return }
+        tls.isPumping = true
+        while mayPump(tls), step(tls) {}
+        tls.isPumping = false
+        tls.session.compact()
+    }
+
+    private func mayPump(_ layer: TLSLayer) -> Bool {
+        isReading && !layer.isBroken && !isClosing && !isFinishing
+    }
+
+    /// False where the peer has to send more.
+    private func step(_ layer: TLSLayer) -> Bool {
+        let result = layer.isSecured ? readSealed(layer) : layer.session.handshake()
+        sendSealed(layer)
+        switch result {
+        case .bytes(let count):
+            if layer.isSecured {
+                received.receive(count, into: &loop.landing)
+                handle(.received)
+                received.compact(loop.landing)
+            } else {
+                layer.isSecured = true
+                handle(.connected)
+            }
+            return true
+        case .needMore where layer.hasSocketEnded && !layer.isSecured:
+            breakSeal(layer, .peerClosed)
+        case .needMore where layer.hasSocketEnded, .ended:
+            // An end without a word is one too: frames tell by themselves where they end.
+            endReading()
+        case .needMore: break
+        case .failed(let error): breakSeal(layer, error)
+        }
+        return false
+    }
+
+    private func readSealed(_ layer: TLSLayer) -> TLSSession.Step {
+        let room = received.lend(from: &loop.landing)
+        let memory = unsafe UnsafeMutableRawPointer(room.slab.memory + room.start)
+        let result = unsafe layer.session.read(into: memory, room: room.count)
+        if case .bytes = result { return result }
+        received.receive(0, into: &loop.landing)
+        received.compact(loop.landing)
+        return result
+    }
+
+    private func breakSeal(_ layer: TLSLayer, _ error: TLSError) {
+        layer.isBroken = true
+        pauseReading()
+        handle(.failed(.tls(error)))
+    }
+
+    // MARK: Writing
+
+    /// Nil where nothing can be sealed.
+    func seal(_ bytes: [UInt8], _ layer: TLSLayer) -> [UInt8]? {
+        guard layer.isSecured, !layer.isBroken else { return nil }
+        if case .failed(let error) = layer.session.write(bytes.span) {
+            breakSeal(layer, error)
+            return nil
+        }
+        return layer.session.takeSealed()
+    }
+
+    /// The word that no more comes, where it can still be said.
+    func sealEnd(_ layer: TLSLayer) -> [UInt8] {
+        if layer.isSecured, !layer.isBroken { layer.session.close() }
+        return layer.session.takeSealed()
+    }
+
+    private func sendSealed(_ layer: TLSLayer) {
+        let sealed = layer.session.takeSealed()
+        if !sealed.isEmpty { send(sealed) }
+    }
+}

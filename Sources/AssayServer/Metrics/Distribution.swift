@@ -1,0 +1,66 @@
+/// How often values of each size occurred: counts between fixed bounds, which is what Prometheus
+/// calls a histogram. Adding a value allocates nothing and takes some ten comparisons at most.
+package struct Distribution: Equatable, Sendable {
+    /// The upper bounds, inclusive and ascending; above the last there is one more place.
+    package let bounds: [UInt64]
+    package private(set) var counts: [UInt64]
+    package private(set) var sum: UInt64 = 0
+
+    package init(bounds: [UInt64]) {
+        self.bounds = bounds
+        counts = Array(repeating: 0, count: bounds.count + 1)
+    }
+
+    package var count: UInt64 { counts.reduce(0, &+) }
+
+    package mutating func add(_ value: UInt64) {
+        var (low, high) = (0, bounds.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if bounds[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        counts[low] &+= 1
+        sum &+= value
+    }
+
+    /// What was added since that earlier state of the same distribution.
+    package func since(_ earlier: Distribution) -> Distribution {
+        var difference = self
+        for index in counts.indices { difference.counts[index] &-= earlier.counts[index] }
+        difference.sum &-= earlier.sum
+        return difference
+    }
+
+    /// The value below which that share of all values lies, between bounds on a straight line; nil
+    /// where there is none. A value above the last bound reads as that bound.
+    package func quantile(_ share: Double) -> Double? {
+        let total = count
+        guard total > 0 else { return nil }
+        let rank = share * Double(total)
+        var below: UInt64 = 0
+        for (index, bound) in bounds.enumerated() {
+            let here = counts[index]
+            if here > 0, Double(below + here) >= rank {
+                let lower = index == 0 ? 0 : Double(bounds[index - 1])
+                let part = max(rank - Double(below), 0) / Double(here)
+                return lower + (Double(bound) - lower) * part
+            }
+            below += here
+        }
+        return bounds.last.map(Double.init)
+    }
+}
+
+extension Distribution {
+    /// Nanoseconds, from below the quickest verification to above the longest time of a request:
+    /// some five a decade where answers usually lie, so that a curve drawn of them is of use.
+    package static let times = Distribution(
+        bounds: [
+            20, 50, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000,
+            15_000, 20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,
+            5_000_000, 10_000_000, 30_000_000,
+        ].map { $0 * 1_000 })
+
+    /// Requests that one worker takes at a time.
+    package static let batchSizes = Distribution(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256])
+}

@@ -1,0 +1,112 @@
+package import AssayLoop
+package import AssayModels
+
+/// Where a server publishes what it counts and holds, for others to look at.
+///
+/// The loop's thread writes, some times a second; any thread reads the last state, and so neither
+/// waits for the other, and a loop that does not turn any more is seen by the age of its state.
+public final class ServerMonitor: Sendable {
+    private let content: Locked<Content>
+    private let clock: @Sendable () -> UInt64
+
+    private struct Content: Sendable {
+        var state: ServerState?
+        var publishedAt: UInt64 = 0
+        var history = History()
+    }
+
+    public convenience init() { self.init(clock: { SystemClock.monotonicNanoseconds }) }
+
+    /// - Parameter clock: nanoseconds that never step back.
+    package init(clock: @escaping @Sendable () -> UInt64) {
+        self.clock = clock
+        content = Locked(Content())
+    }
+
+    func publish(_ state: ServerState) {
+        let now = clock()
+        content.withLock { content in
+            content.history.note(state, at: now)
+            content.state = state
+            content.publishedAt = now
+        }
+    }
+
+    /// The last state, how old it is in nanoseconds, and the time before; nil before the first.
+    package var latest: (state: ServerState, age: UInt64, history: History)? {
+        let now = clock()
+        return content.withLock { content in
+            guard let state = content.state else { return nil }
+            let age = now > content.publishedAt ? now - content.publishedAt : 0
+            return (state, age, content.history)
+        }
+    }
+}
+
+/// A server at one moment.
+package struct ServerState: Sendable {
+    package enum Phase: Sendable, Equatable {
+        /// No address is listened at.
+        case starting
+        case serving
+        case draining
+        case stopped
+    }
+
+    package var phase: Phase
+    package var metrics: ServerMetrics
+    package var holdings: ServerHoldings
+    package var traffic: LoopTraffic
+    package var limits: ServerLimits
+    package var version: String
+    package var workers: Int
+    package var endpoints: [Endpoint]
+    /// By the names that the operator gave them.
+    package var apps: [String: AppEntry]
+    /// The present, as the server has it.
+    package var now: Timestamp
+}
+
+/// The last minutes, one sample every few seconds.
+package struct History: Sendable {
+    package struct Sample: Sendable, Equatable {
+        /// How long it covers.
+        package var seconds: Double
+        package var verified: Double
+        package var refused: Double
+        /// Milliseconds; nil where nothing was verified.
+        package var median: Double?
+        package var p99: Double?
+        package var connections: Int
+    }
+
+    package static let seconds = 2
+    /// Ten minutes.
+    package static let most = 300
+
+    /// The oldest first.
+    package private(set) var samples: [Sample] = []
+    private var last: (time: UInt64, metrics: ServerMetrics)?
+
+    package init() {}
+
+    /// Makes a sample where the last one lies long enough back.
+    mutating func note(_ state: ServerState, at now: UInt64) {
+        guard let last else {
+            self.last = (now, state.metrics)
+            return
+        }
+        guard now >= last.time + UInt64(Self.seconds) * 1_000_000_000 else { return }
+        let elapsed = Double(now - last.time) / 1e9
+        let handling = state.metrics.handling.since(last.metrics.handling)
+        if samples.count == Self.most { samples.removeFirst() }
+        samples.append(
+            Sample(
+                seconds: elapsed, verified: Double(handling.count) / elapsed,
+                refused: Double(state.metrics.refused &- last.metrics.refused) / elapsed,
+                median: handling.quantile(0.5).map { $0 / 1e6 },
+                p99: handling.quantile(0.99).map { $0 / 1e6 },
+                connections: state.holdings.connections))
+        self.last = (now, state.metrics)
+    }
+}

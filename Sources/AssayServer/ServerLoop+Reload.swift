@@ -1,0 +1,46 @@
+import AssayLoop
+import AssayWire
+
+/// What changes while the server runs.
+extension ServerLoop {
+    /// - Returns: the settings that need a restart to change.
+    func reload(_ new: ServerConfiguration) -> [String] {
+        var new = new
+        let old = configuration
+        var fixed: [String] = []
+        if new.listen != old.listen { fixed.append("listen") }
+        if new.workers != old.workers { fixed.append("workers") }
+        if new.socketAccess != old.socketAccess { fixed.append("unix") }
+        (new.listen, new.inherited, new.socketAccess) =
+            (old.listen, old.inherited, old.socketAccess)
+        (new.workers, new.log, new.clock) = (old.workers, old.log, old.clock)
+        new.monitor = old.monitor
+        // Its listeners go on: without TLS for them the configuration would not have passed.
+        take(new)
+        if let tls = new.tls { warnOfExpiry(tls) }
+        log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
+        for name in fixed { log.write(.warning, "restart_needed", ["setting": .text(name)]) }
+        return fixed
+    }
+
+    func noteFailedReload(_ reasons: [String]) {
+        for reason in reasons { log.write(.error, "reload_failed", ["reason": .text(reason)]) }
+    }
+
+    func followHeartbeat(
+        everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
+    ) throws(LoopError) {
+        let timer = try Timer(on: loop)
+        let workers = workers
+        timer.start(afterMilliseconds: 0, everyMilliseconds: period) { workers.submit(action) }
+        heartbeat = timer
+    }
+}
+
+extension FrameDecoder {
+    init(_ limits: ServerLimits) {
+        self.init(
+            limits: FrameLimits(frameBytes: limits.frameBytes, headBytes: limits.headBytes),
+            reportsHeads: true)
+    }
+}

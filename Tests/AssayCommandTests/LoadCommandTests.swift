@@ -1,0 +1,140 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("assay load", .serialized)
+struct LoadCommandTests {
+    private let folder = TemporaryFolder()
+    private let server: ServerProcess
+
+    init() throws {
+        let made = try Tool.run("mint", "ca", folder("ca"))
+        try #require(made.status == 0, "\(made.error)")
+        server = try ServerProcess(
+            [
+                "--listen", "tcp://127.0.0.1:0", "--root", folder("ca") + "/root.pem", "--root",
+                folder("ca") + "/receipt-root.pem",
+            ])
+        try #require(server.tcp != "none")
+    }
+
+    /// A run that is short, and patient with a slow machine.
+    private func load(_ options: String...) throws -> Tool.Result {
+        try Tool.run(
+            [
+                "load", server.tcp, "--ca", folder("ca"), "--duration", "0.4", "--warm-up", "0.1",
+                "--timeout", "20",
+            ] + options)
+    }
+
+    private func json(_ path: String) throws -> [String: Any] {
+        let object = try JSONSerialization.jsonObject(
+            with: Data(contentsOf: URL(fileURLWithPath: path)))
+        return try #require(object as? [String: Any])
+    }
+
+    @Test("kinds, sizes and forgeries by shares; all three reports")
+    func reports() throws {
+        let files = ["out.json", "out.html", "out.hgrm"].map { folder($0) }
+        let result = try load(
+            "--rate", "100", "--arrivals", "poisson", "--mix",
+            "transaction=70,notification=10,app-receipt:16KB=20", "--forged", "20", "--unseen",
+            "10", "--json", files[0], "--report", files[1], "--hgrm", files[2])
+        // 1 where this machine was too slow to send in time, which is said, too.
+        #expect(result.status == 0 || result.output.contains("FAILED"), "\(result.output)")
+        let object = try json(files[0])
+        #expect(object["loop"] as? String == "open" && object["arrivals"] as? String == "poisson")
+        #expect(object["sent"] as? Int == object["correct"] as? Int)
+        let groups = try #require(object["groups"] as? [[String: Any]])
+        #expect(
+            groups.compactMap { $0["name"] as? String } == [
+                "transaction", "forged transaction", "unseen transaction", "notification",
+                "forged notification", "unseen notification", "app-receipt 16KB",
+                "forged app-receipt 16KB",
+            ])
+        let page = try String(contentsOfFile: files[1], encoding: .utf8)
+        #expect(page.contains("--forged 20") && page.contains("app-receipt 16KB"))
+        #expect(try String(contentsOfFile: files[2], encoding: .utf8).contains("Total count"))
+        // Reports are never replaced.
+        let again = try load("--json", files[0])
+        #expect(again.status == 2 && again.error.contains("is there already"))
+    }
+
+    @Test("a closed loop, and evidence from a file")
+    func closed() throws {
+        let token = try Tool.run("mint", "transaction", "--ca", folder("ca"))
+        let path = folder.write("token.jws", token.output)
+        let result = try Tool.run(
+            "load", server.tcp, "--file", "transaction=\(path)", "--closed", "-c", "2", "--depth",
+            "4", "--threads", "2", "--duration", "0.4", "--warm-up", "0.1", "--json", "-",
+            "--timeout", "20")
+        #expect(result.status == 0, "\(result.error)")
+        #expect(try result.json["loop"] as? String == "closed")
+        #expect(try #require(try result.json["correct"] as? Int) > 8)
+        #expect(result.error.contains("closed loop"), "the summary goes beside the JSON")
+    }
+
+    @Test("a search ends with the highest rate that was kept")
+    func sweep() throws {
+        let result = try load("--sweep", "--rate", "20", "--p99", "60000", "--quiet")
+        // A bound that every rate keeps: the generator or the timeout ends the search.
+        #expect(result.output.contains("requests a second with p99 within"), "\(result.error)")
+        #expect(result.error.contains("/s: p99"))
+    }
+
+    @Test("Ctrl-C ends a run early, and prints what there is")
+    func interrupted() throws {
+        let process = Process()
+        let (output, messages) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: Tool.path)
+        process.arguments = [
+            "load", server.tcp, "--ca", folder("ca"), "--rate", "50", "--duration", "600",
+            "--warm-up", "0", "--timeout", "20", "--json", folder("out.json"),
+        ]
+        process.standardOutput = output
+        process.standardError = messages
+        try process.run()
+        var said = ""
+        while !said.contains("correct"),
+            case let more = messages.fileHandleForReading.availableData, !more.isEmpty
+        {
+            said += String(decoding: more, as: UTF8.self)
+        }
+        process.interrupt()
+        let printed = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+        let text = String(decoding: printed, as: UTF8.self)
+        #expect(text.contains("interrupted: this is what there is"), "\(text)")
+        let object = try json(folder("out.json"))
+        #expect(object["interrupted"] as? Bool == true)
+        #expect(try #require(object["correct"] as? Int) > 0)
+    }
+
+    @Test(
+        "wrong usage is told before anything is sent",
+        arguments: [
+            (["--closed", "--rate", "5"], "--closed has no rate"),
+            (["--closed", "--sweep"], "--closed has no rate"),
+            (["--mix", "nonsense=1"], "--mix"), (["--mix", "app-receipt=1"], "--mix"),
+            (["--mix", "transaction:64KB=1"], "--mix"), (["--mix", "transaction=-1"], "--mix"),
+            (["--mix", "app-receipt:40MB=1"], "--mix"), (["--forged", "101"], "percentages"),
+            (["--forged", "60", "--unseen", "60"], "100 together"),
+            (["--mix", "app-receipt:1KB=1", "--unseen", "5"], "--mix has none"),
+            (["--rate", "0"], "above 0"), (["--depth", "1025"], "--depth"),
+            (["--connections", "0"], "--connections"), (["--threads", "65"], "--threads"),
+            (["--timeout", "31"], "30 s"), (["--file", "transaction=x"], "either --ca"),
+        ])
+    func usage(options: [String], reason: String) throws {
+        let result = try Tool.run(["load", "tcp://127.0.0.1:1", "--ca", folder("ca")] + options)
+        #expect(result.status == 2 && result.error.contains(reason), "\(result.error)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test("a server that is not there is said to be so")
+    func unreachable() throws {
+        let result = try Tool.run(
+            "load", "unix:" + folder("nobody"), "--ca", folder("ca"), "--quiet")
+        #expect(result.status == 2 && result.error.contains("no connection"), "\(result.error)")
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("assay mint receipt, and verifying what it signs")
+struct ReceiptCommandTests {
+    private let folder = TemporaryFolder()
+    private let root: String
+
+    init() throws {
+        let made = try Tool.run("mint", "ca", folder("ca"))
+        try #require(made.status == 0, "\(made.error)")
+        root = folder("ca") + "/receipt-root.pem"
+    }
+
+    private func mint(_ options: [String]) throws -> Tool.Result {
+        try Tool.run(["mint", "receipt", "--ca", folder("ca")] + options)
+    }
+
+    /// Mints to a file; what is in it.
+    private func minted(_ name: String, _ options: [String]) throws -> [UInt8] {
+        let answer = try mint(options + ["--output", folder(name)])
+        #expect(
+            answer.status == 0 && answer.error.isEmpty && answer.output.isEmpty,
+            "\(options): \(answer.error)")
+        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder(name))))
+    }
+
+    private func verify(_ name: String, _ options: [String] = []) throws -> Tool.Result {
+        try Tool.run(
+            ["verify", "--kind", "app-receipt", "--root", root, "--environment", "Sandbox"]
+                + options + [folder(name)])
+    }
+
+    private func payload(of answer: Tool.Result) throws -> [String: Any] {
+        #expect(answer.verdict == "VALID", "\(answer.output.prefix(300))\(answer.error)")
+        return try #require(try answer.json["payload"] as? [String: Any])
+    }
+
+    /// DER and BER of a CMS structure tell their first length differently.
+    @Test(
+        "each digest, encoding and form is valid under its root",
+        arguments: ["sha1", "sha256"], ["der", "ber"])
+    func forms(digest: String, encoding: String) throws {
+        for base64 in ["line", "lines", "none"] {
+            let name = [digest, encoding, base64].joined(separator: "-")
+            let bytes = try minted(
+                name,
+                ["--digest", digest, "--encoding", encoding, "--base64", base64, "--records", "7"])
+            let binary: [UInt8]
+            if base64 == "none" {
+                binary = bytes
+            } else {
+                let text = String(decoding: bytes, as: UTF8.self)
+                let lines = text.split(whereSeparator: \.isNewline)
+                #expect((lines.count > 1) == (base64 == "lines"))
+                #expect(base64 == "line" || lines.allSatisfy { $0.count <= 76 })
+                binary = [UInt8](try #require(Data(base64Encoded: lines.joined())))
+            }
+            #expect(binary[0] == 0x30 && (binary[1] == 0x80) == (encoding == "ber"))
+            // The object identifier of SHA-1, or of SHA-256.
+            let sha1: [UInt8] = [0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]
+            #expect(binary.prefix(60).contains(sha1) == (digest == "sha1"))
+            let payload = try payload(of: try verify(name))
+            #expect((payload["inApp"] as? [Any])?.count == 7)
+            let foreign = try Tool.run(
+                "verify", "--kind", "app-receipt", "--environment", "Sandbox", folder(name))
+            #expect(foreign.status == 1 && foreign.verdict == "UNTRUSTED_CHAIN")
+        }
+    }
+
+    @Test("as large as was asked for, within one record")
+    func sizes() throws {
+        for (size, bytes) in [("20000", 20_000), ("64KB", 65_536), ("1mb", 1 << 20)] {
+            let receipt = try minted("size-" + size, ["--size", size, "--base64", "none"])
+            #expect((bytes - 500...bytes).contains(receipt.count), "\(size): \(receipt.count)")
+            let payload = try payload(of: try verify("size-" + size))
+            let records = try #require(payload["inApp"] as? [[String: Any]])
+            let average = Double(receipt.count) / Double(records.count)
+            #expect(bytes < 60_000 || (400...450).contains(average), "\(average) a record")
+            #expect(
+                Set(records.compactMap { $0["transactionId"] as? String }).count == records.count)
+        }
+        #expect(
+            try payload(
+                of: {
+                    _ = try minted("no-records", ["--records", "0"])
+                    return try verify("no-records")
+                }())["inApp"] as? [Int] == [])
+    }
+
+    @Test("what it is of is what was asked for")
+    func fields() throws {
+        let options = [
+            "--bundle-id", "com.example.other", "--app-apple-id", "42", "--environment",
+            "Production", "--date", "2024-05-06T07:08:09Z", "--records", "2",
+        ]
+        let ca = folder("old")
+        _ = try Tool.run("mint", "ca", ca, "--date", "2024-05-06T00:00:00Z")
+        let output = folder("fields")
+        let answer = try Tool.run(
+            ["mint", "receipt", "--ca", ca, "--output", output] + options)
+        #expect(answer.status == 0, "\(answer.error)")
+        // Never Production under a root that is pinned for development; a plain --root is not.
+        let verified = try Tool.run(
+            "verify", "--kind", "app-receipt", "--root", ca + "/receipt-root.pem", "--bundle-id",
+            "com.example.other", "--app-apple-id", "42", output)
+        let payload = try payload(of: verified)
+        #expect(payload["bundleId"] as? String == "com.example.other")
+        #expect(payload["adamId"] as? Int == 42)
+        #expect(payload["receiptType"] as? String == "Production")
+        #expect(payload["receiptCreationDate"] as? Int == 1_714_979_289_000)
+        #expect(try verified.json["environment"] as? String == "Production")
+        for (changed, verdict) in [
+            (["--bundle-id", "com.example.game"], "WRONG_BUNDLE"),
+            (["--app-apple-id", "43"], "WRONG_APP"),
+            (["--environment", "Sandbox"], "WRONG_ENVIRONMENT"),
+            (["--at", "2024-05-06T07:00:00Z"], "INVALID_DATE"),
+        ] {
+            let other = try Tool.run(
+                ["verify", "--kind", "app-receipt", "--root", ca + "/receipt-root.pem"] + changed
+                    + [output])
+            #expect(other.status == 1 && other.verdict == verdict, "\(changed)")
+        }
+    }
+
+    @Test("the same options give the same payload, another seed another one")
+    func seeds() throws {
+        let date = ["--date", "2026-11-21T08:00:00Z", "--base64", "none", "--digest", "sha1"]
+        let first = try minted("first", date)
+        #expect(try minted("second", date) == first)
+        #expect(try minted("third", date + ["--seed", "2"]) != first)
+    }
+
+    @Test("records that are asked for, and what verifyReceipt answered")
+    func selections() throws {
+        _ = try minted("many", ["--records", "60"])
+        let all = try #require(
+            try payload(of: try verify("many"))["inApp"] as? [[String: Any]])
+        let none = try payload(of: try verify("many", ["--in-app", "none"]))
+        #expect((none["inApp"] as? [Any])?.isEmpty == true)
+        let latest = try payload(of: try verify("many", ["--in-app", "latest"]))
+        let originals = Set(all.compactMap { $0["originalTransactionId"] as? String })
+        #expect((latest["inApp"] as? [Any])?.count == originals.count)
+        let product = try #require(all[0]["productId"] as? String)
+        let some = try payload(of: try verify("many", ["--in-app", "product=" + product]))
+        #expect(
+            (some["inApp"] as? [Any])?.count
+                == all.count { $0["productId"] as? String == product })
+
+        let answer = try verify("many", ["--format", "verify-receipt"])
+        #expect(answer.status == 0)
+        let response = try answer.json
+        #expect(response["status"] as? Int == 0)
+        #expect(response["environment"] as? String == "Sandbox")
+        let receipt = try #require(response["receipt"] as? [String: Any])
+        #expect(receipt["bundle_id"] as? String == "com.example.game")
+        #expect(receipt["receipt_type"] as? String == "ProductionSandbox")
+        let records = try #require(receipt["in_app"] as? [[String: Any]])
+        #expect(records.count == all.count)
+        for (record, own) in zip(records, all) {
+            #expect(record["product_id"] as? String == own["productId"] as? String)
+            #expect(record["transaction_id"] as? String == own["transactionId"] as? String)
+            #expect(record["quantity"] as? String == "1")
+            #expect(
+                record["purchase_date_ms"] as? String
+                    == (own["purchaseDate"] as? Int).map(String.init))
+        }
+        let refused = try verify(
+            "many", ["--format", "verify-receipt", "--bundle-id", "com.example.other"])
+        #expect(refused.status == 1)
+        #expect(try refused.json["status"] as? Int != 0)
+        #expect(try refused.json["receipt"] == nil)
+    }
+
+    @Test("options that make no sense are refused")
+    func refusals() throws {
+        let cases: [([String], String)] = [
+            (["--records", "3", "--size", "1MB"], "exclude"),
+            (["--records", "-1"], "--records"), (["--records", "99999999"], "--records"),
+            (["--records", "x"], "x"), (["--size", "0"], "size"), (["--size", "-5"], "size"),
+            (["--size", "1GB"], "size"), (["--size", "300MB"], "--size"),
+            (["--size", "1.5MB"], "size"), (["--size", "KB"], "size"), (["--size", ""], "size"),
+            (["--digest", "md5"], "md5"), (["--encoding", "cer"], "cer"),
+            (["--base64", "url"], "url"), (["--environment", "LocalTesting"], "receipt"),
+            (["--environment", "production"], "production"),
+            (["--date", "yesterday"], "yesterday"),
+            (["--seed", "-1"], "seed"), (["--app-apple-id", "x"], "app-apple-id"),
+            (["--nonsense"], "nonsense"), (["stray"], "stray"),
+        ]
+        for (options, part) in cases {
+            let answer = try mint(options)
+            #expect(answer.status == 2, "\(options): \(answer.status)")
+            #expect(answer.output.isEmpty && answer.error.contains(part), "\(answer.error)")
+        }
+        // Too small for what every receipt has; a file that is there; no authority.
+        #expect(try mint(["--size", "100"]).status == 2)
+        let there = folder.write("there", "x")
+        #expect(try mint(["--output", there]).status == 2)
+        #expect(try String(contentsOfFile: there, encoding: .utf8) == "x")
+        #expect(try Tool.run("mint", "receipt", "--ca", folder("nowhere")).status == 2)
+    }
+}

@@ -1,0 +1,215 @@
+import Assay
+import AssayClient
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import Glibc
+import Histogram
+import Testing
+
+@testable import AssayLoad
+
+/// A server in this process, and evidence for it.
+private struct Target {
+    static let now = Timestamp(milliseconds: 1_795_219_200_000)
+
+    let server: Server
+    let pool: EvidencePool
+
+    /// - Parameter isStranger: the server trusts another authority than the one that signs.
+    init(
+        isStranger: Bool = false, change: (inout ServerConfiguration) -> Void = { _ in }
+    ) throws {
+        let ca = try DevelopmentCA.make(at: Self.now)
+        let receipts = try ReceiptCA.make(at: Self.now)
+        let trusted = isStranger ? try DevelopmentCA.make(at: Self.now) : ca
+        let trust = try TrustStore.apple
+            .pinning(trusted.rootCertificate, development: true)
+            .pinning(receipts.rootCertificate, development: true)
+        let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
+        let app = AppEntry(verifier: Verifier(trust: trust, keyTables: .never), policy: policy)
+        var configuration = ServerConfiguration(
+            listen: [.unix(path: temporaryPath("load"))], apps: ["game": app], defaultApp: "game",
+            workers: 2, log: NoLog(), clock: { Self.now })
+        configuration.limits.drainQuietMilliseconds = 20
+        change(&configuration)
+        server = try Server(configuration)
+        pool = try EvidencePool(
+            ca, receipts: receipts, bundleId: "com.example.game", appAppleId: 1,
+            environment: .sandbox, at: Self.now)
+    }
+
+    private struct NoLog: LogSink {
+        func write(_ line: String) {}
+    }
+
+    func plan(_ pace: Pace, seconds: Double = 1, connections: Int = 2, threads: Int = 1)
+        -> LoadPlan
+    {
+        LoadPlan(
+            endpoint: server.endpoints[0], pace: pace, connections: connections, depth: 4,
+            threads: threads, duration: .seconds(seconds), warmUp: .milliseconds(100),
+            timeout: .seconds(20))
+    }
+
+    func stop() {
+        server.drain()
+        server.wait()
+    }
+}
+
+/// A path that no other test uses.
+private func temporaryPath(_ name: String) -> String {
+    "/tmp/assay-test-\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)"
+}
+
+/// For closures that outlive a test's frame.
+private final class Flag: Sendable {
+    let flag = Interruption()
+}
+
+@Suite("Load, end to end", .serialized)
+struct EndToEndTests {
+    @Test("genuine, forged and unseen evidence: every request is counted once, and is correct")
+    func mix() async throws {
+        let target = try Target()
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 60, try target.pool.genuine(.transaction, count: 8)),
+            LoadGroup("notification", weight: 10, try target.pool.genuine(.notification, count: 2)),
+            LoadGroup(
+                "receipt", weight: 10,
+                try target.pool.genuine(.appReceipt, size: 8 << 10, count: 2)),
+            LoadGroup(
+                "forged receipt", weight: 5,
+                try target.pool.forged(.appReceipt, size: 8 << 10, count: 2)),
+            LoadGroup("forged", weight: 10, try target.pool.forged(.transaction, count: 4)),
+            LoadGroup("unseen", weight: 5, try target.pool.unseen(.renewalInfo, count: 16)),
+        ]
+        let plan = target.plan(.open(rate: 200, .constant), threads: 2)
+        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        // One every 5 ms, of which those of one second count.
+        #expect(result.counts == Counts(sent: 200, correct: 200), "\(result.summary)")
+        #expect(result.isClean && result.unanswered == 0)
+        #expect(result.latencies.totalCount == 200)
+        #expect(result.groups.allSatisfy { $0.counts.sent == $0.counts.correct })
+        #expect(result.groups.map(\.counts.sent).reduce(0, +) == 200)
+        #expect(result.groups.allSatisfy { $0.counts.sent > 0 }, "\(result.summary)")
+        #expect(!result.moments.isEmpty && !result.wasInterrupted)
+    }
+
+    @Test("Poisson arrivals over TCP-like pipelining come to about the rate")
+    func poisson() async throws {
+        let target = try Target()
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
+        ]
+        let plan = target.plan(.open(rate: 400, .poisson), connections: 1)
+        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        // Five deviations of a Poisson count.
+        #expect(abs(result.counts.sent - 400) < 100)
+        #expect(result.counts.correct == result.counts.sent, "\(result.summary)")
+    }
+
+    @Test("a server that trusts another root answers wrongly, every time")
+    func wrong() async throws {
+        let target = try Target(isStranger: true)
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
+        ]
+        let plan = target.plan(.open(rate: 100, .constant), seconds: 0.5)
+        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        #expect(result.counts == Counts(sent: 50, wrong: 50))
+        #expect(result.throughput == 0 && !result.isClean)
+        #expect(result.latencies.totalCount == 0)
+        let complaint = try #require(result.complaints.first)
+        #expect(complaint.count == 50)
+        #expect(complaint.what.hasPrefix("UNTRUSTED_CHAIN where VALID was expected"))
+    }
+
+    @Test("a closed loop keeps its requests in flight, over all connections and threads")
+    func closed() async throws {
+        let target = try Target()
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 8))
+        ]
+        let plan = target.plan(.closed, seconds: 0.5, connections: 3, threads: 2)
+        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        #expect(result.counts.correct > 12, "more than one turn of 3 connections and depth 4")
+        #expect(result.isClean, "\(result.summary)")
+        #expect(result.lateReason == nil)
+    }
+
+    @Test("requests that a limit turns away are counted apart, and not repeated at once")
+    func refused() async throws {
+        let target = try Target { $0.limits.evidenceBytes = 1 }
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 1))
+        ]
+        let plan = target.plan(.closed, seconds: 0.5, connections: 2)
+        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        #expect(result.counts.refused > 0 && result.counts.refused == result.counts.sent)
+        #expect(result.counts.errors == 0 && result.counts.correct == 0)
+        // 8 at a time, ten times a second at most.
+        #expect(result.counts.sent <= 8 * 7)
+        #expect(result.complaints.first?.what.hasPrefix("RESOURCE_EXHAUSTED") == true)
+    }
+
+    @Test("an interrupted run gives what there is")
+    func interrupted() async throws {
+        let target = try Target()
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
+        ]
+        let interruption = Flag()
+        let plan = target.plan(.open(rate: 100, .constant), seconds: 600)
+        let run = LoadRun(plan, groups) { _ in interruption.flag.set() }
+        let result = try await run.run(interruption.flag)
+        #expect(result.wasInterrupted)
+        #expect(result.counts.sent > 0 && result.isClean, "\(result.summary)")
+        #expect(result.lateReason?.contains("instead of") != true, "measured until then")
+        #expect(result.summary.contains("interrupted"))
+    }
+
+    @Test("a server that goes away leaves errors, and an end")
+    func gone() async throws {
+        let target = try Target()
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
+        ]
+        var plan = target.plan(.open(rate: 100, .constant), seconds: 2)
+        plan.timeout = .seconds(1)
+        let server = target.server
+        let run = LoadRun(plan, groups) { _ in server.drain() }
+        let result = try await run.run(Flag().flag)
+        server.wait()
+        #expect(result.counts.correct > 0 && result.counts.errors > 0, "\(result.summary)")
+        #expect(result.counts.answered == result.counts.sent && !result.isClean)
+    }
+
+    @Test("without a server there is no run")
+    func unreachable() async throws {
+        let target = try Target()
+        defer { target.stop() }
+        var plan = target.plan(.closed)
+        plan.endpoint = .unix(path: temporaryPath("nobody"))
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 1))
+        ]
+        do throws(LoadError) {
+            _ = try await LoadRun(plan, groups).run(Flag().flag)
+            Issue.record("it ran")
+        } catch {
+            guard case .notReached(.connectFailed(_)) = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+}

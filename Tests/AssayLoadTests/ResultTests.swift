@@ -1,0 +1,186 @@
+import AssayLoop
+import Foundation
+import Histogram
+import Testing
+
+@testable import AssayLoad
+
+/// A result as a run would have found it.
+func fakeResult(
+    _ pace: Pace = .open(rate: 1000, .constant), sent: Int = 1000, correct: Int? = nil,
+    wrong: Int = 0, refused: Int = 0, errors: Int = 0, latency: UInt64 = 1_000_000,
+    lateness: UInt64 = 10_000, seconds: Double = 1, isInterrupted: Bool = false,
+    complaints: [String: Int] = [:]
+) -> LoadResult {
+    var tally = Tally(groups: 1)
+    tally.groups[0].counts = Counts(
+        sent: sent, correct: correct ?? sent - wrong - refused - errors, wrong: wrong,
+        refused: refused, errors: errors)
+    for _ in 0..<tally.groups[0].counts.correct { tally.groups[0].latencies.note(latency) }
+    for _ in 0..<sent { tally.lateness.note(lateness) }
+    tally.complaints = complaints
+    let moment = Moment(
+        time: 1, seconds: 1, counts: tally.groups[0].counts, p50: 1, p99: 2, max: 3,
+        latenessP99: 0.1, inFlight: 4, isWarmUp: false)
+    return LoadResult(
+        plan: LoadPlan(endpoint: .tcp(host: "127.0.0.1", port: 7443), pace: pace, depth: 8),
+        names: ["transaction"], tally: tally, sendingSeconds: seconds, seconds: seconds,
+        moments: [moment], processor: .init(own: 0.25, server: 0.5),
+        wasInterrupted: isInterrupted)
+}
+
+@Suite("Results")
+struct ResultTests {
+    @Test("a generator that sent late, or too little, says so")
+    func lateness() {
+        #expect(fakeResult().lateReason == nil)
+        #expect(fakeResult(lateness: LoadLimits.latenessNanoseconds - 1000).lateReason == nil)
+        #expect(
+            fakeResult(lateness: LoadLimits.latenessNanoseconds * 2).lateReason?
+                .contains("late") == true)
+        // A tenth less than the rate, and a few less than it by chance.
+        #expect(fakeResult(sent: 90_000, seconds: 100).lateReason?.contains("900") == true)
+        #expect(fakeResult(sent: 99_500, seconds: 100).lateReason == nil)
+        // A closed loop has no times to be late for.
+        #expect(fakeResult(.closed, lateness: 10_000_000).lateReason == nil)
+    }
+
+    @Test("what is not the expected verdict is no throughput, and is counted by its kind")
+    func counts() {
+        let clean = fakeResult()
+        #expect(clean.isClean && clean.throughput == 1000 && clean.unanswered == 0)
+        for result in [
+            fakeResult(wrong: 1), fakeResult(refused: 1), fakeResult(errors: 1),
+            fakeResult(correct: 999), fakeResult(sent: 0),
+        ] { #expect(!result.isClean) }
+        let mixed = fakeResult(correct: 900, wrong: 10, refused: 20, errors: 30)
+        #expect(mixed.throughput == 900 && mixed.unanswered == 40)
+        #expect(mixed.summary.contains("wrong verdicts 10, refused 20, errors 30, unanswered 40"))
+    }
+
+    @Test("tallies add up, and keep a bounded number of complaints")
+    func tally() {
+        var (one, two) = (Tally(groups: 2), Tally(groups: 2))
+        one.note(.correct, of: 0, latency: 1_000_000)
+        two.note(.correct, of: 0, latency: 3_000_000)
+        two.note(.wrong("bad"), of: 1, latency: 1)
+        two.note(.refused("full"), of: 1, latency: 1)
+        two.note(.error("lost"), of: 1, latency: 1)
+        two.lastAnswer = 9
+        one.add(two)
+        #expect(one.whole.counts == Counts(correct: 2, wrong: 1, refused: 1, errors: 1))
+        #expect(one.groups[0].counts == Counts(correct: 2))
+        #expect(one.whole.latencies.totalCount == 2, "only correct answers have a latency")
+        #expect(abs(one.whole.latencies.milliseconds(at: 100) - 3) < 0.01)
+        #expect(one.complaints == ["bad": 1, "full": 1, "lost": 1] && one.lastAnswer == 9)
+        for index in 0..<100 { one.note(.error("error \(index)"), of: 0, latency: 1) }
+        #expect(one.complaints.count <= 21)
+        #expect(one.complaints.values.reduce(0, +) == 103)
+    }
+
+    @Test("JSON that others can read")
+    func json() throws {
+        let result = fakeResult(
+            wrong: 2, refused: 3, complaints: ["a \"quoted\"\nreason": 5])
+        let steps = [RateSweep.Step(rate: 500, result: result, failure: "too slow")]
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.json(steps: steps)))
+                as? [String: Any])
+        #expect(object["loop"] as? String == "open")
+        #expect(object["sent"] as? Int == 1000 && object["refused"] as? Int == 3)
+        #expect(object["wrong"] as? Int == 2 && object["correct"] as? Int == 995)
+        #expect(object["processorsServer"] as? Double == 0.5)
+        let latency = try #require(object["latency"] as? [String: Double])
+        #expect(abs(try #require(latency["p99"]) - 1) < 0.01)
+        let complaints = try #require(object["complaints"] as? [[String: Any]])
+        #expect(complaints.first?["what"] as? String == "a \"quoted\"\nreason")
+        for name in ["groups", "percentiles", "moments", "steps"] {
+            #expect((object[name] as? [Any])?.isEmpty == false, "\(name)")
+        }
+        let alone = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.json())) as? [String: Any])
+        #expect(alone["steps"] == nil)
+    }
+
+    @Test("HTML is well-formed, whole and tells of what went wrong")
+    func html() throws {
+        let result = fakeResult(
+            wrong: 7, refused: 11, errors: 13, lateness: 5_000_000, isInterrupted: true,
+            complaints: ["<b>&\"": 7])
+        let steps = [RateSweep.Step(rate: 500, result: result, failure: "p99 <9> ms")]
+        let page = HTMLReport(
+            result, steps: steps, command: "assay load <x> & y", date: "today"
+        ).text
+        for text in [
+            "generator was late", "7 answers had another verdict", "11 requests were turned away",
+            "13 requests got no verdict", "interrupted", "assay load &lt;x&gt; &amp; y",
+            "&lt;b&gt;&amp;&quot;", "p99 &lt;9&gt; ms", "prefers-color-scheme:dark",
+        ] { #expect(page.contains(text), "\(text)") }
+        #expect(page.components(separatedBy: "<svg").count == 5, "four plots")
+        #expect(!page.contains("<script") && !hasNonsense(page))
+        for attribute in ["src=", "href=", "url(", "@import"] {
+            #expect(!page.contains(attribute), "needs nothing from elsewhere")
+        }
+        try expectBalanced(page)
+    }
+
+    @Test("the pages of runs without a single answer are whole, too")
+    func empty() throws {
+        for pace in [Pace.closed, .open(rate: 10, .poisson)] {
+            let page = HTMLReport(
+                fakeResult(pace, sent: 0, seconds: 0), command: "", date: ""
+            ).text
+            try expectBalanced(page)
+            #expect(!hasNonsense(page))
+        }
+    }
+
+    /// Numbers that are none.
+    private func hasNonsense(_ page: String) -> Bool {
+        page.range(of: #"\b(nan|inf)\b"#, options: .regularExpression) != nil
+    }
+
+    /// Every tag that is opened is closed, in order.
+    private func expectBalanced(_ page: String) throws {
+        var open: [Substring] = []
+        var rest = page[...]
+        while let start = rest.firstIndex(of: "<") {
+            let end = try #require(rest[start...].firstIndex(of: ">"))
+            let tag = rest[rest.index(after: start)..<end]
+            rest = rest[rest.index(after: end)...]
+            if tag.hasPrefix("!") || tag.hasSuffix("/") || tag.hasPrefix("meta") { continue }
+            if tag.hasPrefix("/") {
+                #expect(open.popLast() == tag.dropFirst())
+            } else {
+                open.append(tag.prefix { $0 != " " })
+            }
+        }
+        #expect(open == [])
+    }
+
+    @Test("HdrHistogram's text: percentiles that rise to all of the answers")
+    func hgrm() throws {
+        var result = fakeResult().tally
+        for index in 1...1000 { result.groups[0].latencies.note(UInt64(index) * 10_000) }
+        var text = ""
+        result.groups[0].latencies.outputPercentileDistribution(
+            to: &text, outputValueUnitScalingRatio: 1e6, percentileTicksPerHalfDistance: 5)
+        let own = fakeResult().percentileDistribution
+        #expect(own.contains("Total count") && own.contains("Percentile"))
+        let rows = text.split(separator: "\n").compactMap { line -> (Double, Double)? in
+            let fields = line.split(separator: " ").compactMap { Double($0) }
+            return fields.count >= 3 ? (fields[0], fields[1]) : nil
+        }
+        #expect(rows.count > 10)
+        #expect(zip(rows, rows.dropFirst()).allSatisfy { $0.0 <= $1.0 && $0.1 <= $1.1 })
+        #expect(rows.last?.1 == 1)
+    }
+
+    @Test(
+        "numbers for people",
+        arguments: [
+            (0.0, "0.000"), (0.0451, "0.045"), (1.239, "1.24"), (12.35, "12.4"), (250.4, "250"),
+            (15, "15"), (.infinity, "-"),
+        ])
+    func short(value: Double, text: String) { #expect(value.short == text) }
+}

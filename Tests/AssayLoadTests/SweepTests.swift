@@ -1,0 +1,59 @@
+import Testing
+
+@testable import AssayLoad
+
+@Suite("Rate sweep")
+struct SweepTests {
+    /// Searches a server that keeps rates up to `limit`.
+    private func search(
+        _ sweep: RateSweep, limit: Double, run: ((Double) -> LoadResult)? = nil
+    ) async throws -> [RateSweep.Step] {
+        try await sweep.search { rate throws(LoadError) in
+            run?(rate)
+                ?? fakeResult(
+                    .open(rate: rate, .constant), sent: Int(rate),
+                    latency: rate <= limit ? 2_000_000 : 50_000_000)
+        } note: { _ in
+        }
+    }
+
+    @Test("finds the highest rate that is kept", arguments: [1300.0, 4000, 90, 31_000])
+    func finds(limit: Double) async throws {
+        let steps = try await search(RateSweep(bound: 10, firstRate: 1000), limit: limit)
+        let best = try #require(RateSweep.best(of: steps))
+        #expect(best.rate <= limit && best.rate > limit * 0.96)
+        #expect(steps.count < RateSweep.mostRuns)
+        for step in steps { #expect((step.failure == nil) == (step.rate <= limit)) }
+    }
+
+    @Test("a server that keeps no rate has no best one")
+    func none() async throws {
+        let steps = try await search(RateSweep(bound: 10, firstRate: 1000), limit: 0)
+        #expect(RateSweep.best(of: steps) == nil)
+        #expect(steps.count <= RateSweep.mostRuns)
+    }
+
+    @Test("a search of a server without bounds ends")
+    func endless() async throws {
+        let steps = try await search(RateSweep(bound: 10, firstRate: 1), limit: .infinity) { rate in
+            fakeResult(.open(rate: rate, .constant), sent: 10, seconds: 10 / rate)
+        }
+        #expect(steps.count == RateSweep.mostRuns)
+    }
+
+    @Test("a late generator, a wrong verdict, a refusal or an interruption keeps no rate")
+    func failures() async throws {
+        let pace = Pace.open(rate: 1000, .constant)
+        for (result, word) in [
+            (fakeResult(pace, lateness: 9_000_000), "late"), (fakeResult(pace, wrong: 1), "wrong"),
+            (fakeResult(pace, refused: 1), "refused"), (fakeResult(pace, errors: 1), "errors"),
+            (fakeResult(pace, isInterrupted: true), "interrupted"),
+        ] {
+            let steps = try await search(
+                RateSweep(bound: 10, firstRate: 1000), limit: 0, run: { _ in result })
+            #expect(RateSweep.best(of: steps) == nil)
+            #expect(steps[0].failure?.contains(word) == true)
+            if result.wasInterrupted { #expect(steps.count == 1) }
+        }
+    }
+}

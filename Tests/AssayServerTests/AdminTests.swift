@@ -1,0 +1,176 @@
+import AssayAdmin
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Admin", .ownThread, .serialized, .timeLimit(.minutes(3))) struct AdminTests {
+    @Test("each path by each method") func paths() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        let table: [(request: String, status: Int, type: String, text: String)] = [
+            ("GET / HTTP/1.1", 200, "text/plain", "/healthz"),
+            ("GET /healthz HTTP/1.1", 200, "text/plain", "ok"),
+            ("GET /readyz HTTP/1.1", 200, "text/plain", "ready"),
+            ("GET /readyz?verbose HTTP/1.1", 200, "text/plain", "ready"),
+            ("GET /metrics HTTP/1.1", 200, "version=0.0.4", "# TYPE assay_ready gauge"),
+            ("GET /status HTTP/1.1", 200, "text/html", "<title>Assay: serving</title>"),
+            ("GET /healthz HTTP/1.0", 200, "text/plain", "ok"),
+            ("GET /healthz/ HTTP/1.1", 404, "text/plain", "no such path"),
+            ("GET /../etc/passwd HTTP/1.1", 404, "text/plain", "no such path"),
+            ("POST /nothing HTTP/1.1", 404, "text/plain", "no such path"),
+            ("POST /metrics HTTP/1.1", 405, "text/plain", "only GET and HEAD"),
+            ("PUT /healthz HTTP/1.1", 405, "text/plain", "only GET and HEAD"),
+            ("DELETE / HTTP/1.1", 405, "text/plain", "only GET and HEAD"),
+            ("get /healthz HTTP/1.1", 405, "text/plain", "only GET and HEAD"),
+        ]
+        for (request, status, type, text) in table {
+            let answer = try admin.ask(request + "\r\n")
+            #expect(answer.status == status, "\(request)")
+            #expect(answer.head.contains(type), "\(request): \(answer.head)")
+            #expect(answer.body.contains(text), "\(request): \(answer.body)")
+            #expect(answer.head.contains("Connection: close"), "\(request)")
+            let head = try admin.ask(
+                request.replacing("GET ", with: "HEAD ", maxReplacements: 1) + "\r\n")
+            if request.hasPrefix("GET ") {
+                #expect(head.status == status && head.body.isEmpty, "\(request)")
+            }
+        }
+        #expect(try admin.ask("PUT / HTTP/1.1\r\n").head.contains("Allow: GET, HEAD"))
+    }
+
+    @Test("exact counts after known traffic") func counts() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        let token = try Minted.transaction.get()
+        let client = try RawClient(admin.test.unix)
+        for id in 1...20 as ClosedRange<UInt64> {
+            try client.send(RawClient.verify(id, .transaction, token))
+            #expect(try client.receive()?.head.id == id)
+        }
+        try client.send(
+            RawClient.verify(21, .transaction, Minted.tampered(token))
+                + RawClient.verify(22, .renewalInfo, token)
+                + RawClient.verify(23, .transaction, token, app: "none")
+                + RawClient.verify(24, .transaction, Array(repeating: 65, count: 70_000)))
+        for _ in 21...24 { _ = try client.receive() }
+        try client.expectPong()
+        let verify =
+            #"{grpc_type="unary",grpc_service="assay.v1.Assay",grpc_method="Verify"}"#
+        func handled(_ code: String) -> String {
+            "grpc_server_handled_total" + verify.dropLast() + ",grpc_code=\"\(code)\"}"
+        }
+        let verdicts = "assay_verifications_total{kind="
+        let expected: [String: Double] = [
+            "grpc_server_started_total" + verify: 24, handled("OK"): 22, handled("NotFound"): 1,
+            handled("ResourceExhausted"): 1, "grpc_server_handling_seconds_count" + verify: 22,
+            "assay_queue_delay_seconds_count": 22, "assay_batch_size_sum": 22,
+            verdicts + #""transaction",verdict="VALID",environment="Sandbox"}"#: 20,
+            verdicts + #""transaction",verdict="INVALID_SIGNATURE",environment="none"}"#: 1,
+            verdicts + #""renewal-info",verdict="WRONG_KIND",environment="Sandbox"}"#: 1,
+            #"assay_refused_requests_total{reason="unknown_app"}"#: 1,
+            #"assay_refused_requests_total{reason="too_large"}"#: 1,
+            #"assay_known_chain_lookups_total{result="miss"}"#: 1,
+            #"assay_known_chain_lookups_total{result="hit"}"#: 21,
+            "assay_known_chains": 1, "assay_refused_chains": 0, "assay_ready": 1,
+            #"assay_frames_total{direction="received"}"#: 25,
+            #"assay_frames_total{direction="sent"}"#: 25,
+            "assay_connections": 1, "assay_requests_in_flight": 0,
+            #"assay_connections_total{result="accepted"}"#: 1,
+            #"assay_build_info{version="test"}"#: 1,
+        ]
+        var metrics: [String: Double] = [:]
+        try admin.eventually {
+            metrics = try admin.metrics()
+            return metrics[#"assay_frames_total{direction="sent"}"#] == 25
+        }
+        for (name, value) in expected { #expect(metrics[name] == value, "\(name)") }
+        #expect(metrics.keys.contains { $0.hasPrefix("assay_root_seconds_left{name=\"Apple Root") })
+        #expect(metrics["assay_chain_seconds_left"] ?? 0 > 0)
+        #expect(metrics["process_resident_memory_bytes"] ?? 0 > 1e6)
+        #expect(metrics["process_start_time_seconds"] ?? 0 > 1.6e9)
+        #expect(metrics["process_open_fds"] ?? 0 > 3)
+        #expect(metrics[#"assay_bytes_total{direction="received"}"#] ?? 0 > 70_000)
+        let page = admin.get("/status").body
+        #expect(page.contains("INVALID_SIGNATURE") && page.contains("too large"))
+        client.socket.close()
+    }
+
+    @Test("readiness goes with a drain, and agrees with the health call") func draining() throws {
+        let admin = try AdminTest()
+        let client = try RawClient(admin.test.unix)
+        func isServing() throws -> Bool {
+            try client.send(RawClient.frame(RequestHead(id: 5, call: .health)))
+            while let head = try client.receive()?.head {
+                if case .health(let serving) = head.result { return serving }
+            }
+            return false
+        }
+        #expect(try isServing())
+        // A peer within a frame is waited for.
+        let half = try RawClient(admin.test.unix)
+        try half.send(Array(RawClient.ping(1).prefix(6)))
+        admin.test.settles { $0.bufferedBytes == 6 }
+        admin.test.server.drain()
+        admin.eventually { admin.get("/readyz").body == "draining\n" }
+        #expect(admin.get("/readyz").status == 503)
+        #expect(admin.get("/healthz").status == 200)
+        #expect(admin.get("/status").body.contains("draining"))
+        #expect(try admin.metrics()["assay_ready"] == 0)
+        client.socket.close()
+        half.socket.close()
+        admin.test.server.wait()
+        #expect(admin.get("/readyz").body == "stopped\n")
+        admin.admin.stop()
+        #expect(throws: BlockingClient.Failure.self) { try BlockingClient(admin.admin.endpoint) }
+    }
+
+    @Test("before the server listens it is alive and not ready") func starting() throws {
+        let path = temporaryPath("admin")
+        let admin = try AdminServer(at: .unix(path: path), of: ServerMonitor())
+        defer { admin.stop() }
+        func get(_ path: String) throws -> AdminTest.Answer {
+            let client = try BlockingClient(admin.endpoint)
+            try client.send(Array("GET \(path) HTTP/1.0\r\n\r\n".utf8))
+            return AdminTest.answer(try client.receiveToEnd())
+        }
+        #expect(try get("/healthz").status == 200)
+        for path in ["/readyz", "/metrics", "/status"] {
+            #expect(try get(path).status == 503 && get(path).body == "starting\n")
+        }
+    }
+
+    @Test("a loop that does not turn is told of, at once, by all paths") func stuck() throws {
+        let clock = HeldClock()
+        let admin = try AdminTest { $0.clock = clock.now }
+        // The loop asks for the present when it publishes, and gets it when we say.
+        clock.arm()
+        clock.isHeld.wait()
+        admin.eventually { admin.get("/healthz").status == 503 }
+        #expect(admin.get("/healthz").body.contains("has not turned"))
+        #expect(admin.get("/readyz").status == 503)
+        let before = ContinuousClock.now
+        #expect(admin.get("/status").body.contains("not responding"))
+        #expect(try admin.metrics()["assay_state_age_seconds"] ?? 0 > 2)
+        #expect(ContinuousClock.now - before < .seconds(5))
+        clock.release.open()
+        admin.eventually { admin.get("/healthz").status == 200 }
+        admin.end()
+    }
+
+    @Test("curves and quantiles") func distribution() {
+        var sizes = Distribution(bounds: [10, 20, 40])
+        #expect(sizes.quantile(0.5) == nil)
+        for value in [1, 10, 11, 20, 40] as [UInt64] { sizes.add(value) }
+        let earlier = sizes
+        sizes.add(41)
+        sizes.add(.max >> 1)
+        #expect(sizes.counts == [2, 2, 1, 2] && sizes.count == 7)
+        #expect(sizes.since(earlier).counts == [0, 0, 0, 2])
+        #expect(earlier.quantile(0.4) == 10 && earlier.quantile(0.8) == 20)
+        #expect(earlier.quantile(1) == 40 && sizes.quantile(1) == 40)
+    }
+}

@@ -1,0 +1,198 @@
+import AssayAdmin
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Hostile: admin", .ownThread, .serialized, .timeLimit(.minutes(3)))
+struct HostileAdminTests {
+    @Test("68: an address that others reach is refused unless it is allowed") func addresses()
+        throws
+    {
+        let table: [(address: String, any: Bool, error: AdminError?)] = [
+            ("tcp://127.0.0.1:0", false, nil),
+            ("tcp://127.9.8.7:0", false, nil),
+            ("tcp://localhost:0", false, nil),
+            ("unix:" + temporaryPath("admin"), false, nil),
+            ("tcp://0.0.0.0:0", true, nil),
+            ("tcp://0.0.0.0:0", false, .notLocal(.tcp(host: "0.0.0.0", port: 0))),
+            ("tcp://[::]:0", false, .notLocal(.tcp(host: "::", port: 0))),
+            ("tcp://10.0.0.1:0", false, .notLocal(.tcp(host: "10.0.0.1", port: 0))),
+            ("tcp://1.127.0.0:0", false, .notLocal(.tcp(host: "1.127.0.0", port: 0))),
+            (
+                "tcp://[::ffff:127.0.0.1]:0", false,
+                .notLocal(.tcp(host: "::ffff:127.0.0.1", port: 0))
+            ),
+            (
+                "tcp://localhost.example:0", false,
+                .notLocal(.tcp(host: "localhost.example", port: 0))
+            ),
+            (
+                "tcp://localhost.example:0", true,
+                .notLiteral(.tcp(host: "localhost.example", port: 0))
+            ),
+        ]
+        for (address, any, expected) in table {
+            var found: AdminError?
+            do throws(AdminError) {
+                try AdminServer(
+                    at: Endpoint(literal: address), of: ServerMonitor(), allowsAnyAddress: any
+                ).stop()
+            } catch { found = error }
+            #expect(found == expected, "\(address)")
+        }
+    }
+
+    @Test("68: a page of another site can't ask by its own name") func rebinding() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        for host in ["localhost", "127.0.0.1:9", "[::1]:80", "[::1]", "10.1.2.3"] {
+            #expect(try admin.ask("GET /status HTTP/1.1\r\n", host: host).status == 200, "\(host)")
+        }
+        for host in ["evil.example", "evil.example:80", "localhost.evil.example", "a b", "::1"] {
+            #expect(try admin.ask("GET /status HTTP/1.1\r\n", host: host).status == 421, "\(host)")
+        }
+    }
+
+    @Test("68: nothing that a client chose is in metrics, page or log, however much there is of it")
+    func nothingOfClients() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        let client = try RawClient(admin.test.unix)
+        func answers(_ requests: [[UInt8]]) throws {
+            for request in requests {
+                try client.send(request)
+                _ = try client.receive()
+            }
+        }
+        let mark = "XxSECRETxX"
+        func requests(_ number: Int) throws -> [[UInt8]] {
+            let name = "\(mark)\(number)\"}\n<script>"
+            let foreign = try Minted.token(.transaction, bundleId: "com.\(mark)\(number)")
+            var expectations = Expectations.none
+            expectations.bundleId = name
+            let id = UInt64(number * 10 + 1)
+            return [
+                RawClient.verify(id, .transaction, foreign, app: name),
+                RawClient.verify(id + 1, .transaction, foreign),
+                RawClient.verify(id + 2, .transaction, Array(name.utf8)),
+                RawClient.verify(
+                    id + 3, .transaction, try Minted.transaction.get(), expecting: expectations),
+                RawClient.verify(
+                    id + 4, .transaction,
+                    try Minted.token(
+                        .transaction, environment: StoreEnvironment(rawValue: name))),
+                [0, 0, 0, UInt8(4 + mark.utf8.count), 0, 0, 0, UInt8(mark.utf8.count)]
+                    + mark.utf8,
+            ]
+        }
+        try answers(requests(0))
+        let first = try settledMetrics(admin, frames: 6)
+        for number in 1...20 { try answers(requests(number)) }
+        let last = try settledMetrics(admin, frames: 21 * 6)
+        #expect(Set(last.keys) == Set(first.keys), "more traffic of the kind makes no new series")
+        #expect(last.count < 400)
+        for (place, text) in [
+            ("metrics", admin.get("/metrics").body), ("status", admin.get("/status").body),
+        ] {
+            #expect(!text.contains(mark), "\(place)")
+            #expect(!text.contains("<script"), "\(place)")
+        }
+        try client.send(Array("GET /\(mark) HTTP/1.1\r\nHost: \(mark)\r\n\r\n".utf8))
+        _ = try client.receive()
+        client.socket.close()
+        admin.test.settles { $0.connections == 0 }
+        #expect(admin.test.log.count(of: "listening") == 2)
+        #expect(admin.test.log.count(of: mark) == 0)
+        let token = String(decoding: try Minted.transaction.get().prefix(40), as: UTF8.self)
+        #expect(admin.test.log.count(of: token) == 0)
+    }
+
+    private func settledMetrics(_ admin: AdminTest, frames: Double) throws -> [String: Double] {
+        var metrics: [String: Double] = [:]
+        try admin.eventually {
+            metrics = try admin.metrics()
+            return metrics[#"assay_frames_total{direction="received"}"#] == frames
+        }
+        return metrics
+    }
+
+    @Test("68: a request that is too large, malformed or endless costs itself alone")
+    func requests() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        let table: [(what: String, bytes: String)] = [
+            ("a long line", "GET /" + String(repeating: "a", count: 20_000) + " HTTP/1.1\r\n\r\n"),
+            (
+                "a long header",
+                "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 20_000) + "\r\n\r\n"
+            ),
+            (
+                "many headers",
+                "GET / HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 5_000) + "\r\n"
+            ),
+            ("no HTTP", String(repeating: "\0\u{1}\u{2}", count: 1_000) + "\r\n\r\n"),
+            ("a body", "GET / HTTP/1.1\r\nHost: a b\r\nContent-Length: 99999999999\r\n\r\nx"),
+            ("another", "POST / HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\nz"),
+        ]
+        for (what, bytes) in table {
+            let client = try BlockingClient(admin.admin.endpoint)
+            // The listener may close while we write.
+            try? client.send(Array(bytes.utf8))
+            let answer = AdminTest.answer((try? client.receiveToEnd()) ?? [])
+            #expect(answer.status == 0 || (400..<500).contains(answer.status), "\(what)")
+        }
+        #expect(admin.get("/healthz").status == 200)
+    }
+
+    @Test("68: a connection has ten seconds, a byte at a time or not") func slowloris() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        let slow = try (0..<100).map { _ in try BlockingClient(admin.admin.endpoint) }
+        let before = ContinuousClock.now
+        var isOpen = true
+        for letter in "GET /metrics HTTP/1.1\r\nX: " + String(repeating: "a", count: 40) {
+            for client in slow where isOpen {
+                do { try client.send(Array(String(letter).utf8)) } catch { isOpen = false }
+            }
+            guard isOpen else { break }
+            usleep(400_000)
+            if letter == "/" { #expect(admin.get("/healthz").status == 200, "others are served") }
+        }
+        #expect(!isOpen)
+        #expect(ContinuousClock.now - before > .seconds(8))
+        for client in slow { client.close() }
+        #expect(admin.get("/healthz").status == 200)
+    }
+
+    @Test("68: 200 scrapes at once delay no verification") func scrapes() throws {
+        let admin = try AdminTest()
+        defer { admin.end() }
+        let client = try RawClient(admin.test.unix)
+        let token = try Minted.transaction.get()
+        try client.send(RawClient.verify(1, .transaction, token))
+        try client.expectAnswers(1...1)
+        let scrapers = try (0..<200).map { _ in try BlockingClient(admin.admin.endpoint) }
+        for scraper in scrapers {
+            try scraper.send(Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        }
+        try client.send(
+            (2...65).flatMap { RawClient.verify($0, .transaction, token, timeout: 30_000) })
+        try client.expectAnswers(2...65)
+        for scraper in scrapers {
+            let answer = AdminTest.answer(try scraper.receiveToEnd())
+            #expect(answer.status == 200)
+            #expect(throws: Never.self) { try Scrape(answer.body) }
+        }
+        client.socket.close()
+    }
+}
+
+extension Endpoint {
+    fileprivate init(literal text: String) {
+        do throws(EndpointError) { try self.init(text) } catch { preconditionFailure("\(error)") }
+    }
+}

@@ -1,0 +1,143 @@
+import AssayClient
+import AssayLoop
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+/// Unix sockets: who may connect, and what may stand at their paths.
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct HostileSocketTests {
+    private static func status(_ path: String) -> stat? {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status : nil
+    }
+
+    @Test(
+        "line 67: mode and group of the socket file", arguments: [nil, 0o600, 0o666] as [UInt32?])
+    func mode(mode: UInt32?) throws {
+        let path = temporaryPath("mode")
+        try withServer {
+            $0.listen = [.unix(path: path)]
+            if let mode { $0.socketAccess.mode = mode }
+            $0.socketAccess.group = getgid()
+            $0.socketAccess.owner = getuid()
+        } _: { _ in
+            let status = try #require(Self.status(path))
+            #expect(status.st_mode & 0o777 == mode ?? 0o660)
+            #expect(status.st_gid == getgid() && status.st_uid == getuid())
+        }
+        #expect(Self.status(path) == nil, "the socket file is left behind")
+    }
+
+    @Test("line 67: a user who is not allowed is told PERMISSION_DENIED, and closed")
+    func users() throws {
+        let me = getuid()
+        try withServer {
+            $0.allowedUsers = [me &+ 1]
+        } _: { test in
+            try RawClient(test.unix).expectEnd(.permissionDenied)
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.ping(1))
+            try client.expectEnd(.permissionDenied)
+            // Nobody's name stands in a TCP connection.
+            try RawClient(test.tcp).expectPong()
+            #expect(test.log.count(of: "a peer who is not allowed") == 2)
+        }
+        try withServer {
+            $0.allowedUsers = [me &+ 1, me]
+        } _: { test in
+            try RawClient(test.unix).expectPong()
+        }
+    }
+
+    @Test("line 67: users that may change while the server runs")
+    func reload() throws {
+        var configuration: ServerConfiguration?
+        let test = try TestServer { configuration = $0 }
+        var other = try #require(configuration)
+        let early = try RawClient(test.unix)
+        try early.expectPong()
+        other.allowedUsers = [getuid() &+ 1]
+        #expect(try test.server.reload(other) == [])
+        try early.expectPong(78)
+        try RawClient(test.unix).expectEnd(.permissionDenied)
+        early.socket.close()
+        test.server.drain()
+        test.server.wait()
+    }
+
+    @Test("line 67: a stale socket file is replaced, anything else stays")
+    func staleFiles() throws {
+        let stale = temporaryPath("stale"), target = temporaryPath("target")
+        leaveSocket(at: stale)
+        try withServer {
+            $0.listen = [.unix(path: stale)]
+        } _: { test in
+            try RawClient(test.unix).expectPong()
+            #expect(throws: ServerError.listen(test.unix, .addressInUse)) {
+                try TestServer { $0.listen = [test.unix] }
+            }
+            try RawClient(test.unix).expectPong()
+
+            // A link to a living socket, and one to a file.
+            let link = temporaryPath("link")
+            #expect(unsafe symlink(stale, link) == 0)
+            #expect(throws: ServerError.listen(.unix(path: link), .notASocket)) {
+                try TestServer { $0.listen = [.unix(path: link)] }
+            }
+            #expect(Self.status(link) != nil && Self.status(stale) != nil)
+            unsafe unlink(link)
+        }
+        leaveSocket(at: stale)
+        let link = temporaryPath("link")
+        #expect(unsafe symlink(stale, link) == 0)
+        try SystemFile.create(target, [1, 2, 3], mode: 0o600)
+        for path in [link, target, "/tmp"] {
+            #expect(throws: ServerError.listen(.unix(path: path), .notASocket)) {
+                try TestServer { $0.listen = [.unix(path: path)] }
+            }
+            #expect(Self.status(path) != nil)
+        }
+        for path in [stale, link, target] { unsafe unlink(path) }
+    }
+
+    @Test("line 67: a file that has come to the path since is left where it is")
+    func replacedFile() throws {
+        let path = temporaryPath("replaced")
+        try withServer {
+            $0.listen = [.unix(path: path)]
+        } _: { _ in
+            unsafe unlink(path)
+            leaveSocket(at: path)
+        }
+        #expect(Self.status(path) != nil)
+        unsafe unlink(path)
+    }
+
+    @Test("line 67: abstract names have no file, and one owner")
+    func abstract() async throws {
+        let endpoint = try Endpoint("unix:@" + temporaryPath("abstract"))
+        try withServer {
+            $0.listen = [endpoint]
+        } _: { test in
+            #expect(test.unix == endpoint)
+            try RawClient(endpoint).expectPong()
+            #expect(throws: ServerError.listen(endpoint, .addressInUse)) {
+                try TestServer { $0.listen = [endpoint] }
+            }
+        }
+        try withServer {
+            $0.listen = [endpoint]
+        } _: { _ in
+            try RawClient(endpoint).expectPong()
+        }
+        try await withClient {
+            $0.listen = [endpoint]
+        } _: { _, client in
+            let isServing = try await client.health()
+            #expect(isServing)
+        }
+        #expect(throws: EndpointError.noPath("unix:@")) { try Endpoint("unix:@") }
+    }
+}

@@ -1,0 +1,297 @@
+import AssayClient
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+/// TLS and mutual TLS: whom the server serves, and what a peer can do to it.
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct HostileTLSTests {
+    /// A server at a port of TLS, with a Unix socket beside it.
+    private static func with(
+        _ tls: TLSContext, _ change: (inout ServerConfiguration) -> Void = { _ in },
+        _ body: (TestServer, Endpoint) async throws -> Void
+    ) async throws {
+        let test = try TestServer {
+            $0.listen.append(.tls(host: "127.0.0.1", port: 0))
+            $0.tls = tls
+            change(&$0)
+        }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(test, test.server.endpoints[2])) } catch {
+            result = .failure(error)
+        }
+        test.settles {
+            $0.connections == 0 && $0.handshakes == 0 && $0.evidenceBytes == 0
+                && $0.bufferedBytes == 0
+        }
+        test.server.drain()
+        test.server.wait()
+        try result.get()
+    }
+
+    /// What a client gets: nil for an answer.
+    private static func ask(_ endpoint: Endpoint, _ tls: TLSContext) async throws -> ClientError? {
+        let client = try AssayClient(
+            address: endpoint, options: ClientOptions(timeout: .seconds(20), tls: tls))
+        defer { client.close() }
+        do throws(ClientError) {
+            let token = try? Minted.transaction.get()
+            let answer = try await client.verify(token ?? [], VerifyCall(kind: .transaction))
+            return answer.verification.verdict == .valid ? nil : .protocolViolation("verdict")
+        } catch {
+            return error
+        }
+    }
+
+    @Test("line 67: who serves has to be who was meant")
+    func serverIdentity() async throws {
+        let pki = try TestPKI(), other = try TestPKI()
+        try await Self.with(pki.server(ofClients: false)) { test, endpoint in
+            #expect(try await Self.ask(endpoint, pki.client()) == nil)
+            #expect(try await Self.ask(endpoint, pki.client(serverName: "localhost")) == nil)
+            let wrongName = try await Self.ask(endpoint, pki.client(serverName: "example.com"))
+            #expect(wrongName == .connectFailed(.tls(.untrustedPeer("hostname mismatch"))))
+            guard
+                case .connectFailed(.tls(.untrustedPeer))? = try await Self.ask(
+                    endpoint, pki.client(trusting: other))
+            else {
+                Issue.record("a foreign authority passed")
+                return
+            }
+            #expect(test.log.count(of: "the peer refused: ") == 2)
+        }
+    }
+
+    @Test("line 67: clients without a certificate, of another authority, expired")
+    func clientCertificates() async throws {
+        let pki = try TestPKI(), other = try TestPKI()
+        let good = try pki.issue("backend")
+        let table: [(identity: (String, String)?, logged: String?)] = [
+            (good, nil),
+            (nil, "the peer has shown no certificate"),
+            (try other.issue("backend"), "certificate is not trusted: "),
+            (
+                try pki.issue("backend", days: -9 ... -1),
+                "certificate is not trusted: certificate has expired"
+            ),
+            (
+                try pki.issue("backend", days: 1...9),
+                "certificate is not trusted: certificate is not yet valid"
+            ),
+        ]
+        try await Self.with(pki.server()) { test, endpoint in
+            for (identity, logged) in table {
+                let error = try await Self.ask(endpoint, pki.client(identity))
+                guard let logged else {
+                    #expect(error == nil)
+                    continue
+                }
+                guard case .connectFailed(.tls(.refusedByPeer))? = error else {
+                    Issue.record("\(logged): \(String(describing: error))")
+                    continue
+                }
+                #expect(test.log.count(of: logged) > 0, "\(logged)")
+            }
+            #expect(try await Self.ask(endpoint, pki.client(good)) == nil)
+        }
+    }
+
+    @Test("line 67: SPIFFE ids and names that are not allowed are told PERMISSION_DENIED")
+    func clientNames() async throws {
+        let pki = try TestPKI()
+        let allowed = "spiffe://example.org/backend", foreign = "spiffe://example.org/other"
+        let table: [(commonName: String, names: [TestPKI.Name], isAllowed: Bool)] = [
+            ("x", [.uri(allowed)], true),
+            ("x", [.uri(foreign)], false),
+            ("x", [.uri(allowed + "/below")], false),
+            ("x", [.uri("spiffe://Example.org/backend")], false),
+            ("x", [.uri(allowed), .uri(foreign)], false),
+            ("x", [.uri(foreign), .dns("backend.example.org")], true),
+            ("x", [.dns("Backend.Example.org")], true),
+            ("x", [.dns("backend.example.org.evil.test")], false),
+            ("x", [.dns("*.example.org")], false),
+            ("x", [.dns(allowed)], false),
+            ("billing job", [], true),
+            ("billing job", [.dns("other.example.org")], false),
+            (allowed, [], false),
+            ("billing", [], false),
+        ]
+        let names: Set = [allowed, "backend.example.org", "billing job"]
+        try await Self.with(pki.server(names: names)) { test, endpoint in
+            for row in table {
+                let identity = try pki.issue(row.commonName, row.names)
+                let error = try await Self.ask(endpoint, pki.client(identity))
+                if row.isAllowed {
+                    #expect(error == nil, "\(row)")
+                } else if case .status(.permissionDenied, _, _)? = error {
+                    continue
+                } else {
+                    Issue.record("\(row): \(String(describing: error))")
+                }
+            }
+            #expect(test.log.count(of: "a peer who is not allowed") > 0)
+        }
+    }
+
+    @Test("line 67: certificates change without a drop, and new connections see the new one")
+    func rotation() async throws {
+        let old = try TestPKI(), new = try TestPKI()
+        var first: ServerConfiguration?
+        try await Self.with(old.server(ofClients: false), { first = $0 }) { test, endpoint in
+            let early = try AssayClient(
+                address: endpoint,
+                options: ClientOptions(retriesOnce: false, tls: try old.client()))
+            try await early.ping()
+            var second = try #require(first)
+            second.tls = try new.server()
+            #expect(try test.server.reload(second) == [])
+            for _ in 0..<20 { try await early.ping() }
+            #expect(try await Self.ask(endpoint, old.client()) != nil)
+            let identity = try new.issue("backend")
+            #expect(try await Self.ask(endpoint, new.client(identity)) == nil)
+            #expect(try await Self.ask(endpoint, new.client()) != nil)
+            try await early.ping()
+            early.close()
+            // Without TLS its listener could not go on.
+            second.tls = nil
+            #expect(throws: ServerError.noTLS(endpoint)) { try test.server.reload(second) }
+        }
+    }
+
+    // MARK: Peers that misbehave
+
+    @Test("line 67: what is no TLS is told so, and the other way round")
+    func plainBytes() async throws {
+        let pki = try TestPKI()
+        try await Self.with(pki.server()) { test, endpoint in
+            let plain = try RawClient(endpoint)
+            try plain.send(RawClient.ping(1))
+            try plain.expectEnd(.invalidArgument)
+            // TLS where none is spoken: an answer that no TLS client reads, and the end.
+            guard case .tcp(let host, let port) = test.tcp else { return }
+            let error = try await Self.ask(.tls(host: host, port: port), pki.client())
+            guard case .connectFailed(.tls(.protocolFault))? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    @Test("line 67: garbage, and pieces of handshakes, end with a reason in the log")
+    func garbage() async throws {
+        let pki = try TestPKI()
+        var random = SystemRandomNumberGenerator()
+        try await Self.with(pki.server()) { test, endpoint in
+            for count in [1, 5, 6, 100, 20_000] {
+                let client = try BlockingClient(endpoint)
+                // A record of a handshake, by its first bytes.
+                let noise = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+                try? client.send(Array([22, 3, 1, 0, 200].prefix(count)) + noise.dropFirst(5))
+                client.finishWriting()
+                _ = try? client.receiveToEnd()
+            }
+            for count in [0, 1] {
+                let client = try BlockingClient(endpoint)
+                try client.send([UInt8](repeating: 22, count: count))
+                client.reset()
+            }
+            #expect(test.log.count(of: "no TLS that is spoken here: ") > 0)
+            #expect(test.log.count(of: "closed the connection within the TLS handshake") > 0)
+            #expect(try await Self.ask(endpoint, pki.client(pki.issue("backend"))) == nil)
+        }
+    }
+
+    @Test("line 61: silent and slow handshakes end in time, and keep nobody out")
+    func slowHandshakes() async throws {
+        let pki = try TestPKI()
+        try await Self.with(pki.server(ofClients: false)) {
+            $0.limits.handshakeMilliseconds = 3_000
+            $0.limits.handshakes = 8
+        } _: { test, endpoint in
+            let slow = try (0..<8).map { _ in try BlockingClient(endpoint) }
+            for client in slow[..<4] { try client.send([22]) }
+            test.settles { $0.handshakes == 8 }
+            #expect(test.server.holdings?.connections == 0)
+            // The oldest goes for who comes now.
+            #expect(try await Self.ask(endpoint, pki.client()) == nil)
+            #expect(test.log.count(of: "too many TLS handshakes at a time") == 1)
+            for client in slow { #expect((try? client.receiveToEnd()) != nil) }
+            #expect(test.log.count(of: "the TLS handshake took too long") == 7)
+        }
+    }
+
+    /// Nothing is read by a peer that has a connection: its answers stay in bounds, and it goes.
+    @Test("line 61: a peer of TLS that does not read its answers")
+    func writeStall() async throws {
+        let pki = try TestPKI()
+        try await Self.with(pki.server(ofClients: false)) {
+            $0.limits.writeStallMilliseconds = 500
+        } _: { test, endpoint in
+            let loop = try EventLoop(name: "stalled")
+            try loop.start()
+            let context = try pki.client()
+            let requests = (1...2000 as ClosedRange<UInt64>).flatMap {
+                RawClient.frame(RequestHead(id: $0, call: .info))
+            }
+            try loop.call { () throws(LoopError) in
+                var kept: AssayLoop.Stream?
+                kept = try AssayLoop.Stream.connect(to: endpoint, on: loop, tls: context) { event in
+                    guard case .connected = event, let stream = kept else { return }
+                    stream.pauseReading()
+                    stream.write(requests)
+                }
+            }
+            test.settles { $0.requestsInFlight == 0 && $0.unwrittenBytes > 0 }
+            #expect(test.server.holdings?.unwrittenBytes ?? 0 < 4 << 20)
+            test.settles { $0.connections == 0 }
+            #expect(test.log.count(of: "the peer does not read its answers") == 1)
+            loop.stop()
+            loop.join()
+        }
+    }
+
+    // MARK: Much
+
+    @Test("a deep pipeline over TLS", .timeLimit(.minutes(2)))
+    func pipeline() async throws {
+        let pki = try TestPKI()
+        let token = try Minted.transaction.get()
+        try await Self.with(pki.server(ofClients: false)) { test, endpoint in
+            let client = try AssayClient(
+                address: endpoint,
+                options: ClientOptions(timeout: .seconds(30), tls: try pki.client()))
+            defer { client.close() }
+            try await withThrowingTaskGroup(of: Verdict.self) { group in
+                for _ in 0..<3_000 {
+                    group.addTask {
+                        try await client.verify(token, VerifyCall(kind: .transaction))
+                            .verification.verdict
+                    }
+                }
+                var valid = 0
+                for try await verdict in group where verdict == .valid { valid += 1 }
+                #expect(valid == 3_000)
+            }
+        }
+    }
+
+    @Test("a receipt of megabytes over TLS")
+    func receipt() async throws {
+        let pki = try TestPKI()
+        let receipt = try Minted.receipt(bytes: 3_000_000)
+        try await Self.with(pki.server(ofClients: false)) { test, endpoint in
+            let client = try AssayClient(
+                address: endpoint,
+                options: ClientOptions(timeout: .seconds(30), tls: try pki.client()))
+            defer { client.close() }
+            for _ in 0..<3 {
+                let answer = try await client.verify(
+                    receipt, VerifyCall(kind: .appReceipt, returnsTypedPayload: true, inApp: .all))
+                #expect(answer.verification.verdict == .valid, "\(answer.verification.detail)")
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ReloadTests {
+    /// Serves until both the present and what was accepted before it agree.
+    @Test func whatWasAcceptedKeepsItsEntry() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        var first: ServerConfiguration?
+        let test = try TestServer {
+            $0.clock = clock.now
+            $0.workers = 1
+            first = $0
+        }
+        var second = try #require(first)
+        second.apps["other"] = second.apps["game"]
+        second.apps["game"]?.policy = Policy(bundleId: "com.example.other")
+        second.limits.requestsInFlight = 7
+        let client = try RawClient(test.unix)
+        try client.expectPong()
+        clock.arm()
+        try client.send(RawClient.verify(1, .transaction, token))
+        clock.isHeld.wait()
+        #expect(try test.server.reload(second) == [])
+        try client.send(
+            RawClient.verify(2, .transaction, token, app: "game")
+                + RawClient.verify(3, .transaction, token, app: "other"))
+        clock.release.open()
+        var verdicts: [UInt64: Verdict] = [:]
+        for _ in 0..<3 {
+            guard let head = try client.receive()?.head,
+                case .verification(let answer) = head.result
+            else { continue }
+            verdicts[head.id] = answer.verdict
+        }
+        #expect(verdicts == [1: .valid, 2: .wrongBundle, 3: .valid])
+        try client.send(RawClient.frame(RequestHead(id: 4, call: .info)))
+        guard case .info(let info)? = try client.receive()?.head.result else {
+            Issue.record("no info")
+            return
+        }
+        #expect(info.limits.requestsInFlight == 7)
+        test.server.drain()
+        test.server.wait()
+    }
+
+    @Test func whatNeedsARestartIsTold() throws {
+        var first: ServerConfiguration?
+        let test = try TestServer { first = $0 }
+        var other = try #require(first)
+        other.listen.append(.unix(path: "/nowhere"))
+        other.workers += 1
+        other.socketAccess.mode = 0o600
+        #expect(try test.server.reload(other) == ["listen", "workers", "unix"])
+        #expect(test.log.count(of: "\"event\":\"restart_needed\"") == 3)
+        // What can't be served changes nothing.
+        for (change, error) in [
+            ({ $0.apps = [:] }, ServerError.noApp),
+            ({ $0.defaultApp = "none" }, .unknownDefaultApp("none")),
+        ] as [((inout ServerConfiguration) -> Void, ServerError)] {
+            var bad = other
+            change(&bad)
+            #expect(throws: error) { try test.server.reload(bad) }
+        }
+        let client = try RawClient(test.unix)
+        try client.send(RawClient.verify(1, .transaction, try Minted.transaction.get()))
+        #expect(try client.receive()?.head.status == .ok)
+        test.server.drain()
+        test.server.wait()
+        #expect(throws: ServerError.system(.cancelled)) { try test.server.reload(other) }
+    }
+
+    /// A frame that is arriving when the largest frame becomes smaller comes to its end.
+    @Test func anArrivingFrameKeepsItsLimits() throws {
+        var first: ServerConfiguration?
+        let test = try TestServer { first = $0 }
+        let receipt = try Minted.receipt(bytes: 60_000)
+        let frame = RawClient.verify(5, .appReceipt, receipt)
+        let client = try RawClient(test.unix)
+        try client.send(Array(frame[..<20_000]))
+        try client.expectPongOnAnother(test.unix)
+        var smaller = try #require(first)
+        smaller.limits.frameBytes = 30_000
+        #expect(try test.server.reload(smaller) == [])
+        try client.send(Array(frame[20_000...]))
+        let answer = try client.receive()?.head
+        #expect(answer?.id == 5 && answer?.status == .ok)
+        try client.expectPong()
+        try client.send(frame)
+        try client.expectEnd(.resourceExhausted)
+        test.server.drain()
+        test.server.wait()
+    }
+
+    @Test("SIGHUP reads the file anew; a bad one changes nothing and is told as at start")
+    func hangUp() throws {
+        let root = temporaryPath("root"), config = temporaryPath("config")
+        try Present.writeRoot(root)
+        let socket = temporaryPath("hup")
+        func write(_ text: String) throws {
+            _ = unsafe unlink(config)
+            try SystemFile.create(config, Array(text.utf8), mode: 0o600)
+        }
+        func app(_ name: String) -> String {
+            """
+            [[app]]
+            name = "\(name)"
+            bundle-id = "\(Minted.bundleId)"
+            environments = ["Sandbox"]
+            development-roots = ["\(root)"]
+
+            """
+        }
+        let listen = "listen = [\"unix:\(socket)\"]\n"
+        try write(listen + app("one"))
+        let server = try ServerProcess(["--config", config])
+        try #require(!server.ready.isEmpty, "\(server.log)")
+        let client = try RawClient(.unix(path: socket))
+        var id: UInt64 = 0
+        func status(_ name: String) throws -> AssayWire.Status? {
+            id += 1
+            try client.send(
+                RawClient.verify(id, .transaction, try Present.token.get(), app: name))
+            return try client.receive()?.head.status
+        }
+        #expect(try status("one") == .ok)
+        #expect(try status("two") == .notFound)
+        try write(listen + app("one") + app("two"))
+        server.signal(SIGHUP)
+        #expect(server.logs("\"event\":\"reloaded\",\"apps\":2"))
+        #expect(try status("one") == .ok)
+        #expect(try status("two") == .ok)
+
+        try write(listen + app("one") + "bundle = 3\n")
+        server.signal(SIGHUP)
+        #expect(server.logs("\"event\":\"reload_failed\""))
+        let start = try ServerProcess(["--config", config])
+        #expect(start.ready.isEmpty && start.wait() == 2)
+        let reason = start.log.split(separator: "\n")[0].dropFirst("assay: ".count)
+        #expect(server.log.contains(reason.replacing("\"", with: "\\\"")), "\(start.log)")
+        #expect(try status("two") == .ok)
+
+        try write("workers = 7\n" + listen + app("two"))
+        server.signal(SIGHUP)
+        #expect(server.logs("\"restart_needed\",\"setting\":\"workers\""))
+        #expect(try status("one") == .notFound)
+        #expect(try status("two") == .ok)
+        client.socket.close()
+        #expect(server.end() == 0)
+    }
+}
+
+extension RawClient {
+    /// The server has had a turn since, on any connection.
+    func expectPongOnAnother(_ endpoint: Endpoint) throws {
+        try RawClient(endpoint).expectPong()
+    }
+}

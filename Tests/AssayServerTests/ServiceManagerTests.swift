@@ -1,0 +1,212 @@
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// Evidence of now, for servers in processes of their own: their clock is the machine's.
+enum Present {
+    static let now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
+    static let authority = Result { () throws -> DevelopmentCA in
+        try DevelopmentCA.make(at: now)
+    }
+    static let token = Result { () throws -> [UInt8] in
+        try Minter(authority.get().chain).mint(
+            .transaction, index: 0, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
+            environment: .sandbox, signedDate: now)
+    }
+
+    static func writeRoot(_ path: String) throws {
+        let pem = PEM.encode(try authority.get().rootCertificate, label: "CERTIFICATE")
+        try SystemFile.create(path, pem, mode: 0o600)
+    }
+}
+
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ServiceManagerTests {
+    /// What a service manager listens on.
+    private final class NotifySocket {
+        let name: String
+        private let descriptor: Int32
+
+        init(isAbstract: Bool) {
+            name = (isAbstract ? "@" : "") + temporaryPath("notify")
+            let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+            descriptor = socket(AF_UNIX, type, 0)
+            bindSocket(descriptor, name)
+            var limit = timeval(tv_sec: 20, tv_usec: 0)
+            _ = unsafe setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+
+        deinit { close(descriptor) }
+
+        func next() -> String {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = unsafe bytes.withUnsafeMutableBytes {
+                unsafe recv(descriptor, $0.baseAddress!, $0.count, 0)
+            }
+            return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        }
+
+        /// The next that is no sign of life.
+        func nextState() -> String {
+            while true {
+                let state = next()
+                if state != "WATCHDOG=1" { return state }
+            }
+        }
+    }
+
+    @Test("READY, RELOADING, STOPPING and WATCHDOG are told", arguments: [false, true])
+    func notifications(isAbstract: Bool) throws {
+        let manager = NotifySocket(isAbstract: isAbstract)
+        let before = SystemClock.monotonicNanoseconds / 1000
+        let server = try ServerProcess(
+            ["--listen", "unix:" + temporaryPath("notified")],
+            environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "100000"])
+        #expect(!server.ready.isEmpty, "\(server.log)")
+        #expect(manager.nextState() == "READY=1")
+        for _ in 0..<3 { #expect(manager.next() == "WATCHDOG=1") }
+        server.signal(SIGHUP)
+        let reloading = manager.nextState().split(separator: "\n")
+        #expect(reloading.first == "RELOADING=1")
+        let moment = try #require(reloading.last?.split(separator: "=").last.flatMap { UInt64($0) })
+        #expect(moment > before && moment <= SystemClock.monotonicNanoseconds / 1000)
+        #expect(reloading.last?.hasPrefix("MONOTONIC_USEC=") == true)
+        #expect(manager.nextState() == "READY=1")
+        server.signal(SIGTERM)
+        #expect(manager.nextState() == "STOPPING=1")
+        #expect(server.wait() == 0)
+    }
+
+    @Test("a watchdog of another process is not fed, and no manager is none")
+    func others() {
+        let path = "/run/notify"
+        let table: [(environment: [String: String], watchdog: UInt64?, isThere: Bool)] = [
+            ([:], nil, false),
+            (["NOTIFY_SOCKET": ""], nil, false),
+            (["NOTIFY_SOCKET": "relative"], nil, false),
+            (["NOTIFY_SOCKET": "/" + String(repeating: "a", count: 200)], nil, false),
+            (["NOTIFY_SOCKET": path], nil, true),
+            (["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "x"], nil, true),
+            (["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "20000000"], 10_000, true),
+            (["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1"], 1, true),
+            (["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "9", "WATCHDOG_PID": "1"], nil, true),
+            (
+                ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "4000", "WATCHDOG_PID": "\(getpid())"], 2,
+                true
+            ),
+        ]
+        for row in table {
+            let manager = ServiceManager(environment: row.environment)
+            #expect((manager != nil) == row.isThere, "\(row)")
+            #expect(manager?.watchdogMilliseconds == row.watchdog, "\(row)")
+        }
+    }
+
+    /// A socket that outlives the servers, as a service manager keeps it.
+    private static func listening(_ name: String) -> Int32 {
+        let descriptor = socket(
+            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        bindSocket(descriptor, name)
+        _ = listen(descriptor, 511)
+        return descriptor
+    }
+
+    @Test(
+        "line 66: with a passed socket a restart refuses no connection",
+        arguments: [SIGTERM, SIGKILL])
+    func restart(number: Int32) throws {
+        let root = temporaryPath("root"), path = temporaryPath("passed")
+        try Present.writeRoot(root)
+        let socket = Self.listening(path)
+        defer { close(socket) }
+        let pool = try WorkerPool(count: 4, name: "callers")
+        let isOn = Atomic(true), state = Mutex((served: 0, told: 0, refused: 0, cut: 0))
+        let token = try Present.token.get()
+        for _ in 0..<4 {
+            pool.submit {
+                while isOn.load(ordering: .relaxed) {
+                    guard let client = try? RawClient(.unix(path: path)) else {
+                        state.withLock { $0.refused += 1 }
+                        continue
+                    }
+                    let frame = RawClient.verify(
+                        1, .transaction, token,
+                        expecting: Expectations(environments: [.sandbox]))
+                    let answer = try? {
+                        try client.send(frame); return try client.receive()?.head
+                    }()
+                    state.withLock { state in
+                        switch answer?.status {
+                        case .ok?: state.served += 1
+                        case .unavailable?: state.told += 1
+                        default: state.cut += 1
+                        }
+                    }
+                }
+            }
+        }
+        for round in 0..<5 {
+            let server = try ServerProcess(["--root", root], passing: socket)
+            #expect(server.ready == "assay ready systemd:assay\n", "\(server.log)")
+            let served = state.withLock { $0.served }
+            for _ in 0..<500 where state.withLock({ $0.served }) < served + 50 { usleep(10_000) }
+            #expect(state.withLock { $0.served } >= served + 50, "round \(round)")
+            server.signal(number)
+            #expect(server.wait() == (number == SIGTERM ? 0 : -SIGKILL))
+        }
+        // Those that wait now are served by the last one.
+        let last = try ServerProcess(["--root", root], passing: socket)
+        isOn.store(false, ordering: .relaxed)
+        pool.stop()
+        let counts = state.withLock { $0 }
+        #expect(counts.refused == 0)
+        // A killed server cuts what it had accepted; one that is asked to end does not.
+        if number == SIGTERM { #expect(counts.cut == 0) }
+        #expect(last.end() == 0)
+        print("restarts by \(number): \(counts)")
+    }
+
+    @Test("what is passed and can't be served ends the start")
+    func unusable() throws {
+        let datagrams = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(datagrams) }
+        let server = try ServerProcess([], passing: datagrams)
+        #expect(server.ready.isEmpty && server.wait() == 2)
+        #expect(server.log.contains("is no stream socket that listens"), "\(server.log)")
+        let none = try ServerProcess(["--listen", "systemd:assay"])
+        #expect(none.ready.isEmpty && none.wait() == 2)
+        #expect(none.log.contains("has passed no such socket"), "\(none.log)")
+        let path = temporaryPath("both")
+        let socket = Self.listening(path)
+        defer { close(socket) }
+        // One that no address names is served too: its connections would wait for ever.
+        let other = temporaryPath("other")
+        let both = try ServerProcess(["--listen", "unix:\(other)"], passing: socket)
+        #expect(both.ready == "assay ready unix:\(other) systemd:assay\n")
+        for endpoint in [path, other] { try RawClient(.unix(path: endpoint)).expectPong() }
+        #expect(both.end() == 0)
+    }
+}
+
+/// Binds to a path, or to `@` and an abstract name.
+func bindSocket(_ descriptor: Int32, _ name: String) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+        unsafe $0.copyBytes(from: name.utf8)
+        if name.hasPrefix("@") { unsafe $0[0] = 0 }
+    }
+    let length = MemoryLayout<sa_family_t>.size + name.utf8.count
+    unsafe withUnsafeBytes(of: &address) { bytes in
+        let code = unsafe bind(
+            descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!,
+            socklen_t(length + (name.hasPrefix("@") ? 0 : 1)))
+        precondition(code == 0, "bind: errno \(errno)")
+    }
+}

@@ -1,0 +1,112 @@
+import Assay
+import AssayLoop
+import AssayMint
+import AssayModels
+import TestSupport
+
+/// An authority for TLS, of one test, and the files of what it issues.
+final class TestPKI {
+    private let key: SigningKey
+    private let name: DistinguishedName
+    /// The authority's certificate.
+    let authority: String
+
+    private static let day: Int64 = 86_400_000
+    private static var now: Int64 { SystemClock.wallMilliseconds }
+
+    init(_ commonName: String = "Test Authority") throws {
+        key = try SigningKey(generating: .p256)
+        name = Self.name(commonName)
+        let builder = CertificateBuilder(
+            subject: name, issuer: name, publicKeyOf: key, notBefore: Self.time(-1),
+            notAfter: Self.time(30),
+            extensions: [
+                .basicConstraints(ca: true), .keyUsage([.keyCertSign, .cRLSign]),
+                .subjectKeyIdentifier(key.keyIdentifier),
+            ], signatureAlgorithm: .ecdsaWithSHA256)
+        authority = try Self.file("CERTIFICATE", builder.signed(by: key))
+    }
+
+    private static func name(_ commonName: String) -> DistinguishedName {
+        DistinguishedName(
+            commonName: commonName, organizationalUnit: "Tests", organization: "Assay Project",
+            country: "US")
+    }
+
+    private static func time(_ days: Int64) -> Timestamp {
+        Timestamp(milliseconds: now + days * day)
+    }
+
+    private static func file(_ label: String, _ der: [UInt8]) throws -> String {
+        let path = temporaryPath("\(label.split(separator: " ").last ?? "").pem")
+        try SystemFile.create(path, PEM.encode(der, label: label), mode: 0o600)
+        return path
+    }
+
+    /// Names of a certificate: alternative ones, by the tags of RFC 5280, 4.2.1.6.
+    enum Name {
+        case dns(String)
+        case uri(String)
+        case loopback
+
+        fileprivate var tagged: (tag: UInt8, octets: [UInt8]) {
+            switch self {
+            case .dns(let name): (2, Array(name.utf8))
+            case .uri(let name): (6, Array(name.utf8))
+            case .loopback: (7, [127, 0, 0, 1])
+            }
+        }
+    }
+
+    /// Days from now: a pair in the past makes an expired certificate.
+    func issue(
+        _ commonName: String, _ names: [Name] = [], days: ClosedRange<Int64> = -1...30
+    ) throws -> (certificate: String, key: String) {
+        let new = try SigningKey(generating: .p256)
+        var extensions: [CertificateExtension] = [
+            .basicConstraints(ca: false), .keyUsage(.digitalSignature),
+            .authorityKeyIdentifier(key.keyIdentifier),
+        ]
+        if !names.isEmpty {
+            let value = DERWriter.build { writer in
+                writer.sequence { list in
+                    for name in names {
+                        list.contextPrimitive(name.tagged.tag, name.tagged.octets)
+                    }
+                }
+            }
+            extensions.append(
+                CertificateExtension(oid: CertificateExtension.subjectAltNameOID, value: value))
+        }
+        let builder = CertificateBuilder(
+            subject: Self.name(commonName), issuer: name, publicKeyOf: new,
+            notBefore: Self.time(days.lowerBound), notAfter: Self.time(days.upperBound),
+            extensions: extensions, signatureAlgorithm: .ecdsaWithSHA256)
+        return (
+            try Self.file("CERTIFICATE", builder.signed(by: key)),
+            try Self.file("PRIVATE KEY", new.pkcs8())
+        )
+    }
+
+    /// A server of the loopback address, which serves clients of this authority.
+    func server(
+        names: Set<String> = [], ofClients: Bool = true, _ files: (String, String)? = nil
+    ) throws -> TLSContext {
+        let (certificate, key) = try files ?? issue("localhost", [.loopback, .dns("localhost")])
+        return try TLSContext(
+            server: TLSServerSettings(
+                certificate: certificate, key: key, clientAuthority: ofClients ? authority : nil,
+                clientNames: names))
+    }
+
+    /// A client that trusts this authority, or another.
+    func client(
+        _ identity: (certificate: String, key: String)? = nil, trusting other: TestPKI? = nil,
+        serverName: String? = nil
+    ) throws -> TLSContext {
+        try TLSContext(
+            client: TLSClientSettings(
+                authority: (other ?? self).authority, certificate: identity?.certificate,
+                key: identity?.key, serverName: serverName))
+    }
+}

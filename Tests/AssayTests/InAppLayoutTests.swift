@@ -1,0 +1,88 @@
+import AssayMint
+import AssayModels
+import Testing
+
+@testable import Assay
+
+/// A record that has the layout of one before is read another way; what is read is the same.
+@Suite struct InAppLayoutTests {
+    /// What reading gave, comparable.
+    private static func read(_ layouts: inout InAppLayouts, _ record: [UInt8]) -> String {
+        do throws(DERError) {
+            let fields = try layouts.read(record.span)
+            let texts = fields.texts.indices.map { field in
+                String(decoding: record[fields.texts[field].range], as: UTF8.self)
+            }
+            let values = fields.values.indices.map { fields.values[$0] }
+            return "\(fields.present) \(values) \(texts) \(layouts.unknown)"
+        } catch {
+            return error.sentence
+        }
+    }
+
+    private static func records(_ count: Int) throws -> [[UInt8]] {
+        var purchases = SamplePurchases(
+            bundleId: "com.example.game", until: MintedReceipts.now, seed: 7)
+        return try (0..<count).map { _ in
+            var payload = ReceiptPayload()
+            payload.append(purchases.next())
+            let bytes = payload.bytes
+            var outer = DERReader(bytes.span)
+            var set = try outer.readInside(.set)
+            var attribute = try set.readInside(.sequence)
+            _ = try attribute.readInteger()
+            _ = try attribute.readInteger()
+            let value = try attribute.read(.octetString)
+            return Array(bytes[value.content])
+        }
+    }
+
+    @Test func recordsInARow() throws {
+        var layouts = InAppLayouts()
+        for record in try Self.records(500) {
+            var fresh = InAppLayouts()
+            #expect(Self.read(&layouts, record) == Self.read(&fresh, record))
+        }
+    }
+
+    /// Each byte of a record changed, after one that has the layout which it had.
+    @Test func changedRecords() throws {
+        var random = SplitMix64(state: 4711)
+        for record in try Self.records(12) {
+            var known = InAppLayouts()
+            let right = Self.read(&known, record)
+            #expect(Self.read(&known, record) == right)
+            for index in record.indices {
+                var changed = record
+                changed[index] ^= UInt8(truncatingIfNeeded: random.next() >> 8) | 1
+                var (layouts, fresh) = (known, InAppLayouts())
+                #expect(Self.read(&layouts, changed) == Self.read(&fresh, changed), "\(index)")
+                // What was learned from it, if anything, does no harm to the next.
+                #expect(Self.read(&layouts, record) == right, "\(index)")
+            }
+        }
+    }
+
+    /// More layouts than there is room for, some of which are none.
+    @Test func manyLayouts() throws {
+        var layouts = InAppLayouts()
+        func attribute(_ type: Int64, _ value: [UInt8]) -> ReceiptAttribute {
+            ReceiptAttribute(type: type, version: 1, value: value)
+        }
+        for round in 0..<400 {
+            let product = [UInt8](repeating: 0x61, count: round * 7 % 140)
+            let date = Array("2022-01-0\(round % 10)T00:00:0\(round % 7)Z".utf8)
+            var attributes = [
+                attribute(1702, DERWriter.build { $0.element(tag: 0x0C, content: product) }),
+                attribute(1704, DERWriter.build { $0.element(tag: 0x16, content: date) }),
+                attribute(1711, DERWriter.build { $0.integer(Int64(round % 5) << (round % 60)) }),
+            ]
+            if round % 9 == 0 { attributes.append(attribute(1800 + Int64(round), [1, 2])) }
+            if round % 11 == 0 { attributes.append(attribute(1714, [UInt8(round % 256)])) }
+            let record = ReceiptPayload.inApp(attributes).value
+            var fresh = InAppLayouts()
+            #expect(Self.read(&layouts, record) == Self.read(&fresh, record), "\(round)")
+            #expect(Self.read(&layouts, record) == Self.read(&fresh, record), "\(round)")
+        }
+    }
+}

@@ -1,0 +1,234 @@
+"""Good clients beside hostile and broken ones, for minutes, against a server under a memory limit.
+
+The good ones are `assay load`, first alone, then under attack; so is the crowd that sends forged
+evidence and chains that the server has not seen. What speaks no protocol, stalls, floods or goes
+away midway is in attacks.py. Exits with 1 where something did not hold that has to.
+"""
+import argparse
+import asyncio
+import json
+import os
+import pathlib
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from attacks import CROWD, Attack, counts, defects, refused, visits
+
+# What the server may map. Its threads' stacks and allocator arenas are most of it, touched or not.
+ADDRESS_SPACE = 1 << 30
+# Evidence of all connections; the default is above what the address space allows.
+EVIDENCE_BYTES = 64 << 20
+GOOD_RATE = 400
+# Requests a second of the crowd, and how many in a hundred are forged, or bring a chain of
+# their own.
+CROWD_RATE, CROWD_FORGED, CROWD_UNSEEN = 200, 60, 10
+# Attackers have machines of their own: here they give way to the server and the good clients.
+ATTACKERS_NICE = 10
+# Resident memory may be higher at the end than after the warm-up by the larger of these.
+GROWTH_BYTES, GROWTH_SHARE = 24 << 20, 0.2
+# The good clients' p99 under attack: so many times what it is alone, or so many ms on a machine
+# where alone is too small to multiply.
+P99_FACTOR, P99_LEAST_MS = 10, 40
+
+
+def resident(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def megabytes(count):
+    return f"{count / (1 << 20):.1f} MB"
+
+
+class Soak:
+    def __init__(self, tool, work, seconds):
+        self.tool = tool
+        self.work = pathlib.Path(work)
+        self.seconds = seconds
+        self.samples = []
+
+    def prepare(self):
+        def mint(*arguments):
+            return subprocess.run([self.tool, "mint", *arguments], check=True,
+                                  capture_output=True).stdout
+        ca = self.work / "ca"
+        mint("ca", str(ca))
+        self.receipts = []
+        for size in ["300KB", "3MB"]:
+            path = self.work / f"receipt-{size}"
+            path.write_bytes(mint(
+                "receipt", "--ca", str(ca), "--size", size, "--bundle-id", "com.example.game",
+                "--app-apple-id", "1234567890",
+                "--environment", "Production"))
+            good = path.read_bytes().strip()
+            self.receipts.append((good, "VALID"))
+            self.receipts.append((good[:-1000], "MALFORMED"))
+            # Within the signature, which is the last thing in a receipt.
+            other = b"A" if good[-100:-99] != b"A" else b"B"
+            self.receipts.append((good[:-100] + other + good[-99:], "INVALID_SIGNATURE"))
+        (self.work / "assay.toml").write_text(
+            f'listen = ["tcp://127.0.0.1:0"]\n[limits]\nevidence-bytes = {EVIDENCE_BYTES}\n'
+            '[[app]]\nname = "game"\nbundle-id = "com.example.game"\n'
+            'app-apple-id = 1234567890\n')
+
+    def start(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+        self.log = open(self.work / "log", "w+")
+        self.server = subprocess.Popen(
+            [self.tool, "serve", "--config", str(self.work / "assay.toml"),
+             "--root", str(self.work / "ca/root.pem"),
+             "--root", str(self.work / "ca/receipt-root.pem")],
+            stdout=subprocess.PIPE, stderr=self.log, preexec_fn=limit, text=True)
+        ready = self.server.stdout.readline()
+        if "tcp://" not in ready:
+            raise SystemExit(f"the server did not start: {(self.work / 'log').read_text()}")
+        self.port = int(ready.rsplit(":", 1)[1].split()[0])
+
+    def load(self, name, seconds, rate, *arguments, nice=0):
+        path = self.work / f"{name}.json"
+        process = subprocess.Popen(
+            [self.tool, "load", f"tcp://127.0.0.1:{self.port}", "--ca", str(self.work / "ca"),
+             "--rate", str(rate), "--arrivals", "poisson", "--duration", str(seconds),
+             "--connections", "4", "--json", str(path), "--quiet", "--timeout", "5", *arguments],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: os.nice(nice))
+        return process, path
+
+    async def result(self, process, path):
+        while process.poll() is None:
+            await asyncio.sleep(0.1)
+        if not path.exists():
+            raise SystemExit(f"{path.stem}: assay load ended with status {process.returncode}")
+        return json.loads(path.read_text())
+
+    async def watch(self, until):
+        """A line every few seconds, and what the server's memory is."""
+        start = time.monotonic()
+        last = start
+        every = max(2, min(15, self.seconds / 12))
+        while time.monotonic() < until:
+            await asyncio.sleep(0.5)
+            if self.server.poll() is not None:
+                defects[f"the server ended with status {self.server.returncode}"] += 1
+                return
+            now = time.monotonic()
+            self.samples.append((now - start, resident(self.server.pid)))
+            if now - last >= every:
+                last = now
+                connections = len(os.listdir(f"/proc/{self.server.pid}/fd"))
+                print(f"{now - start:5.0f} s  resident {megabytes(self.samples[-1][1])}  "
+                      f"descriptors {connections}  visits {sum(counts.values())}  "
+                      f"refusals {sum(refused.values())}  defects {sum(defects.values())}",
+                      flush=True)
+
+    async def run(self):
+        quiet = max(8, min(30, self.seconds / 6))
+        mix = ["--mix", "transaction=70,notification=20,renewal-info=10"]
+        print(f"good clients alone, {quiet:.0f} s", flush=True)
+        self.alone = await self.result(*self.load("alone", quiet, GOOD_RATE, *mix))
+        print(f"under attack, {self.seconds:.0f} s", flush=True)
+        until = time.monotonic() + self.seconds
+        good = self.load("good", self.seconds - 4, GOOD_RATE, *mix)
+        crowd = self.load(
+            "crowd", self.seconds - 4, CROWD_RATE, "--forged", str(CROWD_FORGED),
+            "--unseen", str(CROWD_UNSEEN), nice=ATTACKERS_NICE)
+        os.nice(ATTACKERS_NICE)
+        attack = Attack(self.port, self.receipts)
+        tasks = [self.watch(until)]
+        for name, (number, pause) in CROWD.items():
+            tasks += [visits(attack, name, pause, until) for _ in range(number)]
+        tasks += [self.result(*good), self.result(*crowd)]
+        results = await asyncio.gather(*tasks)
+        self.good, self.crowd = results[-2:]
+
+    def stop(self):
+        if self.server.poll() is None:
+            self.server.send_signal(signal.SIGTERM)
+        try:
+            status = self.server.wait(20)
+        except subprocess.TimeoutExpired:
+            self.server.kill()
+            status = "none: it had to be killed"
+        if status != 0:
+            defects[f"the server ended with status {status}"] += 1
+
+    def report(self):
+        seconds = self.samples[-1][0] if self.samples else 0
+        def median(low, high):
+            some = [size for at, size in self.samples if low <= at / seconds <= high]
+            return statistics.median(some)
+        begin, end = median(0.15, 0.3), median(0.85, 1)
+        if end > begin + max(GROWTH_BYTES, begin * GROWTH_SHARE):
+            defects[f"memory grew from {megabytes(begin)} to {megabytes(end)}"] += 1
+        alone, under = self.alone["latency"]["p99"], self.good["latency"]["p99"]
+        bound = max(P99_FACTOR * alone, P99_LEAST_MS)
+        if under > bound:
+            defects[f"p99 of the good clients is {under:.1f} ms, its bound {bound:.1f} ms"] += 1
+        for name, result in [("good, alone", self.alone), ("good", self.good)]:
+            for what in ["wrong", "errors", "unanswered"]:
+                if result[what]:
+                    defects[f"{name}: {what} {result[what]}"] += 1
+        for what in ["wrong", "unanswered"]:
+            if self.crowd[what]:
+                defects[f"crowd: {what} {self.crowd[what]}"] += 1
+        lost = {"the connection was lost", "the deadline passed"}
+        for complaint in self.good["complaints"] + self.crowd["complaints"]:
+            if complaint["what"] in lost:
+                defects[f"requests: {complaint['what']}"] += complaint["count"]
+            refused["requests: " + complaint["what"]] += complaint["count"]
+        rows = [
+            ("good clients' requests", self.good["sent"]),
+            ("  with the right verdict", self.good["correct"]),
+            ("forged, unseen and genuine ones of the crowd", self.crowd["sent"]),
+            ("  with the right verdict", self.crowd["correct"]),
+            ("wrong verdicts", self.good["wrong"] + self.crowd["wrong"]),
+            ("requests without an answer", self.good["unanswered"] + self.crowd["unanswered"]),
+            ("p99 of the good clients, alone", f"{alone:.2f} ms"),
+            ("p99 of the good clients, under attack", f"{under:.2f} ms (bound {bound:.0f} ms)"),
+            ("resident memory after the warm-up", megabytes(begin)),
+            ("resident memory at the end", megabytes(end)),
+            ("  at its highest", megabytes(max(size for _, size in self.samples))),
+            ("address space limit", megabytes(ADDRESS_SPACE)),
+        ]
+        rows += [(f"visits: {name}", number) for name, number in sorted(counts.items())]
+        rows += [(f"refused: {what}"[:84], number) for what, number in refused.most_common(24)]
+        print()
+        for name, value in rows:
+            print(f"{name:<84} {value:>10}")
+        for what, number in defects.items():
+            print(f"DID NOT HOLD: {what} ({number})")
+        print("held" if not defects else "FAILED")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("--minutes", type=float, default=10)
+    options = parser.parse_args()
+    # The stalled crowd takes some descriptors.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    with tempfile.TemporaryDirectory() as work:
+        soak = Soak(options.tool, work, max(options.minutes * 60, 15))
+        soak.prepare()
+        soak.start()
+        try:
+            asyncio.run(soak.run())
+        finally:
+            soak.stop()
+        soak.report()
+        if defects:
+            print((pathlib.Path(work) / "log").read_text()[-2000:], file=sys.stderr)
+    sys.exit(1 if defects else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+import Foundation
+import Glibc
+
+/// `assay serve` in a process of its own, ended with its owner.
+package final class ServerProcess: @unchecked Sendable {
+    /// The built tool: beside the test runner, where the package manager puts it.
+    package static let tool = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appendingPathComponent("assay").path
+
+    /// The line that it printed when it was ready; empty where it did not start.
+    package private(set) var ready = ""
+    private let process = Process()
+    private let logFile: URL
+
+    /// What a service manager does: passes a socket as the third descriptor, and says so.
+    private static let passing = """
+        exec 3<&0 0</dev/null
+        LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=assay exec "$0" "$@"
+        """
+
+    /// - Parameter socket: a listening socket that it is started with.
+    package init(
+        _ options: [String], environment: [String: String] = [:], passing socket: Int32? = nil
+    ) throws {
+        logFile = FileManager.default.temporaryDirectory
+            .appendingPathComponent("assay-log-\(UUID().uuidString)")
+        _ = FileManager.default.createFile(atPath: logFile.path, contents: nil)
+        let output = Pipe()
+        if let socket {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", Self.passing, Self.tool, "serve"] + options
+            process.standardInput = FileHandle(fileDescriptor: socket, closeOnDealloc: false)
+        } else {
+            process.executableURL = URL(fileURLWithPath: Self.tool)
+            process.arguments = ["serve"] + options
+        }
+        process.environment = environment
+        process.standardOutput = output
+        process.standardError = try FileHandle(forWritingTo: logFile)
+        try process.run()
+        var line = Data()
+        // Empty at the end of the stream: it did not start.
+        while !line.contains(10), case let more = output.fileHandleForReading.availableData,
+            !more.isEmpty
+        {
+            line += more
+        }
+        ready = String(decoding: line, as: UTF8.self)
+    }
+
+    package func address(_ scheme: String) -> String {
+        ready.split { $0 == " " || $0 == "\n" }.first { $0.hasPrefix(scheme) }.map(String.init)
+            ?? "none"
+    }
+
+    package var tcp: String { address("tcp://") }
+
+    package var isRunning: Bool { process.isRunning }
+
+    package func signal(_ number: Int32) { _ = kill(process.processIdentifier, number) }
+
+    /// Its exit status, or minus the signal that ended it.
+    package func wait() -> Int32 {
+        process.waitUntilExit()
+        let status = process.terminationStatus
+        return process.terminationReason == .exit ? status : -status
+    }
+
+    /// SIGTERM; the exit status.
+    package func end() -> Int32 {
+        signal(SIGTERM)
+        return wait()
+    }
+
+    package var log: String {
+        (try? String(contentsOf: logFile, encoding: .utf8)) ?? ""
+    }
+
+    /// Waits until the log has a line with that text, so many times.
+    package func logs(_ text: String, times: Int = 1, seconds: Int = 20) -> Bool {
+        for _ in 0..<seconds * 100 {
+            if log.components(separatedBy: text).count > times { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        try? FileManager.default.removeItem(at: logFile)
+    }
+}

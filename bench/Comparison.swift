@@ -1,0 +1,61 @@
+import Foundation
+
+/// Two runs, line by line.
+enum Comparison {
+    static func main(_ paths: [String]) throws {
+        guard paths.count == 2 else { Bench.fail("usage: bench/compare BEFORE.json AFTER.json") }
+        let (old, new) = (try read(paths[0]), try read(paths[1]))
+        if old.machine != new.machine {
+            print("different machines: \(old.machine) and \(new.machine)")
+        }
+        print(
+            "what".padded(to: 58) + "before".aligned(to: 11) + "after".aligned(to: 11)
+                + "change".aligned(to: 10) + "noise".aligned(to: 9))
+        for row in new.rows {
+            guard
+                let other = old.rows.first(where: { $0.suite == row.suite && $0.name == row.name })
+            else {
+                print("\(row.suite): \(row.name)".padded(to: 58) + "  only after")
+                continue
+            }
+            print(line(other, row))
+        }
+        for row in old.rows
+        where !new.rows.contains(where: { $0.suite == row.suite && $0.name == row.name }) {
+            print("\(row.suite): \(row.name)".padded(to: 58) + "  only before")
+        }
+    }
+
+    /// Percent: a shorter spread is luck.
+    private static let leastNoise = 1.0
+
+    private static func line(_ old: Row, _ new: Row) -> String {
+        let change = (new.judged / old.judged - 1) * 100
+        // What half of the rounds of a run differ by, for both: runs of the same build stay within.
+        let noise = [old, new].map { $0.judgedSpread / abs($0.judged) * 100 }.reduce(0, +)
+        let words: String
+        if [old, new].contains(where: { ($0.rounds ?? 3) < 3 }) {
+            words = "measured once: no noise known"
+        } else if abs(change) <= max(noise, leastNoise) {
+            words = "within the noise"
+        } else {
+            words = (change > 0) == isMoreBetter(new) ? "better" : "WORSE"
+        }
+        return "\(new.suite): \(new.name)".padded(to: 58) + old.judged.short.aligned(to: 11)
+            + new.judged.short.aligned(to: 11)
+            + "\(change > 0 ? "+" : "")\(change.short)%".aligned(to: 10)
+            + "\(noise.short)%".aligned(to: 9) + "  " + words
+    }
+
+    /// A threshold says it; without one, rates and the ratios of `EVP` ÷ row are better when
+    /// they are more, times and memory when they are less.
+    private static func isMoreBetter(_ row: Row) -> Bool {
+        if let threshold = row.threshold { return !threshold.limit.isUpper }
+        if row.unit == "/s" { return true }
+        return row.ratio != nil && row.suite != "receipts" && !row.name.contains("unseen")
+    }
+
+    private static func read(_ path: String) throws -> Results {
+        try JSONDecoder().decode(Results.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+}

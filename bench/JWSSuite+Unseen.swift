@@ -1,0 +1,61 @@
+import Assay
+import AssayMint
+import AssayModels
+
+extension JWSSuite {
+    /// Every piece under an intermediate and a leaf of its own, against the signatures that this
+    /// takes: two of P-384 for the chain, and one of P-256 for each token, of which a notification
+    /// has three.
+    static func unseen(
+        _ ca: DevelopmentCA, _ trust: TrustStore, rounds: Int
+    ) throws -> [Row] {
+        let (p384, p256) = (Signer(.p384), Signer(.p256))
+        let (upper, lower) = (p384.signature(), p256.signature())
+        func signatures(_ name: String, tokens: Int) -> Measurement {
+            Measurement(name, units: pieces) {
+                for _ in 0..<pieces {
+                    precondition(p384.evpVerifies(upper) && p384.evpVerifies(upper))
+                    for _ in 0..<tokens { precondition(p256.evpVerifies(lower)) }
+                }
+            }
+        }
+        let kinds = [
+            EvidenceKind.transaction, .renewalInfo, .appTransaction, .realtimeRequest,
+            .notification,
+        ]
+        var measurements = [
+            signatures("two P-384 and one P-256, EVP_PKEY_verify", tokens: 1),
+            signatures("two P-384 and three P-256, EVP_PKEY_verify", tokens: 3),
+        ]
+        for kind in kinds { measurements.append(try unseen(kind, ca, trust)) }
+        Measurement.rounds(rounds, of: .milliseconds(60), &measurements)
+        // More is worse here: it ÷ its signatures.
+        return measurements[..<2].map { $0.row() }
+            + zip(kinds, measurements[2...]).map { kind, measurement in
+                measurement.row(over: measurements[kind == .notification ? 1 : 0])
+            }
+    }
+
+    private static let pieces = 16
+
+    private static func unseen(
+        _ kind: EvidenceKind, _ ca: DevelopmentCA, _ trust: TrustStore
+    ) throws -> Measurement {
+        let validity = Validity.around(now, days: 300)
+        let tokens = try (0..<pieces).map { index in
+            let intermediate = try ca.issueIntermediate(validity: validity)
+            let chain = try ca.issueChain(under: intermediate, validity: validity)
+            return try Minter(chain).mint(
+                kind, index: index, bundleId: "com.example.game", appAppleId: 1234,
+                environment: .sandbox, signedDate: now)
+        }
+        let name = kind == .transaction ? "unseen chain" : "unseen chain, \(kind.name)"
+        return Measurement(name, units: pieces) {
+            let verifier = Verifier(trust: trust)
+            for token in tokens {
+                let answer = verifier.verify(token.span, as: kind, policy: policy, at: now)
+                precondition(answer.verdict == .valid)
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import AssayLoop
+import Foundation
+
+/// A blocking socket on the loopback interface: the least that bytes can be sent by.
+final class LoopbackSocket {
+    private let descriptor: Int32
+
+    private init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        // The end of a message waits for nothing.
+        var on: Int32 = 1
+        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+    }
+
+    deinit { close(descriptor) }
+
+    static func connected(to endpoint: Endpoint) -> LoopbackSocket {
+        guard case .tcp(_, let port) = endpoint else { fatalError("\(endpoint) is no TCP address") }
+        let made = LoopbackSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = loopback(port)
+        let code = unsafe withUnsafePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe connect(
+                    made.descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        precondition(code == 0, "no connection to \(endpoint)")
+        return made
+    }
+
+    /// Listens at a port that the system chooses.
+    static func listening() -> (LoopbackSocket, port: UInt16) {
+        let made = LoopbackSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = loopback(0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = unsafe withUnsafeMutablePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe bind(made.descriptor, address, size) | listen(made.descriptor, 4)
+                    | getsockname(made.descriptor, address, &size)
+            }
+        }
+        precondition(code == 0, "nothing listens")
+        return (made, UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+
+    func accepted() -> LoopbackSocket { LoopbackSocket(accept(descriptor, nil, nil)) }
+
+    func send(_ bytes: [UInt8]) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+            }
+            precondition(count > 0, "the other side is gone")
+            sent += count
+        }
+    }
+
+    /// Receives into the buffer; how many bytes, 0 at the end.
+    func receive(into buffer: inout [UInt8]) -> Int {
+        unsafe buffer.withUnsafeMutableBytes { buffer in
+            max(0, unsafe read(descriptor, buffer.baseAddress, buffer.count))
+        }
+    }
+
+    /// Receives exactly so many.
+    func receive(_ count: Int) -> [UInt8] {
+        var received: [UInt8] = []
+        while received.count < count {
+            var buffer = [UInt8](repeating: 0, count: count - received.count)
+            let more = receive(into: &buffer)
+            precondition(more > 0, "the other side is gone")
+            received += buffer[..<more]
+        }
+        return received
+    }
+}

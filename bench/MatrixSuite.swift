@@ -1,0 +1,95 @@
+import Foundation
+
+/// Answers a second by transport, connections and requests in flight on each, by the clock: the
+/// server on one processor, the client on another.
+enum MatrixSuite {
+    private static let connections = [1, 4, 16, 64]
+    private static let depths = [1, 8, 64]
+
+    static func run(isQuick: Bool) throws -> [Row] {
+        let ca = try AssayProcess.authority()
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        let server = try AssayProcess.Server(
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
+        defer { server.stop() }
+        var rows: [Row] = []
+        for overUnix in [false, true] {
+            for connections in isQuick ? [1, 16] : connections {
+                for depth in isQuick ? [1, 64] : depths {
+                    let shape = Row.Shape(
+                        transport: overUnix ? "Unix socket" : "TCP", connections: connections,
+                        depth: depth)
+                    rows.append(try measure(server, ca, shape, overUnix, isQuick: isQuick))
+                }
+            }
+        }
+        return rows
+    }
+
+    private static func measure(
+        _ server: AssayProcess.Server, _ ca: String, _ shape: Row.Shape, _ overUnix: Bool,
+        isQuick: Bool
+    ) throws -> Row {
+        let some = shape.connections == 1 ? "1 connection" : "\(shape.connections) connections"
+        let name = "\(shape.transport), \(some), depth \(shape.depth)"
+        Bench.progress("  " + name)
+        let rounds = isQuick ? 1 : 3
+        let rates = try (0..<rounds).map { _ in
+            try server.load(
+                ca, processors: AssayProcess.clientProcessor, overUnix: overUnix, warmUp: 0.3,
+                [
+                    "--closed", "--connections", "\(shape.connections)", "--depth",
+                    "\(shape.depth)", "--duration", isQuick ? "0.3" : "0.5",
+                ]
+            ).throughput
+        }
+        return Row(
+            name: name, value: rates.median, spread: rates.spread, unit: "/s", rounds: rounds,
+            shape: shape)
+    }
+}
+
+/// How long answers take at rates below the most: an open loop of independent clients.
+enum LatencySuite {
+    static func run(isQuick: Bool) throws -> (
+        rows: [Row], curves: [Curve], notes: [String]
+    ) {
+        let ca = try AssayProcess.authority()
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        let server = try AssayProcess.Server(
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
+        defer { server.stop() }
+        let most = try server.load(
+            ca, processors: AssayProcess.clientProcessor,
+            [
+                "--closed", "--connections", "8", "--depth", "64", "--duration",
+                isQuick ? "1" : "2",
+            ])
+        var (rows, curves, notes): ([Row], [Curve], [String]) = ([], [], [])
+        for percent in isQuick ? [25] : [10, 25, 50] {
+            let rate = most.throughput * Double(percent) / 100
+            Bench.progress("  \(Int(rate)) requests a second")
+            let load = try server.load(
+                ca, processors: AssayProcess.clientProcessor, isLenient: true,
+                [
+                    "--rate", "\(Int(rate))", "--arrivals", "poisson", "--connections", "8",
+                    "--duration", isQuick ? "1" : "4",
+                ])
+            let name = "at \(percent) % of the most"
+            for (words, key) in [("half", "p50"), ("99 %", "p99")] {
+                rows.append(
+                    Row(
+                        name: "\(words) within, \(name)",
+                        value: (load.latency[key] ?? 0) * 1000, spread: 0, unit: "µs", rounds: 1))
+            }
+            if load.late {
+                notes.append(
+                    "The client was late \(name): something else kept its processor busy, and the "
+                        + "latencies tell of that.")
+            }
+            curves.append(
+                Curve(name: "\(Int(rate)) a second, \(percent) %", points: load.percentiles))
+        }
+        return (rows, curves, notes)
+    }
+}

@@ -1,0 +1,164 @@
+import Assay
+import AssayMint
+import AssayModels
+import Foundation
+
+/// What others take for the same work on the same machine: to compare with, not to reach.
+enum PeersSuite {
+    static func run(
+        isQuick: Bool, withPeers: Bool
+    ) throws -> (rows: [Row], notes: [String]) {
+        var (rows, notes): ([Row], [String]) = ([], [])
+        do {
+            rows.append(try openSSLSpeed())
+        } catch {
+            notes.append("skipped: openssl speed ecdsap256 (\(error))")
+        }
+        guard withPeers else {
+            notes.append(
+                "skipped: libraries from PyPI; bench/run --peers installs and measures them")
+            return (rows, notes)
+        }
+        let folder = try evidence()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        rows += try own(folder)
+        let (others, problems) = libraries(folder, seconds: isQuick ? 1 : 5)
+        return (rows + others, notes + problems)
+    }
+
+    // MARK: openssl speed
+
+    private static func openSSLSpeed() throws -> Row {
+        let output = try Command.run(
+            "/usr/bin/openssl", ["speed", "-seconds", "2", "-mr", "ecdsap256"])
+        // +F5:NUMBER:BITS:SECONDS TO SIGN:SECONDS TO VERIFY, or the rates, as the version is.
+        guard let line = output.split(separator: "\n").last(where: { $0.hasPrefix("+F") }),
+            let last = line.split(separator: ":").last.flatMap({ Double($0) }), last > 0
+        else { throw AssayProcess.Failed(description: "no figure in its output") }
+        return Row(
+            name: "openssl speed ecdsap256, verify", value: last < 1 ? 1 / last : last, spread: 0,
+            unit: "/s", rounds: 1)
+    }
+
+    // MARK: The same evidence
+
+    /// A folder with one piece of each kind, and the roots.
+    private static func evidence() throws -> String {
+        let folder = try AssayProcess.authority()
+        for (name, arguments) in [
+            ("token.jws", ["transaction", "--environment", "Sandbox"]),
+            ("receipt.txt", ["receipt", "--size", "64KB"]),
+        ] {
+            let data = try AssayProcess.run(
+                processors: nil, ["mint"] + arguments + ["--ca", folder])
+            try data.write(to: URL(fileURLWithPath: folder + "/" + name))
+        }
+        return folder
+    }
+
+    /// Assay's library, one piece at a time and one thread, as the others are asked.
+    private static func own(_ folder: String) throws -> [Row] {
+        func read(_ name: String) throws -> [UInt8] {
+            var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+            while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+            return bytes
+        }
+        func root(_ name: String) throws -> [UInt8] {
+            let lines = String(decoding: try read(name), as: UTF8.self).split(separator: "\n")
+            return Array(
+                Data(base64Encoded: lines.filter { !$0.hasPrefix("-") }.joined()) ?? Data())
+        }
+        let trust = try TrustStore.apple.pinning(root("root.pem"), development: true)
+            .pinning(root("receipt-root.pem"), development: true)
+        let verifier = Verifier(trust: trust, keyTables: .inSettle)
+        let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        var measurements = try [
+            ("Assay in process, transaction", "token.jws", EvidenceKind.transaction),
+            ("Assay in process, 64 KB receipt", "receipt.txt", .appReceipt),
+        ].map { name, file, kind in
+            let bytes = try read(file)
+            return Measurement(name) {
+                let answer = verifier.verify(bytes.span, as: kind, policy: policy, at: now)
+                precondition(answer.verdict == .valid, "\(answer.detail)")
+            }
+        }
+        Measurement.rounds(7, of: .milliseconds(100), &measurements)
+        return measurements.map { measurement in
+            let rates = measurement.samples.map { 1e6 / $0 }
+            return Row(
+                name: measurement.name, value: rates.median, spread: rates.spread, unit: "/s",
+                rounds: rates.count)
+        }
+    }
+
+    // MARK: Libraries from PyPI
+
+    private struct Line: Decodable {
+        var name: String
+        var rates: [Double]?
+        var problem: String?
+    }
+
+    private static let home = "bench/results/peers"
+
+    private static func libraries(
+        _ folder: String, seconds: Int
+    ) -> (rows: [Row], notes: [String]) {
+        do {
+            let python = home + "/venv/bin/python"
+            if !FileManager.default.fileExists(atPath: home + "/ready") {
+                Bench.progress("  installing libraries from PyPI into \(home)")
+                _ = try Command.run("/usr/bin/python3", ["-m", "venv", home + "/venv"])
+                _ = try Command.run(
+                    python,
+                    [
+                        "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                        "app-store-server-library", "apple-purchase-receipt-verifier",
+                    ])
+                try Data().write(to: URL(fileURLWithPath: home + "/ready"))
+            }
+            let output = try Command.run(python, ["bench/peers.py", folder, "\(seconds)"])
+            var (rows, notes): ([Row], [String]) = ([], [])
+            for text in output.split(separator: "\n") {
+                let line = try JSONDecoder().decode(Line.self, from: Data(text.utf8))
+                if let rates = line.rates {
+                    rows.append(
+                        Row(
+                            name: line.name, value: rates.median, spread: rates.spread, unit: "/s",
+                            rounds: rates.count))
+                } else {
+                    notes.append("skipped: \(line.name) (\(line.problem ?? "no reason given"))")
+                }
+            }
+            return (rows, notes)
+        } catch {
+            return ([], ["skipped: libraries from PyPI (\(error))"])
+        }
+    }
+}
+
+/// A program of the system's.
+enum Command {
+    static func run(_ path: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        let (output, messages) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = messages
+        // Both pipes are read, or the program would wait for room in the other one.
+        let reader = Thread {
+            _ = messages.fileHandleForReading.readDataToEndOfFile()
+        }
+        try process.run()
+        reader.start()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw AssayProcess.Failed(
+                description: "\(path) ended with \(process.terminationStatus)")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+}

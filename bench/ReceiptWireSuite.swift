@@ -1,0 +1,216 @@
+import AssayLoop
+import AssayModels
+import AssayWire
+import Foundation
+
+/// App receipts over TCP on the loopback interface, the server on one processor and the client on
+/// the other, against the same bytes sent to a process that only hashes them.
+enum ReceiptWireSuite {
+    static func run(isQuick: Bool) throws -> [Row] {
+        let ca = try AssayProcess.authority()
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        var rows: [Row] = []
+        for megabytes in isQuick ? [1] : [1, 4, 16] {
+            let receipt = try mint(ca, megabytes)
+            rows += try arrival(ca, receipt, megabytes, rounds: isQuick ? 5 : 25)
+            rows += try openssl(ca, receipt, megabytes, rounds: isQuick ? 3 : 7)
+        }
+        rows += try memory(ca, try mint(ca, isQuick ? 1 : 16))
+        return rows
+    }
+
+    private static func mint(_ ca: String, _ megabytes: Int) throws -> [UInt8] {
+        [UInt8](
+            try AssayProcess.run(
+                processors: nil,
+                ["mint", "receipt", "--ca", ca, "--size", "\(megabytes)MB", "--base64", "none"]))
+    }
+
+    // MARK: Time
+
+    private static func arrival(
+        _ ca: String, _ receipt: [UInt8], _ megabytes: Int, rounds: Int
+    ) throws -> [Row] {
+        let server = try AssayProcess.Server(
+            processors: "0", workers: 1, root: ca + "/receipt-root.pem")
+        defer { server.stop() }
+        let sink = try HashingSink.Child(processors: "0")
+        defer { sink.stop() }
+        let client = ReceiptClient(to: try Endpoint(server.address))
+        let kinds: [(String, InAppSelection)] = [
+            ("no records", .none), ("latest records", .latest),
+        ]
+        let frames = kinds.map { client.frame(receipt, $0.1) }
+        let message = HashingSink.Child.frame(receipt)
+        var hashed: [Double] = []
+        var verified = [[Double]](repeating: [], count: kinds.count)
+        try onProcessor(1) {
+            for round in 0..<rounds + 2 {
+                let base = milliseconds { sink.hash(message) }
+                let times = frames.map { frame in milliseconds { client.verify(frame) } }
+                // The first ones find new memory and a chain that is not known.
+                guard round >= 2 else { continue }
+                hashed.append(base)
+                for (index, time) in times.enumerated() { verified[index].append(time) }
+            }
+        }
+        func row(_ name: String, _ samples: [Double]) -> Row {
+            // A megabyte's, in microseconds; more is worse, so it ÷ copying and hashing.
+            let scale = 1000 / Double(megabytes)
+            return Row(
+                name: "\(megabytes) MB over TCP, \(name)", value: samples.median * scale,
+                spread: samples.spread * scale, unit: "µs", ratio: samples.median / hashed.median)
+        }
+        return [row("copied and hashed", hashed)]
+            + zip(kinds, verified).map { row($0.0, $1) }
+    }
+
+    private static func milliseconds(_ body: () -> Void) -> Double {
+        let clock = ContinuousClock()
+        return clock.measure(body).microseconds / 1000
+    }
+
+    /// The calling thread, the first, stays on that processor meanwhile.
+    private static func onProcessor(_ processor: Int, _ body: () -> Void) throws {
+        let last = ProcessInfo.processInfo.processorCount - 1
+        try move(to: "\(min(processor, last))")
+        body()
+        try move(to: "0-\(last)")
+    }
+
+    private static func move(to processors: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
+        process.arguments = ["-cp", processors, "\(ProcessInfo.processInfo.processIdentifier)"]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+    }
+
+    /// OpenSSL's own commands on the same file: the processor time of their processes, to read the
+    /// file included. They verify and hash, and decode nothing.
+    private static func openssl(
+        _ ca: String, _ receipt: [UInt8], _ megabytes: Int, rounds: Int
+    ) throws -> [Row] {
+        let file = ca + "/receipt-\(megabytes)"
+        try Data(receipt).write(to: URL(fileURLWithPath: file))
+        let commands = [
+            (
+                "openssl cms -verify",
+                [
+                    "cms", "-verify", "-inform", "DER", "-in", file, "-CAfile",
+                    ca + "/receipt-root.pem", "-purpose", "any", "-out", "/dev/null",
+                ]
+            ),
+            ("openssl dgst -sha256", ["dgst", "-sha256", file]),
+        ]
+        return try commands.map { name, arguments in
+            var samples: [Double] = []
+            for _ in 0..<rounds {
+                let before = childrensMicroseconds
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+                process.arguments = arguments
+                process.standardOutput = FileHandle.nullDevice
+                process.standardError = FileHandle.nullDevice
+                try process.run()
+                process.waitUntilExit()
+                samples.append((childrensMicroseconds - before) / Double(megabytes))
+                guard process.terminationStatus == 0 else {
+                    throw AssayProcess.Failed(description: "\(name) failed")
+                }
+            }
+            return Row(
+                name: "\(megabytes) MB, \(name)", value: samples.median, spread: samples.spread,
+                unit: "µs")
+        }
+    }
+
+    private static var childrensMicroseconds: Double {
+        var usage = rusage()
+        unsafe getrusage(RUSAGE_CHILDREN, &usage)
+        let (user, system) = (usage.ru_utime, usage.ru_stime)
+        return Double(user.tv_sec + system.tv_sec) * 1e6 + Double(user.tv_usec + system.tv_usec)
+    }
+
+    // MARK: Memory
+
+    /// What a server grows by for each receipt of which all but the end has come.
+    private static func memory(_ ca: String, _ receipt: [UInt8]) throws -> [Row] {
+        let server = try AssayProcess.Server(
+            processors: nil, workers: 1, root: ca + "/receipt-root.pem")
+        defer { server.stop() }
+        let address = try Endpoint(server.address)
+        let count = 12
+        let clients = (0..<count).map { _ in ReceiptClient(to: address) }
+        // Each has had one, so that what a connection keeps for the next does not count.
+        let frame = clients[0].frame(receipt, .none)
+        for client in clients { client.verify(frame) }
+        let before = server.residentMegabytes
+        for client in clients { client.begin(frame) }
+        // What the sockets still hold has to be read.
+        Thread.sleep(forTimeInterval: 0.5)
+        let growth = (server.residentMegabytes - before) * 1000 / Double(count)
+        for client in clients { client.end() }
+        return [
+            Row(
+                name: "a receipt in flight, no records", value: max(0, growth), spread: 0,
+                unit: "KB")
+        ]
+    }
+}
+
+/// Sends receipts and waits for their answers, without a loop of its own.
+private final class ReceiptClient {
+    private let socket: LoopbackSocket
+    private let codec = MessageCodec()
+    private var rest: ArraySlice<UInt8> = []
+
+    init(to address: Endpoint) { socket = .connected(to: address) }
+
+    func frame(_ receipt: [UInt8], _ inApp: InAppSelection) -> [UInt8] {
+        let call = VerifyCall(
+            kind: .appReceipt, expectations: Expectations(environments: [.sandbox]), inApp: inApp)
+        var frame: [UInt8] = []
+        codec.encodeFrame(
+            RequestHead(id: 1, call: .verify(call), timeoutMilliseconds: 20_000), body: receipt,
+            into: &frame)
+        return frame
+    }
+
+    func verify(_ frame: [UInt8]) {
+        socket.send(frame)
+        expectValid()
+    }
+
+    /// All but the last bytes.
+    func begin(_ frame: [UInt8]) {
+        rest = frame.suffix(100)
+        socket.send(Array(frame.dropLast(100)))
+    }
+
+    func end() {
+        socket.send(Array(rest))
+        expectValid()
+    }
+
+    private func expectValid() {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+        let decoder = FrameDecoder(limits: .response)
+        while true {
+            switch decoder.next(in: received.span) {
+            case .frame(let frame):
+                let head = try? codec.decodeResponse(received.span.extracting(frame.head))
+                guard case .verification(let answer) = head?.result, answer.verdict == .valid
+                else { fatalError("not VALID: \(String(describing: head))") }
+                return
+            case .needMore:
+                let count = socket.receive(into: &buffer)
+                precondition(count > 0, "the server hung up")
+                received += buffer[..<count]
+            case .head, .fault: fatalError("no answer frame")
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import AssayLoad
+import Foundation
+
+/// A run as one HTML file that needs nothing else, for people who were not there.
+extension Results {
+    var html: String {
+        let judged = rows.filter { $0.threshold != nil }
+        let short = judged.count { $0.verdict == "SHORT" } + missing.count
+        let headline =
+            short == 0
+            ? "All \(judged.count) thresholds are reached"
+            : "\(short) of \(judged.count + missing.count) thresholds are missed"
+        return ReportStyle.page(
+            title: "Assay: bench, \(date)",
+            """
+            <h1>What Assay takes</h1>
+            <p class="note">\(date)\(isQuick ? ", a quick run" : "") · \(machine.escaped)</p>
+            <p class="\(short == 0 ? "big" : "big bad")">\(headline).</p>
+            <p>Assay verifies App Store purchase evidence. Nearly all that this has to take is the
+            signature's verification, so that OpenSSL's own, bare, is the measure: a ratio of 3
+            means that Assay verifies three whole tokens in the time in which OpenSSL verifies one
+            signature. Both were measured by turns in this run, so that a ratio means the same on
+            another machine; microseconds do not.</p>
+            <h2>What has to hold</h2>
+            \(judgedTable(judged))
+            <p class="note">The bar is what was measured, the mark the threshold: where more is
+            better (≥) the bar has to reach it, where less is (≤) to end before it. ± is what half
+            of the rounds lie within.</p>
+            \(remarks)
+            \(plots.joined(separator: "\n"))
+            <h2>Everything that was measured</h2>
+            \(suiteTables)
+            """,
+            css: """
+                td.SHORT{color:var(--bad);font-weight:600;white-space:nowrap}\
+                td.met{color:var(--good);white-space:nowrap}body{max-width:1000px}\
+                span.note{font-size:.9em}\
+                svg.bar{width:150px;margin:0;vertical-align:middle}.barback{fill:var(--shade)}\
+                .barfill{fill:var(--s0)}.barshort{fill:var(--bad)}\
+                .barmark{stroke:var(--ink);stroke-width:2}
+                """)
+    }
+
+    // MARK: Tables
+
+    private func judgedTable(_ judged: [Row]) -> String {
+        let lines = judged.map { row in
+            let threshold = row.threshold!
+            let sign = threshold.limit.isUpper ? "≤" : "≥"
+            let unit = row.ratio == nil ? " " + row.unit : "×"
+            let style = row.verdict == "SHORT" ? "SHORT" : "met"
+            let about = threshold.about.map { "<br><span class=\"note\">\($0.escaped)</span>" }
+            return "<tr><td>\("\(row.suite): \(row.name)".escaped)\(about ?? "")</td>"
+                + "<td class=\"n\">\(row.judged.short)\(unit) ± \(row.judgedSpread.short)</td>"
+                + "<td class=\"n\">\(sign) \(threshold.limit.value.plain)\(unit)</td>"
+                + "<td class=\"n\">\(sign) \(threshold.aim.value.plain)\(unit)</td>"
+                + "<td class=\"\(style)\">\(row.verdict)</td><td>\(bar(row, threshold))</td></tr>"
+        }
+        return "<table><tr><th></th><th class=\"n\">measured</th><th class=\"n\">threshold</th>"
+            + "<th class=\"n\">aim</th><th></th><th></th></tr>"
+            + lines.joined(separator: "\n") + "</table>"
+    }
+
+    private func bar(_ row: Row, _ threshold: Threshold) -> String {
+        let most = max(threshold.aim.value, threshold.limit.value) * 1.25
+        let width = 150.0
+        let value = min(row.judged / most, 1) * width
+        let mark = threshold.limit.value / most * width
+        let style = row.verdict == "SHORT" ? "barshort" : "barfill"
+        return
+            "<svg class=\"bar\" viewBox=\"0 0 150 14\" role=\"img\" aria-label=\"\(row.verdict)\">"
+            + "<rect class=\"barback\" width=\"150\" height=\"14\"/>"
+            + "<rect class=\"\(style)\" width=\"\(value.short)\" height=\"14\"/>"
+            + "<line class=\"barmark\" x1=\"\(mark.short)\" x2=\"\(mark.short)\" y2=\"14\"/></svg>"
+    }
+
+    private var remarks: String {
+        let all = notes + missing.map { "\($0) has a threshold and was not measured." }
+        return all.map { "<p class=\"note\">\($0.escaped)</p>" }.joined(separator: "\n")
+    }
+
+    private static let explanations = [
+        "primitives": "Verification of P-256 signatures in batches, one thread. The ratio is the "
+            + "first row's time ÷ the row's.",
+        "jws": "Whole tokens in process, one thread: bytes in, typed verdict out. The ratio is "
+            + "the first row's time ÷ the row's; of unseen chains it is the row's time ÷ that of "
+            + "the bare signatures it needs, so that less is better.",
+        "receipts": "App receipts, microseconds for each megabyte. The ratio is the row's time ÷ "
+            + "hashing the same bytes, so that less is better.",
+        "server": "A server process and a client process. Ratios of rates are against bare "
+            + "EVP_PKEY_verify on one processor, that of one pipelining connection against "
+            + "sixteen connections.",
+        "matrix": "Answers a second by the clock, the server on one processor, the client on "
+            + "another, closed loop.",
+        "latency": "From the time a request was due until its answer was there; independent "
+            + "clients on eight connections, an open loop.",
+        "start": "The server's process.",
+        "peers": "For comparison, the same work by others on this machine; nothing to reach.",
+    ]
+
+    private var suiteTables: String {
+        var suites: [String] = []
+        for row in rows where !suites.contains(row.suite) { suites.append(row.suite) }
+        return suites.map { suite in
+            let table = ReportStyle.table(
+                ["", "measured", "±", "ratio"],
+                rows.filter { $0.suite == suite }.map { row in
+                    [
+                        row.name, "\(row.value.short) \(row.unit)", row.spread.short,
+                        row.ratio.map { $0.short + "×" } ?? "",
+                    ]
+                })
+            let words = Self.explanations[suite].map { "<p class=\"note\">\($0)</p>" } ?? ""
+            return "<h3>\(suite)</h3>\(words)\(table)"
+        }.joined(separator: "\n")
+    }
+
+    // MARK: Plots
+
+    private var plots: [String] {
+        var all: [String] = []
+        let shaped = rows.filter { $0.shape != nil }
+        if !shaped.isEmpty {
+            all.append(
+                "<h2>Throughput by connections and requests in flight</h2><p>A server that has "
+                    + "one processor, over TCP and a Unix socket. It verifies what has arrived "
+                    + "together as one batch: the more is in flight, the larger the batches.</p>")
+            all.append(throughputOverConnections(shaped).svg)
+            all.append(throughputOverDepth(shaped).svg)
+        }
+        if !curves.isEmpty {
+            all.append(
+                "<h2>Latency</h2><p>At shares of the most that the server does, by independent "
+                    + "clients who do not wait for each other. The further right, the rarer: at "
+                    + "99 % the curve shows the time that 1 of 100 answers exceeded.</p>")
+            let lines = curves.map { curve in
+                Plot.Line(
+                    curve.name, curve.points.map { (HTMLReport.rarity($0.percent), $0.latency) })
+            }
+            all.append(HTMLReport.percentilePlot(lines).svg)
+        }
+        if let plot = receiptPlot {
+            all.append(
+                "<h2>Receipts</h2><p>An app receipt of any size, verified and decoded in "
+                    + "process, beside the time that hashing its bytes takes, which nobody can "
+                    + "do without.</p>")
+            all.append(plot.svg)
+        }
+        return all
+    }
+
+    /// Each tick is a multiple of the one before, at the same distance.
+    private static func ticks(_ values: [Int]) -> [Plot.Tick] {
+        Set(values).sorted().map { Plot.Tick(log2(Double($0)), "\($0)") }
+    }
+
+    private func throughputOverConnections(_ rows: [Row]) -> Plot {
+        let all = rows.compactMap(\.shape?.connections)
+        var lines: [Plot.Line] = []
+        for transport in ["TCP", "Unix socket"] {
+            for depth in Set(rows.compactMap(\.shape?.depth)).sorted() {
+                lines.append(
+                    line("\(transport == "TCP" ? "TCP" : "Unix"), \(depth) in flight", rows) {
+                        shape in
+                        shape.transport == transport && shape.depth == depth
+                            ? shape.connections : nil
+                    })
+            }
+        }
+        return Plot(
+            "Answers a second by connections", x: "connections", ticks: Self.ticks(all),
+            range: 0...log2(Double(max(all.max() ?? 2, 2))), y: "a second", lines)
+    }
+
+    private func throughputOverDepth(_ rows: [Row]) -> Plot {
+        let all = rows.compactMap(\.shape?.depth)
+        let lines = Set(rows.compactMap(\.shape?.connections)).sorted().map { connections in
+            line("\(connections) connection\(connections == 1 ? "" : "s")", rows) { shape in
+                shape.transport == "TCP" && shape.connections == connections ? shape.depth : nil
+            }
+        }
+        return Plot(
+            "Answers a second by requests in flight, TCP",
+            x: "requests in flight on each connection",
+            ticks: Self.ticks(all), range: 0...log2(Double(max(all.max() ?? 2, 2))),
+            y: "a second", lines)
+    }
+
+    private func line(
+        _ name: String, _ rows: [Row], _ x: (Row.Shape) -> Int?
+    ) -> Plot.Line {
+        let points = rows.compactMap { row in
+            row.shape.flatMap(x).map { (log2(Double($0)), row.value) }
+        }
+        return Plot.Line(name, points.sorted { $0.0 < $1.0 }, hasDots: true)
+    }
+
+    /// Of the rows whose name begins with a size; their values are for each megabyte.
+    private var receiptPlot: Plot? {
+        var lines: [(name: String, points: [(x: Double, y: Double)])] = []
+        var sizes: [Int] = []
+        for row in rows where row.suite == "receipts" && row.unit == "µs" {
+            let parts = row.name.split(separator: ",", maxSplits: 1)
+            let words = parts[0].split(separator: " ")
+            guard parts.count == 2, words.count == 2, let number = Int(words[0]),
+                let unit = ["KB": 1, "MB": 1024][words[1]]
+            else { continue }
+            let kilobytes = number * unit
+            sizes.append(kilobytes)
+            let name = parts[1].trimmingCharacters(in: .whitespaces)
+            let point = (log2(Double(kilobytes)), row.value * Double(kilobytes) / 1024 / 1000)
+            if let index = lines.firstIndex(where: { $0.name == name }) {
+                lines[index].points.append(point)
+            } else {
+                lines.append((name, [point]))
+            }
+        }
+        guard let least = sizes.min(), let most = sizes.max(), least < most else { return nil }
+        let ticks = Set(sizes).sorted().map {
+            Plot.Tick(log2(Double($0)), $0 < 1024 ? "\($0) KB" : "\($0 / 1024) MB")
+        }
+        return Plot(
+            "Time for a receipt, by its size", x: "size of the receipt", ticks: ticks,
+            range: log2(Double(least))...log2(Double(most)), y: "milliseconds",
+            isLogarithmic: true, lines.map { Plot.Line($0.name, $0.points, hasDots: true) })
+    }
+}
