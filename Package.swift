@@ -100,14 +100,17 @@ let package = Package(
             swiftSettings: settings),
 
         // Measures; never part of the product.
+        .target(name: "BenchAllocations", path: "bench/allocations"),
         .executableTarget(
             name: "bench",
             dependencies: [
                 "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
-                "AssayWire", "COpenSSL",
+                "AssayWire", "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
-            exclude: ["run", "compare", "thresholds", "README.md", "results", "peers.py"],
+            exclude: [
+                "allocations", "run", "compare", "thresholds", "README.md", "results", "peers.py",
+            ],
             swiftSettings: settings),
 
         .target(

@@ -7,6 +7,8 @@ import AssayWire
 final class ServerLoop {
     let loop: EventLoop
     private(set) var configuration: ServerConfiguration
+    /// Looked up once, and not for each of the many requests that name none.
+    private var defaultApp: AppEntry?
     var limits: ServerLimits { configuration.limits }
     private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
@@ -52,13 +54,15 @@ final class ServerLoop {
         report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         self.configuration = configuration
+        defaultApp = configuration.defaultApp.flatMap { configuration.apps[$0] }
         self.loop = loop
         self.workers = workers
         self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
         decoder = FrameDecoder(configuration.limits)
         batch = Batch(
-            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
+            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
+            hasOneProcessor: configuration.hasOneProcessor)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         let timer = try Timer(on: loop)
         timer.start(
@@ -72,6 +76,7 @@ final class ServerLoop {
     /// For what comes from now on.
     func take(_ new: ServerConfiguration) {
         configuration = new
+        defaultApp = new.defaultApp.flatMap { new.apps[$0] }
         if let tls = new.tls { handshakes?.context = tls }
         decoder = FrameDecoder(new.limits)
     }
@@ -197,8 +202,7 @@ final class ServerLoop {
     }
 
     func app(named name: String) -> AppEntry? {
-        let name = name.isEmpty ? configuration.defaultApp : name
-        return name.flatMap { configuration.apps[$0] }
+        name.isEmpty ? defaultApp : configuration.apps[name]
     }
 
     /// From the frame's first byte on.
@@ -228,7 +232,7 @@ final class ServerLoop {
     // MARK: Work
 
     private func dispatch() {
-        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
+        verifyInPlace(batch.takeInPlace(where: \.isQuick))
         let now = now
         // Nobody waits for what is over, or whose connection has gone.
         let (pieces, dropped) = batch.pieces {
@@ -238,24 +242,46 @@ final class ServerLoop {
         for piece in pieces { submit(piece) }
     }
 
-    private func verifyInPlace(_ piece: [AcceptedRequest]) {
-        let time = configuration.clock()
+    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+        guard !quick.isEmpty else { return }
+        let (now, time) = (now, configuration.clock())
+        var piece: [AcceptedRequest] = []
+        piece.reserveCapacity(min(quick.count, limits.requestsPerPiece))
+        for request in quick {
+            if request.deadline <= now || request.connection.value.isClosed {
+                drop(request)
+            } else {
+                piece.append(request)
+            }
+            if piece.count == limits.requestsPerPiece {
+                verifyInPlace(&piece, at: time)
+                // The first answers need not wait for the last.
+                writeAnswers()
+            }
+        }
+        verifyInPlace(&piece, at: time)
+        endIfDrained()
+    }
+
+    private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
+        guard !piece.isEmpty else { return }
         let began = SystemClock.monotonicNanoseconds
         let verifications = Exchange.verify(piece, at: time)
         let ended = SystemClock.monotonicNanoseconds
         metrics.didVerify(batchOf: piece.count)
-        for (request, verification) in zip(piece, verifications) {
+        for index in piece.indices {
+            let request = piece[index]
             metrics.didAnswer(
-                Outcome(request.kind, verification), arrived: request.arrived, began: began,
-                now: ended)
-            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
+                Outcome(request.kind, verifications[index]), arrived: request.arrived,
+                began: began, now: ended)
+            let answer = Exchange.answer(
+                verifications[index], to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
-        for request in piece where request.app.verifier.hasPendingKeyTables {
-            let verifier = request.app.verifier
+        if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
-        endIfDrained()
+        piece.removeAll(keepingCapacity: true)
     }
 
     private func submit(_ piece: [AcceptedRequest]) {

@@ -10,6 +10,7 @@ struct ServerSettings {
     var listen: [Endpoint]
     /// Nil: one for each processor.
     var workers: Int?
+    var keyTables = KeyTableBuilding.onRequest
     var limits: LimitSettings
     var unix: UnixSettings
     var tls: TLSSettings?
@@ -28,6 +29,7 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var noKeyTables = false
         var drainDelay: Int?
         var admin: Endpoint?
         var adminAnyAddress = false
@@ -60,6 +62,7 @@ struct ServerSettings {
             throw Failure(ServerError.noTLS(endpoint).description)
         }
         self.workers = workers ?? file?.workers
+        keyTables = flags.noKeyTables ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
@@ -126,7 +129,7 @@ extension ServerSettings {
         var entries: [String: AppEntry] = [:]
         for app in apps {
             let verifier =
-                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: .onRequest)
+                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: keyTables)
             verifiers[app.trust.identity] = verifier
             entries[app.name] = app.entry(verifier)
         }
