@@ -143,11 +143,17 @@ import Testing
 
     // MARK: Quick
 
+    private static func isQuick(
+        _ evidence: [UInt8], _ verifier: Verifier, _ kind: EvidenceKind = .transaction
+    ) -> Bool {
+        verifier.isQuick(evidence.span, as: kind)
+    }
+
     @Test func quickIsWhatBringsKnownChain() {
         let verifier = Verifier(trust: Fixture.verifier.trust)
         let token = Fixture.token()
         func isQuick(_ evidence: [UInt8], _ kind: EvidenceKind = .transaction) -> Bool {
-            verifier.isQuick(evidence.span, as: kind)
+            Self.isQuick(evidence, verifier, kind)
         }
         #expect(!isQuick(token))
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
@@ -184,7 +190,7 @@ import Testing
                 })
             #expect(Fixture.verify(other, by: verifier).verdict == .valid)
             if count == Limits.recentChains + 2 {
-                #expect(verifier.isQuick(token.span, as: .transaction))
+                #expect(Self.isQuick(token, verifier))
             }
         }
         // It was used after the first few of the others, which went before it did.
@@ -194,7 +200,7 @@ import Testing
             header: {
                 $0.extraMembers = [("kid", "\"0\"")]
             })
-        #expect(!verifier.isQuick(first.span, as: .transaction))
+        #expect(!Self.isQuick(first, verifier))
         #expect(Fixture.verify(first, by: verifier).verdict == .valid)
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
     }
