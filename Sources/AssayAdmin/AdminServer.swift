@@ -14,12 +14,7 @@ public final class AdminServer: Sendable {
     public init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false
     ) throws(AdminError) {
-        switch endpoint {
-        case .tcp, .unix: break
-        case .tls, .inherited: throw .notOffered(endpoint)
-        }
-        guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal(endpoint) }
-        guard endpoint.isLiteral else { throw .notLiteral(endpoint) }
+        try Self.check(endpoint, allowsAnyAddress: allowsAnyAddress)
         let descriptor: Int32
         do throws(LoopError) {
             (descriptor, self.endpoint) = try ListeningSocket.open(endpoint)
@@ -28,6 +23,18 @@ public final class AdminServer: Sendable {
         }
         let site = AdminSite(monitor: monitor, isLocal: endpoint.isLocal)
         listener = try HTTPListener(descriptor) { site.answer($0) }
+    }
+
+    /// Whether that address can be the admin listener's.
+    public static func check(
+        _ endpoint: Endpoint, allowsAnyAddress: Bool
+    ) throws(AdminError) {
+        switch endpoint {
+        case .tcp, .unix: break
+        case .tls, .inherited: throw .notOffered(endpoint)
+        }
+        guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal(endpoint) }
+        guard endpoint.isLiteral else { throw .notLiteral(endpoint) }
     }
 
     /// Closes everything. Once.

@@ -32,15 +32,7 @@ final class Connection {
     private var arriving: Arriving?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
-    private var wasToldOfDrain = false
-
-    /// A frame whose head is complete and whose body is not.
-    enum Arriving {
-        /// Its body is collected.
-        case whole(RequestHead)
-        /// A receipt, verified as it arrives.
-        case receipt(ArrivingReceipt)
-    }
+    var wasToldOfDrain = false
 
     /// The turn in which `framesThisTurn` were taken.
     private var turn: UInt64 = 0
@@ -305,13 +297,6 @@ final class Connection {
         server.codec.encodeFrame(head, body: body, into: &output)
         server.metrics.framesSent += 1
         server.touch(self)
-    }
-
-    /// Tells, once, that the server is about to end.
-    func noticeDrain() {
-        guard !wasToldOfDrain else { return }
-        wasToldOfDrain = true
-        answer(.draining)
     }
 
     /// An answer that is encoded already.

@@ -71,8 +71,12 @@ struct ServerSettings {
         let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
         admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
         admin.allowsAnyAddress = admin.allowsAnyAddress || flags.adminAnyAddress
-        if let endpoint = admin.endpoint, !endpoint.isLocal, !admin.allowsAnyAddress {
-            throw Failure("\(AdminError.notLocal(endpoint))")
+        if let endpoint = admin.endpoint {
+            do throws(AdminError) {
+                try AdminServer.check(endpoint, allowsAnyAddress: admin.allowsAnyAddress)
+            } catch {
+                throw Failure("\(error)")
+            }
         }
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
