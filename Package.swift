@@ -97,21 +97,20 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
-            swiftSettings: settings,
-            // Libraries that are named and not used stay out: Foundation, its international part
-            // and ICU, which TOMLKit's imports name, would take a quarter of an idle server's
-            // memory.
-            linkerSettings: [.unsafeFlags(["-Xlinker", "--as-needed"])]),
+            swiftSettings: settings),
 
         // Measures; never part of the product.
+        .target(name: "BenchAllocations", path: "bench/allocations"),
         .executableTarget(
             name: "bench",
             dependencies: [
                 "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
-                "AssayWire", "COpenSSL",
+                "AssayWire", "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
-            exclude: ["run", "compare", "thresholds", "README.md", "results", "peers.py"],
+            exclude: [
+                "allocations", "run", "compare", "thresholds", "README.md", "results", "peers.py",
+            ],
             swiftSettings: settings),
 
         .target(

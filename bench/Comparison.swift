@@ -52,7 +52,7 @@ enum Comparison {
     private static func isMoreBetter(_ row: Row) -> Bool {
         if let threshold = row.threshold { return !threshold.limit.isUpper }
         if row.unit == "/s" { return true }
-        return row.ratio != nil && row.suite != "receipts" && !row.name.contains("unseen")
+        return row.ratio != nil && !row.suite.hasPrefix("receipt") && !row.name.contains("unseen")
     }
 
     private static func read(_ path: String) throws -> Results {

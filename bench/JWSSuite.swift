@@ -1,6 +1,7 @@
 import Assay
 import AssayMint
 import AssayModels
+import BenchAllocations
 
 /// Whole in-process verifications of tokens, against bare EVP_PKEY_verify.
 enum JWSSuite {
@@ -21,6 +22,7 @@ enum JWSSuite {
         var rows = measurements.map {
             $0.row(against: $0.name.hasPrefix("of it") ? nil : measurements[0])
         }
+        if part == nil { rows.append(try allocations(ca, trust)) }
         if part == nil { rows += try unseen(ca, trust, rounds: isQuick ? 3 : 9) }
         return rows
     }
@@ -77,7 +79,24 @@ enum JWSSuite {
             batch.append(verifier.prepare(token.span, as: kind, policy: policy, at: now))
         }
         verifier.settle(&batch)
-        precondition(batch.allSatisfy { $0.verification.verdict == .valid })
+        for index in batch.indices {
+            precondition(batch[index].verification.verdict == .valid)
+        }
+    }
+
+    /// What malloc is asked for in the steady state, by Swift and OpenSSL together. The answers'
+    /// own texts and JSON are among it.
+    private static func allocations(_ ca: DevelopmentCA, _ trust: TrustStore) throws -> Row {
+        let tokens = try tokens(.transaction, Minter(ca.chain))
+        let verifier = Verifier(trust: trust)
+        for _ in 0..<40 { verify(verifier, tokens, .transaction) }
+        let before = bench_allocations()
+        for _ in 0..<10 { verify(verifier, tokens, .transaction) }
+        let count = Double(bench_allocations() - before)
+        return Row(
+            name: "allocations a transaction, batch of 64",
+            value: count / Double(10 * tokens.count),
+            spread: 0, unit: "")
     }
 
     // MARK: Parts

@@ -128,7 +128,7 @@ enum ReceiptWireSuite {
 
     private static var childrensMicroseconds: Double {
         var usage = rusage()
-        unsafe getrusage(RUSAGE_CHILDREN, &usage)
+        unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
         let (user, system) = (usage.ru_utime, usage.ru_stime)
         return Double(user.tv_sec + system.tv_sec) * 1e6 + Double(user.tv_usec + system.tv_usec)
     }

@@ -87,6 +87,8 @@ extension Results {
             + "the bare signatures it needs, so that less is better.",
         "receipts": "App receipts, microseconds for each megabyte. The ratio is the row's time ÷ "
             + "hashing the same bytes, so that less is better.",
+        "receipt-wire": "App receipts over TCP, by the clock. The ratio is the row's time ÷ that "
+            + "of a process that copies the same bytes out of a socket and hashes them.",
         "server": "A server process and a client process. Ratios of rates are against bare "
             + "EVP_PKEY_verify on one processor, that of one pipelining connection against "
             + "sixteen connections.",

@@ -9,7 +9,7 @@ extension Span<UInt8> {
     }
 
     @inline(__always)
-    private var isASCII: Bool {
+    var isASCII: Bool {
         // Without a branch for each octet, and eight at once.
         var bits: UInt64 = 0
         var index = 0

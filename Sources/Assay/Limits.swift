@@ -28,6 +28,9 @@ package enum Limits {
     /// Chains known to be valid. Only a pinned root's signature makes one, and Apple uses one
     /// leaf for about two years; an entry takes some 10 KB.
     package static let knownChains = 256
+    /// Those of them that a token is compared with before anything is hashed. Apple signs with one
+    /// leaf in each environment, and for some weeks with the next one.
+    static let recentChains = 4
     /// Refused chains that are remembered, so that repeating one costs no public-key operation;
     /// an entry takes some 500 bytes, none of them a certificate's.
     package static let refusedChains = 4096

@@ -64,6 +64,7 @@ public final class Verifier: Sendable {
     public func isQuick(_ evidence: Span<UInt8>, as kind: EvidenceKind) -> Bool {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest:
+            if chains.recent(evidence, counts: false) != nil { return true }
             guard let stop = evidence.firstIndex(of: UInt8(ascii: "."), from: 0) else {
                 return false
             }
@@ -146,7 +147,7 @@ public final class Verifier: Sendable {
             let text = try? Base64URL.decode(token.span.extracting(segments.payload)),
             let payload = try? JSONDocument.parse(text), payload.root.kind == .object
         else { return nil }
-        return PayloadKind.detect(payload.root)
+        return PayloadKind.detect(payload)
     }
 
     private func unverified(
@@ -212,13 +213,12 @@ public struct PreparedVerification: Sendable {
     let request: VerificationRequest
     var state: State
 
-    /// Indirect, so that a batch moves references.
-    indirect enum State: Sendable {
+    enum State: Sendable {
         /// Waits for its own signature.
         case jws(UnverifiedJWS)
         /// Its own signature holds; waits for those of what is nested in it.
         case notification(SignedNotification)
-        case answered(Verification)
+        indirect case answered(Verification)
         /// Not answered: a chain has to be validated first.
         case putAside(UnseenChain)
 

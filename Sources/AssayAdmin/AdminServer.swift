@@ -14,8 +14,7 @@ public final class AdminServer: Sendable {
     public init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false
     ) throws(AdminError) {
-        guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal(endpoint) }
-        guard endpoint.isLiteral else { throw .notLiteral(endpoint) }
+        try Self.check(endpoint, allowsAnyAddress: allowsAnyAddress)
         let descriptor: Int32
         do throws(LoopError) {
             (descriptor, self.endpoint) = try ListeningSocket.open(endpoint)
@@ -26,12 +25,26 @@ public final class AdminServer: Sendable {
         listener = try HTTPListener(descriptor) { site.answer($0) }
     }
 
+    /// Whether that address can be the admin listener's.
+    public static func check(
+        _ endpoint: Endpoint, allowsAnyAddress: Bool
+    ) throws(AdminError) {
+        switch endpoint {
+        case .tcp, .unix: break
+        case .tls, .inherited: throw .notOffered(endpoint)
+        }
+        guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal(endpoint) }
+        guard endpoint.isLiteral else { throw .notLiteral(endpoint) }
+    }
+
     /// Closes everything. Once.
     public func stop() { listener.stop() }
 }
 
 /// Why there is no admin listener.
 public enum AdminError: Error, Equatable, Sendable {
+    /// Neither `tcp://` nor `unix:`.
+    case notOffered(Endpoint)
     /// Others than this machine could reach it, and nothing says that they may.
     case notLocal(Endpoint)
     /// A name that would have to be looked up.
@@ -47,6 +60,8 @@ public enum AdminError: Error, Equatable, Sendable {
 extension AdminError: CustomStringConvertible {
     public var description: String {
         switch self {
+        case .notOffered(let endpoint):
+            "the admin address can't be \(endpoint): write tcp://HOST:PORT or unix:PATH"
         case .notLocal(let endpoint):
             "the admin address \(endpoint) can be reached from other machines: choose one of the "
                 + "loopback interface, or allow it (--admin-any-address, or any-address = true "

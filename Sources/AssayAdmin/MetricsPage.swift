@@ -193,6 +193,10 @@ struct MetricsPage {
                     ], Double(root.notAfter.seconds - state.now.seconds)
                 )
             })
+        out.metric(
+            "assay_tls_certificate_seconds_left", .gauge,
+            "Seconds until the certificate that TLS clients see ends.",
+            state.certificateEnd.map { [([], Double($0 - state.now.seconds))] } ?? [])
         let soonest = caches.chains.map(\.notAfter).min()
         out.metric(
             "assay_chain_seconds_left", .gauge,

@@ -142,7 +142,17 @@ extension StatusPage {
                     Format.escaped(root.name) + use,
                     "<code>\(root.fingerprint.prefix(12))…</code>", days(until: root.notAfter),
                 ]
-            }, empty: "Nothing is trusted.")
+            } + ownCertificate, empty: "Nothing is trusted.")
+    }
+
+    private var ownCertificate: [[String]] {
+        guard let end = state.certificateEnd else { return [] }
+        return [
+            [
+                "<i>this server's own, for TLS</i>", "",
+                days(until: Timestamp(milliseconds: end * 1000)),
+            ]
+        ]
     }
 
     var apps: String {

@@ -56,7 +56,7 @@ final class Connection {
     private var earlyFailure: LoopError?
 
     init(
-        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext?, limits: FrameLimits,
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil, limits: FrameLimits,
         readsEvidence: Bool = true,
         connectDeadline: UInt64, handler: @escaping (Connection, Event) -> Void
     ) throws(LoopError) {

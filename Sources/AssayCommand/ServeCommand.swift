@@ -68,6 +68,13 @@ struct ServeCommand: AsyncParsableCommand {
             "Threads that verify. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
+    @Flag(
+        help: """
+            Verify with OpenSSL's own routine alone, without tables for much used keys: the same \
+            answers, some three times slower.
+            """)
+    var noKeyTables = false
+
     @Option(
         name: .customLong("admin"),
         help: ArgumentHelp(
@@ -186,7 +193,8 @@ struct ServeCommand: AsyncParsableCommand {
             return try ServerSettings(
                 flags: .init(
                     listen: listen, config: config, roots: roots, workers: workers,
-                    drainDelay: drainDelay, admin: admin, adminAnyAddress: adminAnyAddress),
+                    noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
+                    adminAnyAddress: adminAnyAddress),
                 environment: environment, inherited: inherited)
         } catch let problems as ConfigurationProblems {
             throw Failure(problems.all.map(\.description))

@@ -23,11 +23,21 @@ public struct FuzzAuthority: Sendable {
     let verifier: Verifier
     /// One piece of each kind and form.
     let genuine: [(kind: EvidenceKind, bytes: [UInt8])]
+    /// Of the certificates that sign it.
+    private let serials: Set<String>
     /// What all of it says: nothing else may ever be valid.
     private let believed: [VerifiedEvidence]
 
-    /// - Parameter file: the contents of the authority's file of that name.
-    public init(_ file: (String) -> [UInt8]?) throws(MintError) {
+    /// Whether inputs may be Apple's own evidence, which is as valid.
+    private let meetsApple: Bool
+
+    /// - Parameters:
+    ///   - meetsApple: whether inputs may be evidence that Apple has signed.
+    ///   - file: the contents of the authority's file of that name.
+    public init(
+        meetsApple: Bool, _ file: (String) -> [UInt8]?
+    ) throws(MintError) {
+        self.meetsApple = meetsApple
         let names = DevelopmentCA.fileNames + ReceiptCA.fileNames
         let files = names.compactMap { name in
             file(name).map { DevelopmentCA.File(name: name, contents: $0, secret: false) }
@@ -47,6 +57,10 @@ public struct FuzzAuthority: Sendable {
         }
         let genuine = try Self.genuine(tokens, receipts, notification)
         self.genuine = genuine
+        serials = Set(
+            [tokens.leafCertificate, receipts.leafCertificate].compactMap {
+                (try? Certificate(der: $0))?.serialText
+            })
         believed = genuine.map { kind, bytes in
             let answer = verifier.verify(bytes.span, as: kind, policy: Self.policy, at: Self.now)
             guard let evidence = answer.evidence else {
@@ -99,6 +113,7 @@ public struct FuzzAuthority: Sendable {
     func check(_ answer: Verification) {
         Self.checkShape(answer)
         guard let evidence = answer.evidence else { return }
+        if meetsApple, let serial = answer.certificate?.serial, !serials.contains(serial) { return }
         precondition(believed.contains(Self.signed(evidence)), "valid, and never signed")
     }
 

@@ -30,8 +30,8 @@ package enum ListeningSocket {
             }
             _ = try listen(descriptor)
             return (descriptor, .tcp(host: host, port: try boundPort(descriptor)))
-        // What was passed belongs to the loop's listeners.
-        case .inherited: throw .notASocket
+        // TLS, and what was passed by a service manager, belong to the loop's listeners.
+        case .tls, .inherited: throw .notASocket
         }
     }
 
@@ -98,7 +98,14 @@ private enum IPAddress {
 extension Endpoint {
     /// Whether only this machine can reach it. A name other than `localhost` says nothing.
     package var isLocal: Bool {
-        guard case .tcp(let host, _) = self else { return true }
+        switch self {
+        case .unix: return true
+        case .tcp(let host, _), .tls(let host, _): return Self.isLocal(host)
+        case .inherited: return false
+        }
+    }
+
+    private static func isLocal(_ host: String) -> Bool {
         if let address = IPAddress.v4(host, 0) {
             return UInt32(bigEndian: address.sin_addr.s_addr) >> 24 == 127
         }
@@ -110,7 +117,10 @@ extension Endpoint {
     /// Whether the host is written in numbers, or is `localhost`: a page of somebody else's site
     /// can't make a browser use such a name for its own.
     package var isLiteral: Bool {
-        guard case .tcp(let host, let port) = self else { return true }
-        return IPAddress.v4(host, port) != nil || IPAddress.v6(host, port) != nil
+        switch self {
+        case .unix, .inherited: true
+        case .tcp(let host, let port), .tls(let host, let port):
+            IPAddress.v4(host, port) != nil || IPAddress.v6(host, port) != nil
+        }
     }
 }

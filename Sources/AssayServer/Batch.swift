@@ -8,18 +8,24 @@ import AssayWire
 /// A batch is what gathered while the workers were busy: it is dealt out to those that are idle at
 /// the end of each turn of the loop, so that it grows with the load by itself, and a request that
 /// comes alone goes at once. A few quick ones are verified on the loop's thread, for which a
-/// worker's wakeup would take longer; never a chain that was not seen before, which takes
-/// milliseconds.
+/// worker's wakeup would take longer; and all quick ones where the process has one processor, which
+/// loop and worker would only take from each other. Never a chain that was not seen before, which
+/// takes milliseconds.
 struct Batch {
     private let piecesMost: Int
     private let requestsPerPiece: Int
+    private let hasOneProcessor: Bool
     private var waiting: [AcceptedRequest] = []
     private var idleWorkers: Int
 
     /// A piece below this many is not worth a second worker's wakeup.
     private static let smallestSharedPiece = 4
 
-    init(workers: Int, requestsPerPiece: Int) {
+    /// Of one turn where there is one processor: some 4 ms, in which nothing is read.
+    private static let inPlaceMost = 256
+
+    init(workers: Int, requestsPerPiece: Int, hasOneProcessor: Bool = false) {
+        self.hasOneProcessor = hasOneProcessor
         piecesMost = workers
         idleWorkers = workers
         self.requestsPerPiece = requestsPerPiece
@@ -36,12 +42,26 @@ struct Batch {
     }
 
     /// Takes the requests out that are better verified where they are than handed over.
-    mutating func takeInPlace(where isQuick: (AcceptedRequest) -> Bool) -> [AcceptedRequest]? {
-        guard !waiting.isEmpty, waiting.count < Self.smallestSharedPiece,
-            idleWorkers == piecesMost, waiting.allSatisfy(isQuick)
-        else { return nil }
-        defer { waiting.removeAll(keepingCapacity: true) }
-        return waiting
+    mutating func takeInPlace(where isQuick: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
+        guard !waiting.isEmpty else { return [] }
+        guard hasOneProcessor else {
+            guard waiting.count < Self.smallestSharedPiece, idleWorkers == piecesMost,
+                waiting.allSatisfy(isQuick)
+            else { return [] }
+            defer { waiting.removeAll(keepingCapacity: true) }
+            return waiting
+        }
+        var (quick, rest): ([AcceptedRequest], [AcceptedRequest]) = ([], [])
+        quick.reserveCapacity(waiting.count)
+        for request in waiting {
+            if quick.count < Self.inPlaceMost, isQuick(request) {
+                quick.append(request)
+            } else {
+                rest.append(request)
+            }
+        }
+        waiting = rest
+        return quick
     }
 
     var isEmpty: Bool { waiting.isEmpty && idleWorkers == piecesMost }
@@ -112,12 +132,14 @@ struct PieceAnswers: Sendable {
         ends.reserveCapacity(piece.count)
         outcomes.reserveCapacity(piece.count)
         bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
-        for (request, prepared) in zip(piece, verifications) {
-            if let chain = prepared.unseenChain {
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in piece.indices {
+            let request = piece[index]
+            if let chain = verifications[index].unseenChain {
                 unseen[ends.count] = chain
                 outcomes.append(nil)
             } else {
-                let verification = prepared.verification
+                let verification = verifications[index].verification
                 outcomes.append(Outcome(request.kind, verification))
                 let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
                 codec.encodeFrame(answer.head, body: answer.body, into: &bytes)

@@ -32,7 +32,7 @@ final class Connection {
     private var arriving: ArrivingFrame?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
-    private var wasToldOfDrain = false
+    var wasToldOfDrain = false
 
     /// The turn in which `framesThisTurn` were taken.
     private var turn: UInt64 = 0
@@ -298,13 +298,6 @@ final class Connection {
         server.codec.encodeFrame(head, body: body, into: &output)
         server.metrics.framesSent += 1
         server.touch(self)
-    }
-
-    /// Tells, once, that the server is about to end.
-    func noticeDrain() {
-        guard !wasToldOfDrain else { return }
-        wasToldOfDrain = true
-        answer(.draining)
     }
 
     /// An answer that is encoded already.

@@ -20,6 +20,8 @@ public struct ServerConfiguration: Sendable {
     public var defaultApp: String?
     /// Threads that verify.
     public var workers: Int
+    /// Whether the threads share one processor: then what is quick is verified on the loop's.
+    public var hasOneProcessor = Self.availableParallelism == 1
     public var limits: ServerLimits
     /// What Info tells.
     public var version: String

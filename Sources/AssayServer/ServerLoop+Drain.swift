@@ -96,3 +96,12 @@ extension ServerLoop {
         report(.ended(.stopped(signal)))
     }
 }
+
+extension Connection {
+    /// Tells, once, that the server is about to end.
+    func noticeDrain() {
+        guard !wasToldOfDrain else { return }
+        wasToldOfDrain = true
+        answer(.draining)
+    }
+}

@@ -6,7 +6,7 @@ import AssayWire
 /// What becomes of requests that were accepted.
 extension ServerLoop {
     func dispatch() {
-        if let few = batch.takeInPlace(where: \.isQuick) { return verifyInPlace(few) }
+        verifyInPlace(batch.takeInPlace(where: \.isQuick))
         let now = now
         let (pieces, dropped) = batch.pieces { isOver($0, at: now) }
         for request in dropped { drop(request) }
@@ -18,30 +18,48 @@ extension ServerLoop {
         request.deadline <= now || request.connection.value.isClosed
     }
 
-    private func verifyInPlace(_ piece: [AcceptedRequest]) {
-        let time = configuration.clock()
+    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+        guard !quick.isEmpty else { return }
+        let (now, time) = (now, configuration.clock())
+        var piece: [AcceptedRequest] = []
+        piece.reserveCapacity(min(quick.count, limits.requestsPerPiece))
+        for request in quick {
+            if isOver(request, at: now) { drop(request) } else { piece.append(request) }
+            if piece.count == limits.requestsPerPiece {
+                verifyInPlace(&piece, at: time)
+                // The first answers need not wait for the last.
+                writeAnswers()
+            }
+        }
+        verifyInPlace(&piece, at: time)
+        endIfDrained()
+    }
+
+    private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
+        guard !piece.isEmpty else { return }
         let began = SystemClock.monotonicNanoseconds
         let verified = Exchange.verify(piece, at: time, unseen: .putAside)
         let ended = SystemClock.monotonicNanoseconds
         metrics.didVerify(batchOf: piece.count)
-        for (request, prepared) in zip(piece, verified) {
+        queueDelay.didAnswer(piece.count, isBacklogged: batch.waitingCount > 0, at: ended)
+        for index in piece.indices {
+            let request = piece[index]
             // Known when it was looked up, and forgotten since: that may be, if rarely.
-            if let chain = prepared.unseenChain {
+            if let chain = verified[index].unseenChain {
                 putAside(request, for: chain)
                 continue
             }
-            let verification = prepared.verification
+            let verification = verified[index].verification
             metrics.didAnswer(
                 Outcome(request.kind, verification), arrived: request.arrived, began: began,
                 now: ended)
             let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
-        for request in piece where request.app.verifier.hasPendingKeyTables {
-            let verifier = request.app.verifier
+        if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
-        endIfDrained()
+        piece.removeAll(keepingCapacity: true)
     }
 
     private func submit(_ piece: [AcceptedRequest]) {

@@ -7,6 +7,8 @@ import AssayWire
 final class ServerLoop {
     let loop: EventLoop
     private(set) var configuration: ServerConfiguration
+    /// Looked up once, and not for each of the many requests that name none.
+    private var defaultApp: AppEntry?
     var limits: ServerLimits { configuration.limits }
     private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
@@ -61,13 +63,15 @@ final class ServerLoop {
         report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         self.configuration = configuration
+        defaultApp = configuration.defaultApp.flatMap { configuration.apps[$0] }
         self.loop = loop
         self.workers = workers
         self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
         decoder = FrameDecoder(configuration.limits)
         batch = Batch(
-            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece)
+            workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
+            hasOneProcessor: configuration.hasOneProcessor)
         let limits = configuration.limits
         lane = UnseenLane(
             chainsPerSecond: limits.unseenChainsPerSecond, chainsMost: limits.unseenChainsWaiting)
@@ -89,6 +93,7 @@ final class ServerLoop {
     /// For what comes from now on.
     func take(_ new: ServerConfiguration) {
         configuration = new
+        defaultApp = new.defaultApp.flatMap { new.apps[$0] }
         if let tls = new.tls { handshakes?.context = tls }
         decoder = FrameDecoder(new.limits)
         budget.limit = new.limits.evidenceBytes
@@ -223,8 +228,7 @@ final class ServerLoop {
     }
 
     func app(named name: String) -> AppEntry? {
-        let name = name.isEmpty ? configuration.defaultApp : name
-        return name.flatMap { configuration.apps[$0] }
+        name.isEmpty ? defaultApp : configuration.apps[name]
     }
 
     /// From the frame's first byte on.

@@ -130,6 +130,7 @@ struct ConfigurationTests {
             ),
             ("[admin]\n" + Self.game, "admin.listen: missing", "tcp://127.0.0.1:7444"),
             ("admin.listen = \"7444\"\n" + Self.game, "admin.listen", "tcp://HOST:PORT"),
+            ("admin.listen = \"tls://127.0.0.1:1\"\n" + Self.game, "admin.listen", "unix:PATH"),
             ("admin.port = 1\n" + Self.game, "admin.port: unknown key", "write one of"),
             (
                 "admin.listen = \"tcp://0.0.0.0:7444\"\n" + Self.game, "admin.listen",

@@ -21,11 +21,13 @@ struct ServeCommandTests {
         try answer.json.filter { $0.key != "detail" } as NSDictionary
     }
 
-    @Test("one ready line, and the same answers as in-process over both transports")
-    func sameAnswers() throws {
+    @Test(
+        "one ready line, and the same answers as in-process over both transports",
+        arguments: [[], ["--no-key-tables"]])
+    func sameAnswers(options: [String]) throws {
         let root = folder("ca") + "/root.pem"
         let server = try ServerProcess(
-            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root])
+            ["--listen", "tcp://127.0.0.1:0", "--listen", socket, "--root", root] + options)
         #expect(server.ready == "assay ready \(server.tcp) \(socket)\n")
         #expect(server.tcp != "none" && !server.tcp.hasSuffix(":0"))
 

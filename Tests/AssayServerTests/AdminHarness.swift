@@ -43,7 +43,7 @@ struct AdminTest {
 
     static func answer(_ bytes: [UInt8]) -> Answer {
         let text = String(decoding: bytes, as: UTF8.self)
-        guard let end = text.range(of: "\r\n\r\n") else { return Answer() }
+        guard let end = text.firstRange(of: "\r\n\r\n") else { return Answer() }
         let head = String(text[..<end.lowerBound])
         let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return Answer(status: status, head: head, body: String(text[end.upperBound...]))

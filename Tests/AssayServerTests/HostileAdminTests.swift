@@ -18,6 +18,9 @@ struct HostileAdminTests {
             ("tcp://localhost:0", false, nil),
             ("unix:" + temporaryPath("admin"), false, nil),
             ("tcp://0.0.0.0:0", true, nil),
+            (
+                "tls://127.0.0.1:0", false, .notOffered(.tls(host: "127.0.0.1", port: 0))
+            ),
             ("tcp://0.0.0.0:0", false, .notLocal(.tcp(host: "0.0.0.0", port: 0))),
             ("tcp://[::]:0", false, .notLocal(.tcp(host: "::", port: 0))),
             ("tcp://10.0.0.1:0", false, .notLocal(.tcp(host: "10.0.0.1", port: 0))),

@@ -30,6 +30,13 @@ extension Span<UInt8> {
         }
     }
 
+    /// The text of bytes that are known to be UTF-8, which is not looked for again.
+    @inline(__always)
+    func validatedText(_ range: Range<Int>) -> String {
+        let bytes = extracting(range)
+        return unsafe String(copying: UTF8Span(unchecked: bytes, isKnownASCII: bytes.isASCII))
+    }
+
     package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBufferPointer { left in
@@ -170,5 +177,17 @@ private enum Base64Blocks {
                 toByteOffset: last &* 3 &+ octet, as: UInt8.self)
         }
         return seen | value
+    }
+}
+
+extension StaticString {
+    /// Its UTF-8, which lives as long as the program.
+    @inline(__always)
+    var bytes: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            let bytes = unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+            return unsafe _overrideLifetime(bytes.span, copying: ())
+        }
     }
 }

@@ -1,14 +1,21 @@
 /// A JSON text that has been read completely: UTF-8, one value, no name twice in any object.
 ///
 /// Owns the text and a flat list of tokens over it; values are looked up by token index, and
-/// nothing is decoded before somebody asks.
-package struct JSONDocument: Sendable {
+/// nothing is decoded before somebody asks. A class, so that it is handed on at the price of one
+/// reference.
+package final class JSONDocument: Sendable {
     /// The text as it was given.
     package let text: [UInt8]
     /// Depth first: a container, then its content; an object's content is name, value, name, …
     let tokens: [JSONToken]
     /// `JSONNames.bits` of the outermost object: most absent members are found absent by it.
     let rootNames: UInt64
+
+    private init(text: [UInt8], tokens: [JSONToken], rootNames: UInt64) {
+        self.text = text
+        self.tokens = tokens
+        self.rootNames = rootNames
+    }
 
     /// Reads a text of at most `limit` bytes and levels of objects and arrays.
     package static func parse(
@@ -31,8 +38,8 @@ package struct JSONDocument: Sendable {
     /// The text's one value.
     package var root: JSONValue { JSONValue(document: self, index: 0) }
 
-    /// A cursor over the members of the text's one value, which has to be an object.
-    package func members() throws(JSONError) -> JSONMembers {
+    /// The text's one value, which has to be an object.
+    package func members() throws(JSONError) -> JSONObject {
         guard let members = root.members else { throw .notAnObject }
         return members
     }
@@ -41,8 +48,18 @@ package struct JSONDocument: Sendable {
     package func decode<Payload: PayloadObject>(
         _ type: Payload.Type = Payload.self
     ) throws(JSONError) -> Payload {
-        var members = try members()
-        return try Payload(from: &members)
+        guard root.kind == .object else { throw .notAnObject }
+        return try withRootMembers { members throws(JSONError) in try Payload(from: &members) }
+    }
+
+    /// A cursor over the members of the text's one value, which is an object.
+    func withRootMembers<Result, Failure: Error>(
+        _ body: (inout JSONMembers) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (text, tokens) = (text, tokens)
+        var members = JSONMembers(
+            text: text.span, tokens: tokens.span, names: rootNames, object: 0)
+        return try body(&members)
     }
 }
 

@@ -5,64 +5,79 @@ package protocol PayloadObject: Sendable, Equatable {
     init(from members: inout JSONMembers) throws(JSONError)
 }
 
+/// A member's name that this library knows, with what finds it made ready.
+package struct JSONName: ExpressibleByStringLiteral, Sendable {
+    let name: StaticString
+    let tag: UInt16
+    /// `JSONNames.bits` of it.
+    let bits: UInt64
+
+    @inline(__always)
+    package init(stringLiteral name: StaticString) {
+        self.name = name
+        let bytes = name.bytes
+        tag = JSONToken.tag(bytes, 0..<bytes.count)
+        bits = JSONNames.bits(tag)
+    }
+
+    var text: String { name.description }
+}
+
 /// A cursor over the members of one object.
 ///
 /// A lookup starts behind the last hit and wraps around, so that reading members in about their
 /// order costs one comparison each. An absent member and JSON null are nil; another JSON type
 /// than the field's is refused.
-package struct JSONMembers: Sendable {
-    private let document: JSONDocument
+package struct JSONMembers: ~Escapable {
+    private let text: Span<UInt8>
+    private let tokens: Span<JSONToken>
+    /// A name whose bits are not among these is none of the object's.
+    private let names: UInt64
     private let start: Int
     private let end: Int
     /// Index of the name at which the next lookup begins.
     private var position: Int
 
-    init(document: JSONDocument, object: Int) {
-        self.document = document
+    @_lifetime(copy text, copy tokens)
+    init(text: Span<UInt8>, tokens: Span<JSONToken>, names: UInt64, object: Int) {
+        self.text = text
+        self.tokens = tokens
+        self.names = names
         start = object + 1
-        end = Int(document.tokens[object].next)
+        end = Int(tokens[object].next)
         position = start
     }
 
-    /// The member's value, JSON null included.
-    package mutating func value(_ name: String) -> JSONValue? {
-        guard let index = find(name) else { return nil }
-        return JSONValue(document: document, index: index)
+    /// Whether the object has that member, JSON null included.
+    @inline(__always)
+    mutating func has(_ name: JSONName) -> Bool {
+        names & name.bits != 0 && search(name) != nil
     }
 
-    /// All names and values, in the text's order.
-    package var pairs: [(name: String, value: JSONValue)] {
-        var pairs: [(name: String, value: JSONValue)] = []
-        var index = start
-        while index < end {
-            let name = document.string(document.tokens[index])
-            pairs.append((name, JSONValue(document: document, index: index + 1)))
-            index = Int(document.tokens[index + 1].next)
-        }
-        return pairs
-    }
+    /// Whether one of these names could be the object's.
+    @inline(__always)
+    func mayHave(_ bits: UInt64) -> Bool { names & bits != 0 }
 
     /// Token index of the member's value.
-    private mutating func find(_ name: String) -> Int? {
-        let wanted = name.utf8.span
-        let tag = JSONToken.tag(wanted, 0..<wanted.count)
-        if start == 1, document.rootNames & JSONNames.bits(tag) == 0 { return nil }
+    private mutating func search(_ name: JSONName) -> Int? {
+        let wanted = name.name.bytes
         guard
-            let index = find(wanted, tag, from: position, to: end)
-                ?? find(wanted, tag, from: start, to: position)
+            let index = search(wanted, name.tag, from: position, to: end)
+                ?? search(wanted, name.tag, from: start, to: position)
         else { return nil }
-        position = Int(document.tokens[index + 1].next)
+        position = Int(tokens[index + 1].next)
         return index + 1
     }
 
     /// Token index of the name, among those in a range.
     @inline(__always)
-    private func find(_ name: Span<UInt8>, _ tag: UInt16, from first: Int, to last: Int) -> Int? {
-        let tokens = document.tokens.span
+    private func search(
+        _ name: Span<UInt8>, _ tag: UInt16, from first: Int, to last: Int
+    ) -> Int? {
         var index = first
         while index < last {
             let token = tokens[index]
-            if token.tag == tag || token.tag == JSONToken.anyTag, document.equals(token, name) {
+            if token.tag == tag || token.tag == JSONToken.anyTag, text.string(token, is: name) {
                 return index
             }
             index = Int(tokens[index + 1].next)
@@ -70,140 +85,161 @@ package struct JSONMembers: Sendable {
         return nil
     }
 
-    /// As `find`, where JSON null is an absent member.
-    private mutating func present(_ name: String) -> JSONToken? {
-        guard let index = find(name) else { return nil }
-        let token = document.tokens[index]
-        return token.kind == .null ? nil : token
+    /// As `search`, where JSON null is an absent member.
+    @inline(__always)
+    private mutating func present(_ name: JSONName) -> Int? {
+        guard names & name.bits != 0, let index = search(name) else { return nil }
+        return tokens[index].kind == .null ? nil : index
     }
 
     private func number(_ token: JSONToken) -> JSONNumber? {
         guard token.kind == .number else { return nil }
-        return JSONNumber(document.text.span.extracting(token.range))
+        return JSONNumber(text.extracting(token.range))
     }
 
     // MARK: Optional members
 
-    package mutating func string(_ name: String) throws(JSONError) -> String? {
-        guard let token = present(name) else { return nil }
-        guard token.kind == .string else { throw .wrongType(member: name, expected: .string) }
-        return document.string(token)
+    package mutating func string(_ name: JSONName) throws(JSONError) -> String? {
+        guard let index = present(name) else { return nil }
+        guard tokens[index].kind == .string else { throw wrongType(name, .string) }
+        return text.string(tokens[index])
     }
 
-    package mutating func bool(_ name: String) throws(JSONError) -> Bool? {
-        guard let token = present(name) else { return nil }
-        switch token.kind {
+    package mutating func bool(_ name: JSONName) throws(JSONError) -> Bool? {
+        guard let index = present(name) else { return nil }
+        switch tokens[index].kind {
         case .true: return true
         case .false: return false
-        default: throw .wrongType(member: name, expected: .bool)
+        default: throw wrongType(name, .bool)
         }
     }
 
-    package mutating func int32(_ name: String) throws(JSONError) -> Int32? {
-        guard let token = present(name) else { return nil }
-        guard let number = number(token), number.exact, let value = Int32(exactly: number.floor)
-        else { throw .wrongType(member: name, expected: .int32) }
+    package mutating func int32(_ name: JSONName) throws(JSONError) -> Int32? {
+        guard let index = present(name) else { return nil }
+        guard let number = number(tokens[index]), number.exact,
+            let value = Int32(exactly: number.floor)
+        else { throw wrongType(name, .int32) }
         return value
     }
 
-    package mutating func int64(_ name: String) throws(JSONError) -> Int64? {
-        guard let token = present(name) else { return nil }
-        guard let number = number(token), number.exact else {
-            throw .wrongType(member: name, expected: .int64)
+    package mutating func int64(_ name: JSONName) throws(JSONError) -> Int64? {
+        guard let index = present(name) else { return nil }
+        guard let number = number(tokens[index]), number.exact else {
+            throw wrongType(name, .int64)
         }
         return number.floor
     }
 
     /// Milliseconds since 1970, fractions cut off towards the past.
-    package mutating func date(_ name: String) throws(JSONError) -> Timestamp? {
-        guard let token = present(name) else { return nil }
-        guard token.kind == .number else { throw .wrongType(member: name, expected: .date) }
-        guard let number = number(token) else { throw .dateOutOfRange(member: name) }
+    package mutating func date(_ name: JSONName) throws(JSONError) -> Timestamp? {
+        guard let index = present(name) else { return nil }
+        guard tokens[index].kind == .number else { throw wrongType(name, .date) }
+        guard let number = number(tokens[index]) else {
+            throw .dateOutOfRange(member: name.text)
+        }
         return Timestamp(milliseconds: number.floor)
     }
 
-    package mutating func strings(_ name: String) throws(JSONError) -> [String]? {
-        guard let value = value(name), !value.isNull else { return nil }
-        guard let elements = value.elements else {
-            throw .wrongType(member: name, expected: .strings)
-        }
+    package mutating func strings(_ name: JSONName) throws(JSONError) -> [String]? {
+        guard let array = present(name) else { return nil }
+        guard tokens[array].kind == .array else { throw wrongType(name, .strings) }
         var strings: [String] = []
-        for element in elements {
-            guard let string = element.string else {
-                throw .wrongType(member: name, expected: .strings)
-            }
-            strings.append(string)
+        var index = array + 1
+        while index < tokens[array].next {
+            guard tokens[index].kind == .string else { throw wrongType(name, .strings) }
+            strings.append(text.string(tokens[index]))
+            index = Int(tokens[index].next)
         }
         return strings
     }
 
     package mutating func enumeration<Value: RawRepresentable>(
-        _ name: String
+        _ name: JSONName
     ) throws(JSONError) -> Value? where Value.RawValue == String {
         guard let string = try string(name) else { return nil }
         return Value(rawValue: string)
     }
 
     package mutating func enumeration<Value: RawRepresentable>(
-        _ name: String
+        _ name: JSONName
     ) throws(JSONError) -> Value? where Value.RawValue == Int32 {
         guard let number = try int32(name) else { return nil }
         return Value(rawValue: number)
     }
 
     package mutating func object<Object: PayloadObject>(
-        _ name: String
+        _ name: JSONName
     ) throws(JSONError) -> Object? {
-        guard let value = value(name), !value.isNull else { return nil }
-        guard var members = value.members else {
-            throw .wrongType(member: name, expected: .object)
-        }
+        guard let index = present(name) else { return nil }
+        guard tokens[index].kind == .object else { throw wrongType(name, .object) }
+        var members = JSONMembers(text: text, tokens: tokens, names: .max, object: index)
         return try Object(from: &members)
     }
 
     package mutating func objects<Object: PayloadObject>(
-        _ name: String
+        _ name: JSONName
     ) throws(JSONError) -> [Object]? {
-        guard let value = value(name), !value.isNull else { return nil }
-        guard let elements = value.elements else {
-            throw .wrongType(member: name, expected: .objects)
-        }
+        guard let array = present(name) else { return nil }
+        guard tokens[array].kind == .array else { throw wrongType(name, .objects) }
         var objects: [Object] = []
-        for element in elements {
-            guard var members = element.members else {
-                throw .wrongType(member: name, expected: .objects)
-            }
+        var index = array + 1
+        while index < tokens[array].next {
+            guard tokens[index].kind == .object else { throw wrongType(name, .objects) }
+            var members = JSONMembers(text: text, tokens: tokens, names: .max, object: index)
             objects.append(try Object(from: &members))
+            index = Int(tokens[index].next)
         }
         return objects
     }
 
+    private func wrongType(_ name: JSONName, _ expected: JSONError.Expected) -> JSONError {
+        .wrongType(member: name.text, expected: expected)
+    }
+
     // MARK: Required members
 
-    package mutating func requiredString(_ name: String) throws(JSONError) -> String {
+    package mutating func requiredString(_ name: JSONName) throws(JSONError) -> String {
         try required(try string(name), name)
     }
 
-    package mutating func requiredInt32(_ name: String) throws(JSONError) -> Int32 {
+    package mutating func requiredInt32(_ name: JSONName) throws(JSONError) -> Int32 {
         try required(try int32(name), name)
     }
 
-    package mutating func requiredInt64(_ name: String) throws(JSONError) -> Int64 {
+    package mutating func requiredInt64(_ name: JSONName) throws(JSONError) -> Int64 {
         try required(try int64(name), name)
     }
 
-    package mutating func requiredDate(_ name: String) throws(JSONError) -> Timestamp {
+    package mutating func requiredDate(_ name: JSONName) throws(JSONError) -> Timestamp {
         try required(try date(name), name)
     }
 
     package mutating func requiredEnumeration<Value: RawRepresentable>(
-        _ name: String
+        _ name: JSONName
     ) throws(JSONError) -> Value where Value.RawValue == String {
         try required(try enumeration(name), name)
     }
 
-    private func required<Value>(_ value: Value?, _ name: String) throws(JSONError) -> Value {
-        guard let value else { throw .missingMember(name) }
+    private func required<Value>(_ value: Value?, _ name: JSONName) throws(JSONError) -> Value {
+        guard let value else { throw .missingMember(name.text) }
         return value
+    }
+
+    // MARK: Dates, before anything is believed
+
+    /// The first of these members that is there, JSON null aside: its whole part, or why not.
+    enum FirstNumber {
+        case none
+        case number(JSONNumber)
+        /// Not a number, or not one that 64 bits hold.
+        case other(JSONName)
+    }
+
+    mutating func firstNumber(_ first: JSONName, _ second: JSONName) -> FirstNumber {
+        if let index = present(first) {
+            return number(tokens[index]).map { .number($0) } ?? .other(first)
+        }
+        guard let index = present(second) else { return .none }
+        return number(tokens[index]).map { .number($0) } ?? .other(second)
     }
 }

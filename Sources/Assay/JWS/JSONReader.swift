@@ -17,8 +17,8 @@ struct JSONReader: ~Escapable {
     init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth) {
         self.text = text
         depthLimit = depth
-        // Apple's payloads have a token every 16 to 20 bytes.
-        tokens.reserveCapacity(text.count / 16 + 8)
+        // Apple's payloads have a token every 13 to 20 bytes.
+        tokens.reserveCapacity(text.count / 12 + 8)
     }
 
     mutating func readDocument() throws(JSONError) -> [JSONToken] {

@@ -53,25 +53,63 @@ package struct JSONValue: Sendable {
     /// A number's whole part, cut towards the past; nil of another kind and out of range.
     package var number: JSONNumber? {
         guard kind == .number else { return nil }
-        return JSONNumber(document.text.span.extracting(range))
+        let text = document.text
+        return JSONNumber(text.span.extracting(range))
     }
 
-    /// A cursor over an object's members; nil of another kind.
-    package var members: JSONMembers? {
-        kind == .object ? JSONMembers(document: document, object: index) : nil
+    /// An object's members; nil of another kind.
+    package var members: JSONObject? {
+        kind == .object ? JSONObject(document: document, object: index) : nil
     }
 
     /// An object's member; nil without it and of another kind. JSON null is a value here.
-    package subscript(_ name: String) -> JSONValue? {
-        guard var members else { return nil }
-        return members.value(name)
-    }
+    package subscript(_ name: String) -> JSONValue? { members?[name] }
 
     package func hasMember(_ name: String) -> Bool { self[name] != nil }
 
     /// An array's elements; nil of another kind.
     package var elements: JSONElements? {
         kind == .array ? JSONElements(document: document, array: index) : nil
+    }
+}
+
+/// The members of one object.
+package struct JSONObject: Sendable {
+    private let document: JSONDocument
+    private let start: Int
+    private let end: Int
+
+    init(document: JSONDocument, object: Int) {
+        self.document = document
+        start = object + 1
+        end = Int(document.tokens[object].next)
+    }
+
+    /// All names and values, in the text's order.
+    package var pairs: [(name: String, value: JSONValue)] {
+        var pairs: [(name: String, value: JSONValue)] = []
+        var index = start
+        while index < end {
+            let name = document.string(document.tokens[index])
+            pairs.append((name, JSONValue(document: document, index: index + 1)))
+            index = Int(document.tokens[index + 1].next)
+        }
+        return pairs
+    }
+
+    /// A member's value, JSON null included.
+    package subscript(_ name: String) -> JSONValue? {
+        let wanted = name.utf8.span
+        let tag = JSONToken.tag(wanted, 0..<wanted.count)
+        var index = start
+        while index < end {
+            let token = document.tokens[index]
+            if token.tag == tag || token.tag == JSONToken.anyTag, document.equals(token, wanted) {
+                return JSONValue(document: document, index: index + 1)
+            }
+            index = Int(document.tokens[index + 1].next)
+        }
+        return nil
     }
 }
 
@@ -97,22 +135,44 @@ package struct JSONElements: Sequence, IteratorProtocol, Sendable {
 extension JSONDocument {
     /// The text of a string token, escapes resolved.
     func string(_ token: JSONToken) -> String {
-        guard token.escaped else { return String(decoding: text[token.content], as: UTF8.self) }
+        let text = text
+        return text.span.string(token)
+    }
+
+    func equals(_ token: JSONToken, _ other: String) -> Bool {
+        equals(token, other.utf8.span)
+    }
+
+    func equals(_ token: JSONToken, _ other: Span<UInt8>) -> Bool {
+        let text = text
+        return text.span.string(token, is: other)
+    }
+}
+
+extension Span<UInt8> {
+    /// The text of a validated string token, escapes resolved.
+    @inline(__always)
+    func string(_ token: JSONToken) -> String {
+        token.escaped ? unescaped(token) : validatedText(token.content)
+    }
+
+    private func unescaped(_ token: JSONToken) -> String {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(token.content.count)
-        var bytes = JSONStringBytes(text.span, token)
+        var bytes = JSONStringBytes(self, token)
         while let byte = bytes.next() { decoded.append(byte) }
         return String(decoding: decoded, as: UTF8.self)
     }
 
-    func equals(_ token: JSONToken, _ other: String) -> Bool {
-        guard !token.escaped else { return string(token) == other }
-        return text.span.equal(token.content, other.utf8.span)
+    /// Whether a validated string token is exactly these UTF-8 bytes, escapes resolved.
+    @inline(__always)
+    func string(_ token: JSONToken, is other: Span<UInt8>) -> Bool {
+        token.escaped
+            ? unescaped(token, is: other) : extracting(token.content).equals(other)
     }
 
-    func equals(_ token: JSONToken, _ other: Span<UInt8>) -> Bool {
-        guard token.escaped else { return text.span.equal(token.content, other) }
-        var bytes = JSONStringBytes(text.span, token)
+    private func unescaped(_ token: JSONToken, is other: Span<UInt8>) -> Bool {
+        var bytes = JSONStringBytes(self, token)
         for index in other.indices where bytes.next() != other[index] { return false }
         return bytes.next() == nil
     }

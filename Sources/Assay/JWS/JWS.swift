@@ -7,13 +7,15 @@ struct JWSSegments: Equatable, Sendable {
     let signature: Range<Int>
 
     /// Exactly three, the first two not empty. Nothing is decoded yet.
-    init(_ token: Span<UInt8>) throws(Refusal) {
+    ///
+    /// - Parameter headerEnd: where the first full stop is, if that is known.
+    init(_ token: Span<UInt8>, headerEnd: Int? = nil) throws(Refusal) {
         guard token.count <= Limits.jwsBytes else {
             throw Refusal(
                 .malformed, "the JWS has \(token.count) bytes; the limit is \(Limits.jwsBytes)")
         }
         let stop = UInt8(ascii: ".")
-        guard let first = token.firstIndex(of: stop, from: 0),
+        guard let first = headerEnd ?? token.firstIndex(of: stop, from: 0),
             let second = token.firstIndex(of: stop, from: first + 1)
         else { throw Refusal(.malformed, "the JWS has fewer than three segments") }
         guard token.firstIndex(of: stop, from: second + 1) == nil else {
@@ -29,8 +31,8 @@ struct JWSSegments: Equatable, Sendable {
 }
 
 /// A JWS whose chain reaches a pinned root and fits its date, and whose own signature has not been
-/// checked: nothing of its payload may leave before.
-struct UnverifiedJWS: Sendable {
+/// checked: nothing of its payload may leave before. A class, so that a batch moves references.
+final class UnverifiedJWS: Sendable {
     let payload: JSONDocument
     let effectiveDate: Timestamp
     let chain: ValidatedChain
@@ -41,51 +43,60 @@ struct UnverifiedJWS: Sendable {
     init(
         _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unseen: UnseenChains
     ) throws(Refusal) {
-        let segments = try JWSSegments(token)
+        let recent = chains.recent(token, counts: true)
+        let segments = try JWSSegments(token, headerEnd: recent?.header.count)
         let text = try Base64URL.segment(
             token.extracting(segments.payload), named: "payload")
-        let signature = try Base64URL.segment(
-            token.extracting(segments.signature), named: "signature")
+        let signature = try Base64URL.signature(token.extracting(segments.signature))
         payload = try JSONDocument.payload(text, named: "payload")
         let date = Self.effectiveDate(of: payload, now: now)
-        let resolved = try chains.resolve(
-            header: token.extracting(segments.header), effectiveDate: date, now: now,
-            unseen: unseen)
-        chain = resolved.chain
-        guard case .at(let time) = date else { preconditionFailure("resolve refuses the others") }
+        let known: KnownChain
+        if let recent {
+            try recent.chain.checkValidity(at: try date.seconds())
+            known = recent
+        } else {
+            known = try chains.resolve(
+                header: token.extracting(segments.header), effectiveDate: date, now: now,
+                unseen: unseen)
+        }
+        chain = known.chain
+        guard case .at(let time) = date else { preconditionFailure("seconds() refused it") }
         effectiveDate = time
-        guard let numbers = ES256Signature(signature.span) else {
+        guard let signature else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
         }
         // The signing input (RFC 7515, section 5.2): the header and the full stop are digested
         // already, and are most of it.
-        var digest = resolved.headerDigest
+        var digest = known.headerDigest
         digest.update(token.extracting(segments.payload))
         self.signature = ES256Check(
-            key: chain.leafKey, digest: digest.finish(), signature: numbers)
+            key: chain.leafKey, digest: digest.finish(), signature: signature)
     }
 
     /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.
     private static func effectiveDate(
         of payload: JSONDocument, now: Timestamp
     ) -> EffectiveDate {
-        for name in ["signedDate", "receiptCreationDate"] {
-            guard let value = payload.root[name], !value.isNull else { continue }
-            guard let number = value.number else {
-                return .invalid("\(name) is not a number of milliseconds")
-            }
-            return EffectiveDate(signed: Timestamp(milliseconds: number.floor), now: now)
+        let first = payload.withRootMembers { members in
+            members.firstNumber("signedDate", "receiptCreationDate")
         }
-        return EffectiveDate(signed: nil, now: now)
+        switch first {
+        case .none: return EffectiveDate(signed: nil, now: now)
+        case .number(let number):
+            return EffectiveDate(signed: Timestamp(milliseconds: number.floor), now: now)
+        case .other(let name): return .invalid("\(name.text) is not a number of milliseconds")
+        }
     }
 }
 
 /// A JWS whose signature holds. Only `Verifier.settle` makes one.
 struct VerifiedJWS: Sendable {
-    let payload: JSONDocument
-    let effectiveDate: Timestamp
-    let chain: ValidatedChain
+    private let jws: UnverifiedJWS
+
+    var payload: JSONDocument { jws.payload }
+    var effectiveDate: Timestamp { jws.effectiveDate }
+    var chain: ValidatedChain { jws.chain }
 
     /// - Parameter signatureHolds: the answer to `unverified.signature`.
     init(_ unverified: UnverifiedJWS, signatureHolds: Bool) throws(Refusal) {
@@ -93,8 +104,6 @@ struct VerifiedJWS: Sendable {
             throw Refusal(
                 .invalidSignature, "the signature does not verify with the leaf certificate's key")
         }
-        payload = unverified.payload
-        effectiveDate = unverified.effectiveDate
-        chain = unverified.chain
+        jws = unverified
     }
 }

@@ -69,6 +69,14 @@ extension Base64URL {
     }
 }
 
+extension Base64URL {
+    /// The signature of a JWS; nil where it is none of ES256.
+    static func signature(_ text: Span<UInt8>) throws(Refusal) -> ES256Signature? {
+        let octets = try segment(text, named: "signature")
+        return ES256Signature(octets.span)
+    }
+}
+
 extension JSONDocument {
     /// A JSON object, refused as MALFORMED where it is none.
     static func payload(_ text: [UInt8], named name: String) throws(Refusal) -> JSONDocument {

@@ -31,6 +31,14 @@ final class KnownChains: Sendable {
         }
     }
 
+    /// The chain of the header that this JWS begins with, where it was among the last that were
+    /// asked for: a comparison, in place of a search for the header's end and of a hash.
+    ///
+    /// - Parameter counts: whether this is the look-up that verification begins with.
+    func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
+        tables.withLock { $0.recent(token, counts: counts) }
+    }
+
     /// Whether that header's chain has validated.
     func isKnown(header: Span<UInt8>) -> Bool {
         let key = keyedHash(header)
@@ -44,7 +52,7 @@ final class KnownChains: Sendable {
     func resolve(
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp,
         unseen: UnseenChains = .validate
-    ) throws(Refusal) -> ResolvedChain {
+    ) throws(Refusal) -> KnownChain {
         let key = keyedHash(header)
         if let known = tables.withLock({ $0.find(key, header) }) {
             try known.chain.checkValidity(at: try effectiveDate.seconds())
@@ -68,8 +76,7 @@ final class KnownChains: Sendable {
             return (result, state)
         }
         tables.withLock { $0.settle(slot, state, digest, key, header, now: now) }
-        return ResolvedChain(
-            chain: try result.get(), headerDigest: ResolvedChain.digest(of: header))
+        return KnownChain(header: header, chain: try result.get())
     }
 
     /// One step further in the slot, whose lock is held. The order of checks is that of
@@ -119,16 +126,26 @@ final class KnownChains: Sendable {
     private func keyedHash(_ header: Span<UInt8>) -> UInt64 { header.quickHash(seed: seed) }
 }
 
-/// A chain, and SHA-256 after the header that brought it and the full stop behind.
-struct ResolvedChain: Sendable {
+/// A validated chain with the header that brought it. A class, so that a look-up copies nothing.
+final class KnownChain: Sendable {
     let chain: ValidatedChain
+    /// SHA-256 after the header and the full stop behind.
     let headerDigest: SHA256
+    let header: [UInt8]
 
-    static func digest(of header: Span<UInt8>) -> SHA256 {
+    init(header: Span<UInt8>, chain: ValidatedChain) {
         var digest = SHA256()
         digest.update(header)
         digest.update([UInt8(ascii: ".")].span)
-        return digest
+        headerDigest = digest
+        self.header = header.array
+        self.chain = chain
+    }
+
+    func isHeader(of token: Span<UInt8>) -> Bool {
+        let count = header.count
+        return token.count > count && token[count] == UInt8(ascii: ".")
+            && token.extracting(0..<count).equals(header)
     }
 }
 
@@ -161,14 +178,12 @@ private final class ChainSlot: Sendable {
 
 /// What the lock guards.
 private struct Tables {
-    /// A class, so that a look-up copies nothing; the tables' lock guards `lastUse`.
+    /// A class, so that its use is noted without a look-up; the tables' lock guards `lastUse`.
     final class Known: @unchecked Sendable {
-        let header: [UInt8]
-        let chain: ResolvedChain
+        let chain: KnownChain
         var lastUse: UInt64
 
-        init(header: [UInt8], chain: ResolvedChain, lastUse: UInt64) {
-            self.header = header
+        init(chain: KnownChain, lastUse: UInt64) {
             self.chain = chain
             self.lastUse = lastUse
         }
@@ -183,12 +198,14 @@ private struct Tables {
     var refused: [HeaderDigest: Refused] = [:]
     private var inFlight: [HeaderDigest: ChainSlot] = [:]
     private var uses: UInt64 = 0
+    /// The last that were asked for, all of them among the known.
+    private var recent: [Known] = []
     private(set) var hits: UInt64 = 0
     private(set) var misses: UInt64 = 0
     private(set) var refusedHits: UInt64 = 0
 
     /// The look-up that verification begins with.
-    mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
+    mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
         guard let chain = lookUp(key, header) else {
             misses &+= 1
             return nil
@@ -197,15 +214,32 @@ private struct Tables {
         return chain
     }
 
-    mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> ResolvedChain? {
-        guard let entry = known[key], header.equals(entry.header) else { return nil }
-        uses += 1
-        entry.lastUse = uses
+    mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
+        guard let entry = known[key], header.equals(entry.chain.header) else { return nil }
+        didUse(entry)
+        if !recent.contains(where: { $0 === entry }) {
+            if recent.count == Limits.recentChains { recent.removeLast() }
+            recent.insert(entry, at: 0)
+        }
         return entry.chain
     }
 
+    mutating func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
+        for entry in recent where entry.chain.isHeader(of: token) {
+            didUse(entry)
+            if counts { hits &+= 1 }
+            return entry.chain
+        }
+        return nil
+    }
+
+    private mutating func didUse(_ entry: Known) {
+        uses += 1
+        entry.lastUse = uses
+    }
+
     enum Entry {
-        case known(ResolvedChain)
+        case known(KnownChain)
         /// In flight: another request has it too, and may be validating it.
         case stranger(ChainSlot, isInFlight: Bool)
     }
@@ -252,12 +286,16 @@ private struct Tables {
         if known[key] == nil, known.count >= Limits.knownChains,
             let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse })
         {
-            known[oldest.key] = nil
+            forget(oldest.key)
         }
+        forget(key)
         uses += 1
-        let resolved = ResolvedChain(
-            chain: chain, headerDigest: ResolvedChain.digest(of: header))
-        known[key] = Known(header: header.array, chain: resolved, lastUse: uses)
+        known[key] = Known(chain: KnownChain(header: header, chain: chain), lastUse: uses)
+    }
+
+    private mutating func forget(_ key: UInt64) {
+        guard let entry = known.removeValue(forKey: key) else { return }
+        recent.removeAll { $0 === entry }
     }
 
     private mutating func dropExpired(_ now: Timestamp) {

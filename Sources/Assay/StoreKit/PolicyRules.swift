@@ -7,12 +7,10 @@ extension EvidenceFacts {
     func check(
         _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
-        for expected in [policy.bundleId, expectations.bundleId] {
-            try checkBundle(expected)
-        }
-        for expected in [policy.appAppleId, expectations.appAppleId] {
-            try checkApp(expected, accepting: expectations.accepted(of: policy))
-        }
+        try checkBundle(policy.bundleId)
+        try checkBundle(expectations.bundleId)
+        try checkApp(policy.appAppleId, policy, expectations)
+        try checkApp(expectations.appAppleId, policy, expectations)
         try checkEnvironment(policy, expectations, chain: chain)
     }
 
@@ -29,13 +27,14 @@ extension EvidenceFacts {
     }
 
     private func checkApp(
-        _ expected: Int64?, accepting environments: Set<StoreEnvironment>
+        _ expected: Int64?, _ policy: Policy, _ expectations: Expectations
     ) throws(Refusal) {
         guard carriesAppAppleId, let expected else { return }
         // In the sandbox an app has no App Store id: Apple leaves it out, or writes 0.
         if environment != .production, appAppleId ?? 0 == 0 { return }
         // Outside of Production it decides nothing, unless nothing else is allowed anyway.
-        guard environment == .production || environments == [.production] else { return }
+        guard environment == .production || expectations.accepted(of: policy) == [.production]
+        else { return }
         guard let appAppleId else {
             throw Refusal(.wrongApp, "the \(kind.name) names no app, not \(expected)")
         }
@@ -47,7 +46,9 @@ extension EvidenceFacts {
     private func checkEnvironment(
         _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
     ) throws(Refusal) {
-        guard expectations.accepted(of: policy).contains(environment) else {
+        guard policy.environments.contains(environment),
+            expectations.environments.isEmpty || expectations.environments.contains(environment)
+        else {
             throw Refusal(
                 .wrongEnvironment,
                 "the environment is \(quoted(environment.rawValue)), which is not accepted")

@@ -1,7 +1,7 @@
 import AssayModels
 
 /// A notification whose own signature holds, while its nested evidence waits for theirs.
-struct SignedNotification: Sendable {
+final class SignedNotification: Sendable {
     let notification: VerifiedPayload<ResponseBodyV2DecodedPayload>
     let facts: EvidenceFacts
     let chain: ValidatedChain

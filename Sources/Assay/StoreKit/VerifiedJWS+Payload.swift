@@ -5,7 +5,9 @@ extension VerifiedJWS {
     ///
     /// The facts come before the payload is handed on, so that it is moved and not copied.
     func decode(as kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceFacts) {
-        try PayloadKind.check(payload.root, is: kind)
+        try payload.withRootMembers { members throws(Refusal) in
+            try PayloadKind.check(&members, is: kind)
+        }
         switch kind {
         case .transaction:
             let fields: JWSTransactionDecodedPayload = try decode()

@@ -1,3 +1,4 @@
+import AssayAdmin
 import AssayLoop
 
 /// Where health, metrics and the status page are served; by default nowhere.
@@ -21,13 +22,26 @@ struct AdminSettings {
         } else if !table.has("listen") {
             table.note("listen", "missing", "write an address, such as \"tcp://127.0.0.1:7444\"")
         }
-        if let endpoint, !endpoint.isLiteral {
-            table.note("listen", "a name", "write the address in numbers, or localhost")
-        } else if let endpoint, !endpoint.isLocal, !allowsAnyAddress {
-            table.note(
-                "listen", "an address that other machines can reach",
-                "choose one of the loopback interface, or add any-address = true")
-        }
+        if let endpoint { Self.check(endpoint, allowsAnyAddress, table) }
         table.finish()
+    }
+
+    private static func check(
+        _ endpoint: Endpoint, _ allowsAnyAddress: Bool, _ table: ConfigurationTable
+    ) {
+        do throws(AdminError) {
+            try AdminServer.check(endpoint, allowsAnyAddress: allowsAnyAddress)
+        } catch {
+            switch error {
+            case .notLocal:
+                table.note(
+                    "listen", "an address that other machines can reach",
+                    "choose one of the loopback interface, or add any-address = true")
+            case .notLiteral:
+                table.note("listen", "a name", "write the address in numbers, or localhost")
+            case .notOffered, .listen, .missingLibrary, .notStarted, .system:
+                table.note("listen", "no usable address", "write tcp://HOST:PORT or unix:PATH")
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ struct ServerSettings {
     var listen: [Endpoint]
     /// Nil: one for each processor.
     var workers: Int?
+    var keyTables = KeyTableBuilding.onRequest
     var limits: LimitSettings
     var unix: UnixSettings
     var tls: TLSSettings?
@@ -28,6 +29,7 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var noKeyTables = false
         var drainDelay: Int?
         var admin: Endpoint?
         var adminAnyAddress = false
@@ -60,6 +62,7 @@ struct ServerSettings {
             throw Failure(ServerError.noTLS(endpoint).description)
         }
         self.workers = workers ?? file?.workers
+        keyTables = flags.noKeyTables ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
@@ -68,8 +71,12 @@ struct ServerSettings {
         let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
         admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
         admin.allowsAnyAddress = admin.allowsAnyAddress || flags.adminAnyAddress
-        if let endpoint = admin.endpoint, !endpoint.isLocal, !admin.allowsAnyAddress {
-            throw Failure("\(AdminError.notLocal(endpoint))")
+        if let endpoint = admin.endpoint {
+            do throws(AdminError) {
+                try AdminServer.check(endpoint, allowsAnyAddress: admin.allowsAnyAddress)
+            } catch {
+                throw Failure("\(error)")
+            }
         }
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
@@ -122,7 +129,7 @@ extension ServerSettings {
         var entries: [String: AppEntry] = [:]
         for app in apps {
             let verifier =
-                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: .onRequest)
+                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: keyTables)
             verifiers[app.trust.identity] = verifier
             entries[app.name] = app.entry(verifier)
         }

@@ -48,6 +48,7 @@ extension Stream {
     }
 
     func didReadSealed(_ count: Int, _ layer: TLSLayer) {
+        loop.traffic.received &+= UInt64(max(count, 0))
         if count > 0 {
             unsafe layer.session.feed(
                 UnsafeRawBufferPointer(rebasing: loop.sealedLanding[..<count]))

@@ -8,7 +8,8 @@ extension ServerLoop {
             ServerState(
                 phase: shownPhase, metrics: metrics, holdings: holdings, traffic: loop.traffic,
                 limits: limits, version: configuration.version, workers: configuration.workers,
-                endpoints: endpoints, apps: configuration.apps, now: configuration.clock()))
+                endpoints: endpoints, certificateEnd: configuration.tls?.notAfter,
+                apps: configuration.apps, now: configuration.clock()))
     }
 
     private var shownPhase: ServerState.Phase {

@@ -61,6 +61,8 @@ package struct ServerState: Sendable {
     package var version: String
     package var workers: Int
     package var endpoints: [Endpoint]
+    /// The end of the certificate that is shown to clients, in seconds since 1970.
+    package var certificateEnd: Int64?
     /// By the names that the operator gave them.
     package var apps: [String: AppEntry]
     /// The present, as the server has it.

@@ -1,0 +1,201 @@
+@testable import Assay
+import AssayMint
+import AssayModels
+import Testing
+
+/// The same bytes and options always give the same answer: payload, detail and all.
+@Suite struct SameAnswerTests {
+    struct Item: Sendable {
+        let kind: EvidenceKind
+        let evidence: [UInt8]
+        let expectations: Expectations
+        /// What a verifier answers that has seen nothing else and builds no tables.
+        let answer: Verification
+    }
+
+    private static let kinds: [EvidenceKind] = [
+        .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+    ]
+
+    /// Genuine evidence of each kind, and the same damaged in every part of it.
+    static let items = Fixture.made { () throws -> [Item] in
+        var random = SeededGenerator(seed: 41)
+        var items: [Item] = []
+        for (index, kind) in (kinds + kinds).enumerated() {
+            let token = try Minter(Fixture.ca.chain).mint(
+                kind, index: index, bundleId: Fixture.bundle, appAppleId: Fixture.app,
+                environment: .production, signedDate: Fixture.now)
+            for evidence in [token] + damaged(token, &random) {
+                for expectations in [.none, Expectations(bundleId: "com.example.other")] {
+                    items.append(item(evidence, kind, expectations))
+                }
+            }
+            items.append(item(token, kinds[(index + 1) % kinds.count], .none))
+        }
+        let stranger = Fixture.token(Fixture.payload(), Fixture.stranger.chain)
+        items.append(item(stranger, .transaction, .none))
+        return items
+    }
+
+    private static func item(
+        _ evidence: [UInt8], _ kind: EvidenceKind, _ expectations: Expectations
+    ) -> Item {
+        let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: .never)
+        let answer = Fixture.verify(
+            evidence, as: kind, expecting: expectations, by: verifier)
+        return Item(kind: kind, evidence: evidence, expectations: expectations, answer: answer)
+    }
+
+    /// A changed letter in each segment, a signature cut short, and segments left out.
+    private static func damaged(
+        _ token: [UInt8], _ random: inout SeededGenerator
+    ) -> [[UInt8]] {
+        let segments = Fixture.segments(token)
+        var all: [[UInt8]] = [Array(token.dropLast()), Array(token.dropLast(87)), []]
+        for index in segments.indices {
+            for _ in 0..<3 {
+                var changed = segments
+                let place = Int.random(in: 0..<changed[index].count, using: &random)
+                changed[index][place] ^= 1
+                all.append(Fixture.join(changed))
+            }
+            var without = segments
+            without.remove(at: index)
+            all.append(Fixture.join(without))
+        }
+        return all
+    }
+
+    @Test func sampleHasBoth() {
+        let verdicts = Set(Self.items.map(\.answer.verdict))
+        #expect(verdicts.isSuperset(of: [.valid, .malformed, .invalidSignature, .wrongBundle]))
+        #expect(verdicts.isSuperset(of: [.wrongKind, .untrustedChain]))
+    }
+
+    /// Any order, any batch size, a cold cache or a warm one, with a key's table and without.
+    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    func inAnyOrderAndBatch(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let building: KeyTableBuilding = seed % 2 == 0 ? .inSettle : .never
+        let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: building)
+        if seed % 2 == 0 { Self.buildTable(verifier) }
+        for _ in 0..<3 {
+            var rest = Self.items.shuffled(using: &random)[...]
+            while !rest.isEmpty {
+                let size = Int.random(in: 1...(seed < 4 ? 9 : 150), using: &random)
+                let items = rest.prefix(size)
+                rest = rest.dropFirst(size)
+                var batch = items.map { Self.prepared($0, verifier) }
+                verifier.settle(&batch)
+                for (item, prepared) in zip(items, batch) {
+                    #expect(prepared.verification == item.answer)
+                }
+            }
+        }
+    }
+
+    /// The leaf's key is used until it has its table.
+    private static func buildTable(_ verifier: Verifier) {
+        let good = items.first { $0.answer.verdict == .valid }!
+        for _ in 0...Limits.keyTableUses / 64 {
+            var batch = (0..<64).map { _ in prepared(good, verifier) }
+            verifier.settle(&batch)
+        }
+    }
+
+    private static func prepared(_ item: Item, _ verifier: Verifier) -> PreparedVerification {
+        verifier.prepare(
+            item.evidence.span, as: item.kind, policy: Fixture.policy,
+            expecting: item.expectations, at: Fixture.now)
+    }
+
+    /// Threads verify while the table is built and the cache is swept by other chains.
+    @Test func whileTableIsBuiltAndCacheSwept() async {
+        let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: .onRequest)
+        let others = (0..<12).map { _ in Fixture.token(Fixture.payload(), Fixture.chain()) }
+        await withTaskGroup(of: Int.self) { group in
+            for seed in 1...3 as ClosedRange<UInt64> {
+                group.addTask {
+                    var random = SeededGenerator(seed: seed)
+                    var wrong = 0
+                    for round in 0..<40 {
+                        let items = (0..<20).map { _ in Self.items.randomElement(using: &random)! }
+                        var batch = items.map { Self.prepared($0, verifier) }
+                        verifier.settle(&batch)
+                        for (item, prepared) in zip(items, batch)
+                        where prepared.verification != item.answer { wrong += 1 }
+                        let other = Fixture.verify(others[round % others.count], by: verifier)
+                        if other.verdict != .valid { wrong += 1 }
+                    }
+                    return wrong
+                }
+            }
+            group.addTask {
+                for _ in 0..<60 {
+                    verifier.buildPendingKeyTables()
+                    try? await Task.sleep(for: .milliseconds(2))
+                }
+                return 0
+            }
+            for await wrong in group { #expect(wrong == 0) }
+        }
+    }
+
+    // MARK: Quick
+
+    @Test func quickIsWhatBringsKnownChain() {
+        let verifier = Verifier(trust: Fixture.verifier.trust)
+        let token = Fixture.token()
+        func isQuick(_ evidence: [UInt8], _ kind: EvidenceKind = .transaction) -> Bool {
+            verifier.isQuick(evidence.span, as: kind)
+        }
+        #expect(!isQuick(token))
+        #expect(Fixture.verify(token, by: verifier).verdict == .valid)
+        let header = Fixture.segments(token)[0]
+        // What comes behind the header makes no difference: it is no chain.
+        for evidence in [token, header + [UInt8(ascii: ".")], Fixture.join([header, [], []])] {
+            #expect(isQuick(evidence))
+            for kind in Self.kinds { #expect(isQuick(evidence, kind) == (kind != .notification)) }
+        }
+        for kind in [EvidenceKind.appReceipt, .transactionReceipt] {
+            #expect(!isQuick(token, kind))
+        }
+        // Another header, however alike, is another chain's until it has validated.
+        for place in stride(from: 0, to: header.count, by: 97) {
+            var changed = token
+            changed[place] ^= 1
+            #expect(!isQuick(changed))
+        }
+        for evidence in [[], header, Array(header.dropLast()), Array("a.b.c".utf8)] {
+            #expect(!isQuick(evidence))
+        }
+    }
+
+    /// A chain that is no more among the last ones, and one that is not known any more.
+    @Test func quickForgetsWhatTheCacheForgets() {
+        let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: .never)
+        let token = Fixture.token()
+        #expect(Fixture.verify(token, by: verifier).verdict == .valid)
+        for count in 0..<Limits.knownChains {
+            let other = Fixture.token(
+                Fixture.payload(),
+                header: {
+                    $0.extraMembers = [("kid", "\"\(count)\"")]
+                })
+            #expect(Fixture.verify(other, by: verifier).verdict == .valid)
+            if count == Limits.recentChains + 2 {
+                #expect(verifier.isQuick(token.span, as: .transaction))
+            }
+        }
+        // It was used after the first few of the others, which went before it did.
+        #expect(verifier.chains.counts.known == Limits.knownChains)
+        let first = Fixture.token(
+            Fixture.payload(),
+            header: {
+                $0.extraMembers = [("kid", "\"0\"")]
+            })
+        #expect(!verifier.isQuick(first.span, as: .transaction))
+        #expect(Fixture.verify(first, by: verifier).verdict == .valid)
+        #expect(Fixture.verify(token, by: verifier).verdict == .valid)
+    }
+}
