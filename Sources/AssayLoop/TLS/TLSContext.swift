@@ -177,7 +177,8 @@ private struct Owner: ~Copyable {
 
     /// OpenSSL's reason where it has read the file, and `absent` where there was nothing to read.
     private static func failure(_ file: String, _ absent: TLSError) -> TLSError {
-        let error = ERR_peek_last_error()
+        // The first is the cause; those after it tell who passed it on.
+        let error = ERR_peek_error()
         let reason = OpenSSLReason.words(error)
         let isRefused = assay_error_is_of_ssl(error) == 1
         ERR_clear_error()
