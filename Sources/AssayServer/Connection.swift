@@ -26,10 +26,10 @@ final class Connection {
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
     /// Bytes of a refused frame that are still to come, and are thrown away.
-    private var skipping = 0
+    var skipping = 0
     private var decoder: FrameDecoder
     /// The head of the frame that is arriving, once it is complete.
-    private var arriving: ArrivingFrame?
+    var arriving: ArrivingFrame?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
     var wasToldOfDrain = false
@@ -40,18 +40,18 @@ final class Connection {
 
     /// It is not read from, though it may have sent more: its share of this turn is used up, or
     /// there is no room for another request.
-    private var isHeld = false
+    var isHeld = false
     private var awaitsTurn = false
     /// What the server counts as this connection's: unread bytes, and unwritten ones.
     private var counted = (unread: 0, unwritten: 0)
 
     // Milliseconds of the loop's clock.
-    private var lastActivity: UInt64
+    var lastActivity: UInt64
     private var lastReceived: UInt64
     /// The frame at the front; nil between frames.
-    private var pace: FramePace?
-    private var writePace: WritePace
-    private var lastUnwritten: UInt64 = 0
+    var pace: FramePace?
+    var writePace: WritePace
+    var lastUnwritten: UInt64 = 0
 
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
@@ -352,7 +352,7 @@ final class Connection {
     }
 
     /// The rest of a receipt will not come.
-    private func dropReceipt() {
+    func dropReceipt() {
         guard case .receipt(let receipt) = arriving else { return }
         arriving = nil
         didAnswer(receipt.head.id, bytes: 0)
@@ -361,51 +361,5 @@ final class Connection {
 
     var isIdle: Bool {
         inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && pace == nil
-    }
-
-    // MARK: Time
-
-    /// Called some times a second. Where the loop itself was late, it has reads and writes to catch
-    /// up with before it may judge its peers.
-    func sweep(isLate: Bool) {
-        let now = server.now
-        let unwritten = stream.unwrittenCount
-        let stalled = writePace.stalled(at: now, unwritten: unwritten, isLate: isLate)
-        if stalled > limits.writeStallMilliseconds {
-            server.logFault("the peer does not read its answers")
-            return stream.close()
-        }
-        switch state {
-        case .open:
-            if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
-            if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
-                return end(nil)
-            }
-            if case .receipt(let receipt) = arriving, receipt.deadline <= now {
-                // Its answer would come too late, and so would its bytes.
-                dropReceipt()
-                skipping = receipt.remaining
-                server.counters.expired += 1
-                let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
-                server.metrics.didAnswerAtOnce(.verify, refusal)
-                answer(refusal)
-            }
-            if !isLate, isSlow(now) {
-                server.logFault("a frame came too slowly")
-                end(.slowFrame)
-            }
-        case .ending: break
-        case .finishing:
-            // Until the last answer has gone, the write stall above is what limits the wait.
-            if isLate || unwritten > 0 { lastUnwritten = now }
-            if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
-        case .closed: break
-        }
-    }
-
-    /// Whether the frame at the front comes slower than it may, through the peer's fault.
-    private func isSlow(_ now: UInt64) -> Bool {
-        guard let pace, !isHeld else { return false }
-        return pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
     }
 }
