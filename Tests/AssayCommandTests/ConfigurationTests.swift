@@ -2,6 +2,7 @@ import Assay
 import AssayLoop
 import AssayModels
 import AssayServer
+import TestSupport
 import Testing
 
 @testable import AssayCommand
