@@ -47,6 +47,34 @@ struct AssayProcess {
         return (process, output)
     }
 
+    /// One that runs beside others until it is stopped; its messages are read.
+    final class Background {
+        private let process: Process
+        private let messages = Pipe()
+
+        init(processors: String?, _ arguments: [String]) throws {
+            (process, _) = AssayProcess.make(processors, arguments)
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = messages
+            try process.run()
+        }
+
+        /// Later lines are few, and the pipe has room for them.
+        func waitForLine(containing text: String) throws {
+            var seen = ""
+            while !seen.contains(text) {
+                let more = messages.fileHandleForReading.availableData
+                guard !more.isEmpty else { throw Failed(description: "it ended: \(seen)") }
+                seen += String(decoding: more, as: UTF8.self)
+            }
+        }
+
+        func stop() {
+            process.terminate()
+            process.waitUntilExit()
+        }
+    }
+
     /// A server that is ready, on TCP and a Unix socket.
     final class Server {
         let process: Process

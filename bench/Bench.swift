@@ -8,8 +8,8 @@ import Foundation
 @main
 struct Bench {
     static let suites = [
-        "primitives", "jws", "receipts", "receipt-wire", "server", "matrix", "latency", "start",
-        "peers",
+        "primitives", "jws", "receipts", "receipt-wire", "server", "overload", "matrix", "latency",
+        "start", "peers",
     ]
 
     static func main() throws {
@@ -57,6 +57,7 @@ struct Bench {
         case "receipts": results.add(suite, try ReceiptSuite.run(isQuick: isQuick))
         case "receipt-wire": results.add(suite, try ReceiptWireSuite.run(isQuick: isQuick))
         case "server": results.add(suite, try ServerSuite.run(isQuick: isQuick))
+        case "overload": results.add(suite, try OverloadSuite.run(isQuick: isQuick))
         case "matrix": results.add(suite, try MatrixSuite.run(isQuick: isQuick))
         case "latency":
             let (rows, curves, notes) = try LatencySuite.run(isQuick: isQuick)

@@ -75,32 +75,33 @@ public final class Verifier: Sendable {
 
     /// First half: parses, finds the chain, digests. The result owns all that it needs of the
     /// bytes; `settle` does the signatures of many such at once.
+    ///
+    /// - Parameter unseen: what becomes of evidence whose chain has not validated before.
     public func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
-        at now: Timestamp
+        at now: Timestamp, unseen: UnseenChains = .validate
     ) -> PreparedVerification {
         let request = VerificationRequest(
-            kind: kind, policy: policy, expectations: expectations, now: now)
+            kind: kind, policy: policy, expectations: expectations, now: now, unseen: unseen)
         do throws(Refusal) {
             if kind == .appReceipt {
                 var stream = AppReceiptStream(
                     self, policy: policy, expecting: expectations, inApp: inApp)
                 stream.receive(evidence)
-                return PreparedVerification(
-                    request: request, state: .answered(stream.finish(at: now)))
+                return stream.prepared(at: now, unseen: unseen)
             }
             if kind == .transactionReceipt {
                 let receipt = try VerifiedTransactionReceipt(
                     evidence, trust: trust, links: links, now: now,
-                    allowsLegacyKey: policy.allowsLegacyKey)
+                    allowsLegacyKey: policy.allowsLegacyKey, unseen: unseen)
                 return PreparedVerification(
                     request: request, state: .answered(request.answer(receipt)))
             }
-            let jws = try unverified(evidence, as: kind, at: now)
+            let jws = try unverified(evidence, request)
             return PreparedVerification(request: request, state: .jws(jws))
         } catch {
-            return PreparedVerification(request: request, state: .answered(error.answer(kind)))
+            return PreparedVerification(request: request, state: .init(error, kind))
         }
     }
 
@@ -150,14 +151,16 @@ public final class Verifier: Sendable {
     }
 
     private func unverified(
-        _ evidence: Span<UInt8>, as kind: EvidenceKind, at now: Timestamp
+        _ evidence: Span<UInt8>, _ request: VerificationRequest
     ) throws(Refusal) -> UnverifiedJWS {
-        switch kind {
+        switch request.kind {
         case .notification where evidence.count > 0 && evidence[0] == UInt8(ascii: "{"):
-            let token = try Self.token(in: evidence, as: kind)
-            return try UnverifiedJWS(token.span, chains: chains, now: now)
+            let token = try Self.token(in: evidence, as: request.kind)
+            return try UnverifiedJWS(
+                token.span, chains: chains, now: request.now, unseen: request.unseen)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
-            return try UnverifiedJWS(evidence, chains: chains, now: now)
+            return try UnverifiedJWS(
+                evidence, chains: chains, now: request.now, unseen: request.unseen)
         case .appReceipt, .transactionReceipt:
             preconditionFailure("receipts are no JWS; prepare has them")
         }
@@ -201,6 +204,7 @@ struct VerificationRequest: Sendable {
     var policy: Policy
     var expectations: Expectations
     var now: Timestamp
+    var unseen = UnseenChains.validate
 }
 
 /// A verification on its way: its signatures wait for the batch (before `Verifier.settle`), or it
@@ -215,11 +219,23 @@ public struct PreparedVerification: Sendable {
         /// Its own signature holds; waits for those of what is nested in it.
         case notification(SignedNotification)
         indirect case answered(Verification)
+        /// Not answered: a chain has to be validated first.
+        case putAside(UnseenChain)
+
+        init(_ refusal: Refusal, _ kind: EvidenceKind) {
+            self = refusal.unseenChain.map { .putAside($0) } ?? .answered(refusal.answer(kind))
+        }
+    }
+
+    /// The chain that keeps it without an answer, where it was put aside. Known when
+    /// `Verifier.settle` has had it.
+    public var unseenChain: UnseenChain? {
+        if case .putAside(let chain) = state { chain } else { nil }
     }
 
     /// The answer.
     ///
-    /// - Precondition: `Verifier.settle` has had it.
+    /// - Precondition: `Verifier.settle` has had it, and it was not put aside.
     public var verification: Verification {
         guard case .answered(let verification) = state else {
             preconditionFailure("the batch was not settled")
@@ -231,7 +247,7 @@ public struct PreparedVerification: Sendable {
         switch state {
         case .jws: 1
         case .notification(let notification): notification.nested.count
-        case .answered: 0
+        case .answered, .putAside: 0
         }
     }
 
@@ -240,7 +256,7 @@ public struct PreparedVerification: Sendable {
         case .jws(let jws): checks.append(jws.signature)
         case .notification(let notification):
             for nested in notification.nested { checks.append(nested.jws.signature) }
-        case .answered: break
+        case .answered, .putAside: break
         }
     }
 
@@ -257,11 +273,11 @@ public struct PreparedVerification: Sendable {
                     holds, expecting: request.expectations)
                 state = .answered(
                     request.accepted(notification.chain, notification.facts, evidence))
-            case .answered:
+            case .answered, .putAside:
                 preconditionFailure("nothing was pending")
             }
         } catch {
-            state = .answered(refused(error))
+            state = error.unseenChain.map { .putAside($0) } ?? .answered(refused(error))
         }
     }
 
@@ -275,11 +291,12 @@ public struct PreparedVerification: Sendable {
             if case .notification(let verified) = evidence {
                 let notification = try SignedNotification(
                     jws, verified.notification.payload, facts: facts, chains: chains,
-                    now: request.now)
+                    now: request.now, unseen: request.unseen)
                 guard notification.nested.isEmpty else { return .notification(notification) }
             }
             try facts.check(request.expectations, effectiveDate: jws.effectiveDate)
         } catch {
+            if error.unseenChain != nil { throw error }
             return .answered(request.refused(error, jws.chain, facts))
         }
         return .answered(request.accepted(jws.chain, facts, evidence))

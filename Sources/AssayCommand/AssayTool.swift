@@ -1,4 +1,5 @@
 import ArgumentParser
+import Assay
 import AssayLoop
 
 /// The tool: arguments in, an exit status out. What is between stands in one file a subcommand.
@@ -31,6 +32,9 @@ struct AssayTool: AsyncParsableCommand {
         ])
 
     static func main() async {
+        LastWords.prepare()
+        // Before anything else asks OpenSSL for memory.
+        precondition(OpenSSLMemory.endWhenExhausted())
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -142,6 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func start(_ configuration: ServerConfiguration) throws -> Server {
+        Descriptors.raiseLimit()
         do throws(ServerError) {
             let server = try Server(configuration)
             try server.followSignals()

@@ -8,6 +8,9 @@ package final class Listener: Handle {
     package private(set) var endpoint: Endpoint
     let isUnix: Bool
     private var onConnection: (Stream) -> Void
+    private var isPaused = false
+    /// A connection came while it was paused.
+    private var isHolding = false
 
     /// The file of a Unix socket of its own.
     private var file: SocketFile?
@@ -123,7 +126,22 @@ package final class Listener: Handle {
         return port
     }
 
+    /// Leaves the next ones to wait, in the system's queue.
+    package func pause() { isPaused = true }
+
+    package func resume() {
+        isPaused = false
+        guard isHolding else { return }
+        isHolding = false
+        didConnect(0)
+    }
+
     private func didConnect(_ code: Int32) {
+        guard !isPaused else {
+            // libuv waits for this one to be taken, and looks for no other meanwhile.
+            isHolding = code == 0
+            return
+        }
         // A connection that went before it was accepted, or a shortage: the next one may do.
         guard code == 0, !isClosing, let stream = try? Stream.accept(from: self) else { return }
         onConnection(stream)
@@ -135,6 +153,7 @@ package final class Listener: Handle {
         // Who waits in an inherited socket waits for whoever goes on with it.
         guard !isInherited else { return close() }
         refuseArrivals()
+        resume()
         while !isClosing, let descriptor = acceptWaiting() {
             guard let stream = try? Stream.open(descriptor, from: self) else { continue }
             onConnection(stream)

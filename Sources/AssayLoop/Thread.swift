@@ -29,6 +29,13 @@ struct Thread: Sendable {
         precondition(code == 0, "a thread is joined once, and not by itself")
     }
 
+    /// The calling thread gets less of a processor that others want too.
+    static func giveWay(by niceness: Int32) {
+        // Of Linux alone: the 0 stands for this thread, not for its process. A system that refuses
+        // it leaves the thread as it was.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+    }
+
     /// A number that no two running threads share.
     static var current: UInt { UInt(uv_thread_self()) }
 }

@@ -25,14 +25,18 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    package init(count: Int, name: String) throws(LoopError) {
+    /// - Parameter niceness: by how much they give way to other threads, 0 to 19.
+    package init(count: Int, name: String, niceness: Int32 = 0) throws(LoopError) {
         precondition(count > 0)
         self.count = count
         available = try Semaphore()
         for index in 0..<count {
             let thread: Thread
             do throws(LoopError) {
-                thread = try Thread(name: "\(name)-\(index)") { [self] in work() }
+                thread = try Thread(name: "\(name)-\(index)") { [self] in
+                    if niceness > 0 { Thread.giveWay(by: niceness) }
+                    work()
+                }
             } catch {
                 stop()
                 throw error

@@ -3,14 +3,28 @@ import AssayLoop
 import AssayModels
 import AssayWire
 
+/// A frame whose head is complete and whose body is not.
+enum ArrivingFrame {
+    /// Its body is collected.
+    case whole(RequestHead)
+    /// A receipt, verified as it arrives.
+    case receipt(ArrivingReceipt)
+
+    var head: RequestHead? {
+        if case .whole(let head) = self { head } else { nil }
+    }
+}
+
 /// An app receipt that is verified while its frame arrives: its bytes are hashed and read where
 /// they were received, and handed back at once. Lives on the loop's thread until it is complete.
 final class ArrivingReceipt {
     let head: RequestHead
     let call: VerifyCall
+    let app: AppEntry
     let deadline: UInt64
+    /// Bytes that it may come to keep, and that count as the server's until it is answered.
+    let reserved: Int
     private(set) var remaining: Int
-    private(set) var received = 0
     private var stream: AppReceiptStream
 
     /// Nil for evidence that is not read as a stream: other kinds, and receipts so small that they
@@ -21,6 +35,8 @@ final class ArrivingReceipt {
         else { return nil }
         self.head = head
         self.call = call
+        self.app = app
+        reserved = server.reservation(call, frame.body.count)
         deadline = server.deadline(of: head, began: began)
         remaining = frame.body.count
         stream = AppReceiptStream(
@@ -31,7 +47,6 @@ final class ArrivingReceipt {
     func receive(_ bytes: SlabBytes) {
         stream.receive(bytes.span)
         remaining -= bytes.count
-        received += bytes.count
     }
 
     /// All of it, for a worker to finish.

@@ -1,3 +1,4 @@
+import Assay
 import AssayLoop
 import AssayModels
 import AssayWire
@@ -30,7 +31,15 @@ struct Batch {
         self.requestsPerPiece = requestsPerPiece
     }
 
+    /// Requests that wait for a worker.
+    var waitingCount: Int { waiting.count }
+
     mutating func add(_ request: AcceptedRequest) { waiting.append(request) }
+
+    /// Requests that have waited elsewhere go first.
+    mutating func addFirst(_ requests: [AcceptedRequest]) {
+        waiting.insert(contentsOf: requests, at: 0)
+    }
 
     /// Takes the requests out that are better verified where they are than handed over.
     mutating func takeInPlace(where isQuick: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
@@ -104,15 +113,18 @@ struct PieceAnswers: Sendable {
     private(set) var bytes: [UInt8] = []
     /// Where each request's answer ends in `bytes`.
     private(set) var ends: [Int] = []
-    /// What is counted of each, and when the worker began, in the monotonic clock's nanoseconds.
-    private(set) var outcomes: [Outcome] = []
+    /// What is counted of each that was answered, and when the worker began, in the monotonic
+    /// clock's nanoseconds.
+    private(set) var outcomes: [Outcome?] = []
     let began: UInt64
+    /// Requests that were put aside instead, by their places in the piece, and for which chain.
+    private(set) var unseen: [Int: UnseenChain] = [:]
 
     /// What a transaction's typed fields take.
     private static let usualAnswerBytes = 1024
 
     init(
-        _ piece: [AcceptedRequest], _ verifications: [Verification], began: UInt64,
+        _ piece: [AcceptedRequest], _ verifications: [PreparedVerification], began: UInt64,
         at now: Timestamp, codec: MessageCodec
     ) {
         precondition(piece.count == verifications.count)
@@ -120,10 +132,18 @@ struct PieceAnswers: Sendable {
         ends.reserveCapacity(piece.count)
         outcomes.reserveCapacity(piece.count)
         bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
-        for (request, verification) in zip(piece, verifications) {
-            outcomes.append(Outcome(request.kind, verification))
-            let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
-            codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in piece.indices {
+            let request = piece[index]
+            if let chain = verifications[index].unseenChain {
+                unseen[index] = chain
+                outcomes.append(nil)
+            } else {
+                let verification = verifications[index].verification
+                outcomes.append(Outcome(request.kind, verification))
+                let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
+                codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
+            }
             ends.append(bytes.count)
         }
     }

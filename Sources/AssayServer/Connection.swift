@@ -26,10 +26,10 @@ final class Connection {
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
     /// Bytes of a refused frame that are still to come, and are thrown away.
-    private var skipping = 0
+    var skipping = 0
     private var decoder: FrameDecoder
     /// The head of the frame that is arriving, once it is complete.
-    private var arriving: Arriving?
+    var arriving: ArrivingFrame?
     /// Waits for the end of the turn, when it is flushed.
     var isTouched = false
     var wasToldOfDrain = false
@@ -40,22 +40,18 @@ final class Connection {
 
     /// It is not read from, though it may have sent more: its share of this turn is used up, or
     /// there is no room for another request.
-    private var isHeld = false
+    var isHeld = false
     private var awaitsTurn = false
-    /// Unread bytes that the server counts as this connection's.
-    private var countedBytes = 0
+    /// What the server counts as this connection's: unread bytes, and unwritten ones.
+    private var counted = (unread: 0, unwritten: 0)
 
     // Milliseconds of the loop's clock.
-    private var lastActivity: UInt64
+    var lastActivity: UInt64
     private var lastReceived: UInt64
     /// The frame at the front; nil between frames.
-    private var pace: FramePace?
-    private var lastWriteProgress: UInt64
-    /// Bytes that were given to the stream, and those of them that the system had taken when time
-    /// was last looked at.
-    private var givenBytes = 0
-    private var writtenBytes = 0
-    private var lastUnwritten: UInt64 = 0
+    var pace: FramePace?
+    var writePace: WritePace
+    var lastUnwritten: UInt64 = 0
 
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
@@ -63,7 +59,7 @@ final class Connection {
         decoder = server.decoder
         lastActivity = server.now
         lastReceived = server.now
-        lastWriteProgress = server.now
+        writePace = WritePace(began: server.now)
     }
 
     var isClosed: Bool { stream.isClosing }
@@ -93,7 +89,8 @@ final class Connection {
             stream.close()
         case .closed:
             state = .closed
-            countUnread()
+            dropReceipt()
+            count()
             server.didClose(self)
         }
     }
@@ -120,7 +117,7 @@ final class Connection {
 
     /// Takes what is complete out of what was received, as much as a turn allows.
     private func takeFrames() {
-        defer { countUnread() }
+        defer { count() }
         while mayTakeFrame {
             guard takeNext() else { return }
         }
@@ -150,11 +147,15 @@ final class Connection {
         if case .open = state, !isHeld { stream.resumeReading() }
     }
 
-    /// Tells the server how much this connection has in its buffer.
-    private func countUnread() {
-        let unread = isClosed ? 0 : stream.received.unreadCount
-        server.bufferedBytes += unread - countedBytes
-        countedBytes = unread
+    /// Tells the server how much this connection has in its buffers.
+    private func count() {
+        let held =
+            isClosed
+            ? (unread: 0, unwritten: 0)
+            : (unread: stream.received.unreadCount, unwritten: unwrittenCount)
+        server.budget.buffered += held.unread - counted.unread
+        server.budget.unwritten += held.unwritten - counted.unwritten
+        counted = held
     }
 
     /// One step; false where more bytes are needed.
@@ -173,12 +174,17 @@ final class Connection {
         if arriving == nil { decoder = server.decoder }
         switch decoder.next(in: unread.span) {
         case .needMore(let count):
+            // What has no id yet can't be answered by it, and is held by many such connections.
+            if server.budget.isFull, unread.count > limits.unansweredBytes {
+                end(.connectionMemoryExhausted)
+                return false
+            }
             stream.received.expect(count)
             return false
         case .head(let frame): return didReceiveHead(frame, unread)
         case .frame(let frame):
             let bytes = stream.received.take(frame.end)
-            let head = arrivingHead ?? server.decode(bytes.extracting(frame.head), for: self)
+            let head = arriving?.head ?? server.decode(bytes.extracting(frame.head), for: self)
             arriving = nil
             framesThisTurn += 1
             if let head { take(head, bytes.extracting(frame.body)) }
@@ -188,11 +194,6 @@ final class Connection {
             refuse(fault)
             return true
         }
-    }
-
-    private var arrivingHead: RequestHead? {
-        guard case .whole(let head) = arriving else { return nil }
-        return head
     }
 
     private func didEndFrame() {
@@ -207,20 +208,24 @@ final class Connection {
             guard let head = server.decode(unread.extracting(frame.head), for: self) else {
                 return skip(frame)
             }
-            if let refusal = server.refusal(of: head, bodyBytes: frame.body.count, for: self) {
+            if let refusal = server.refusal(
+                of: head, bodyBytes: frame.body.count, for: self, began: pace?.began)
+            {
                 answer(refusal)
                 return skip(frame)
             }
             if let receipt = ArrivingReceipt(head, frame, server, began: pace?.began) {
                 inFlight.insert(head.id)
+                server.budget.give(receipt: receipt.reserved)
                 stream.received.skip(frame.body.lowerBound)
                 pace?.didTake(frame.body.lowerBound)
                 arriving = .receipt(receipt)
                 return true
             }
             arriving = .whole(head)
-        } else if let head = arrivingHead, server.isFull {
+        } else if let head = arriving?.head, server.budget.isFull {
             let refusal = ResponseHead.memoryExhausted(head.id)
+            server.counters.refusedForMemory += 1
             server.metrics.didAnswerAtOnce(.verify, refusal)
             answer(refusal)
             arriving = nil
@@ -251,13 +256,7 @@ final class Connection {
     }
 
     private func refuse(_ fault: FrameFault) {
-        let status: Status =
-            switch fault {
-            case .frameTooLarge, .headTooLarge: .resourceExhausted
-            case .frameTooShort, .headBeyondFrame, .foreign: .invalidArgument
-            }
-        let head = ResponseHead(
-            id: ResponseHead.connectionId, status: status, message: fault.description)
+        let head = ResponseHead.fault(fault)
         server.metrics.didRefuse(head)
         guard let skip = fault.skip else {
             server.logFault("not a frame")
@@ -269,7 +268,9 @@ final class Connection {
     }
 
     private func take(_ head: RequestHead, _ body: SlabBytes) {
-        if let refusal = server.refusal(of: head, bodyBytes: body.count, for: self) {
+        if let refusal = server.refusal(
+            of: head, bodyBytes: body.count, for: self, began: pace?.began)
+        {
             return answer(refusal)
         }
         switch head.call {
@@ -318,8 +319,8 @@ final class Connection {
     func flush() {
         if case .closed = state { return }
         if !output.isEmpty {
-            if stream.unwrittenCount == 0 { lastWriteProgress = server.now }
-            givenBytes += output.count
+            writePace.didGive(
+                output.count, wasIdle: stream.unwrittenCount == 0, at: server.now)
             stream.write(output)
             output.removeAll(keepingCapacity: output.count <= limits.outputBytes)
             lastActivity = server.now
@@ -329,6 +330,7 @@ final class Connection {
         case .ending: if inFlight.isEmpty { finish() }
         case .finishing, .closed: break
         }
+        count()
     }
 
     private func finish() {
@@ -341,55 +343,23 @@ final class Connection {
     func end(_ last: ResponseHead?) {
         guard case .open = state else { return }
         if let last { answer(last) }
-        if case .receipt(let receipt) = arriving { didAnswer(receipt.head.id, bytes: 0) }
+        dropReceipt()
         arriving = nil
         state = .ending
         stream.received.skip(stream.received.unreadCount)
-        countUnread()
+        count()
         server.touch(self)
+    }
+
+    /// The rest of a receipt will not come.
+    func dropReceipt() {
+        guard case .receipt(let receipt) = arriving else { return }
+        arriving = nil
+        didAnswer(receipt.head.id, bytes: 0)
+        server.budget.takeBack(receipt: receipt.reserved)
     }
 
     var isIdle: Bool {
         inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && pace == nil
-    }
-
-    // MARK: Time
-
-    /// Called some times a second. Where the loop itself was late, it has reads and writes to catch
-    /// up with before it may judge its peers.
-    func sweep(isLate: Bool) {
-        let now = server.now
-        let unwritten = stream.unwrittenCount
-        if isLate || unwritten == 0 || givenBytes - unwritten > writtenBytes {
-            lastWriteProgress = now
-        }
-        writtenBytes = givenBytes - unwritten
-        if now - lastWriteProgress > limits.writeStallMilliseconds {
-            server.logFault("the peer does not read its answers")
-            return stream.close()
-        }
-        switch state {
-        case .open:
-            if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
-            if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
-                return end(nil)
-            }
-            if !isLate, isSlow(now) {
-                server.logFault("a frame came too slowly")
-                end(.slowFrame)
-            }
-        case .ending: break
-        case .finishing:
-            // Until the last answer has gone, the write stall above is what limits the wait.
-            if isLate || unwritten > 0 { lastUnwritten = now }
-            if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
-        case .closed: break
-        }
-    }
-
-    /// Whether the frame at the front comes slower than it may, through the peer's fault.
-    private func isSlow(_ now: UInt64) -> Bool {
-        guard let pace, !isHeld else { return false }
-        return pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
     }
 }

@@ -1,17 +1,19 @@
 import Assay
 import AssayLoop
-package import AssayModels
+import AssayModels
 import AssayWire
 
 /// A Verify request that the server has accepted: it will be answered. A class, as it goes from
 /// hand to hand: the loop, the batch, a worker, the loop.
-package final class AcceptedRequest: Sendable {
+final class AcceptedRequest: Sendable {
     let connection: LoopBound<Connection>
     let id: UInt64
     let app: AppEntry
     let kind: EvidenceKind
     let call: VerifyCall
-    let evidence: SlabBytes
+    let evidence: AcceptedEvidence
+    /// What it counts for, until it is answered.
+    let bytes: Int
     /// The loop's milliseconds at which nobody waits any more.
     let deadline: UInt64
     /// Nanoseconds of the monotonic clock at which the frame was complete.
@@ -19,7 +21,8 @@ package final class AcceptedRequest: Sendable {
 
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
-        call: VerifyCall, evidence: SlabBytes, deadline: UInt64, arrived: UInt64
+        call: VerifyCall, evidence: AcceptedEvidence, bytes: Int, deadline: UInt64,
+        arrived: UInt64
     ) {
         self.connection = connection
         self.id = id
@@ -27,29 +30,40 @@ package final class AcceptedRequest: Sendable {
         self.kind = kind
         self.call = call
         self.evidence = evidence
+        self.bytes = bytes
         self.deadline = deadline
         self.arrived = arrived
     }
 
     /// Whether it takes a worker less time than waking one does.
     var isQuick: Bool {
-        let evidence = evidence
+        guard case .whole(let evidence) = evidence else { return false }
         return app.verifier.isQuick(evidence.span, as: kind)
     }
 }
 
-/// Verifies a piece of a batch: one answer for each request, in their order.
-package typealias PieceVerifier = @Sendable ([AcceptedRequest], Timestamp) -> [Verification]
+/// What a request brought along.
+enum AcceptedEvidence: Sendable {
+    /// Where it was received.
+    case whole(SlabBytes)
+    /// A receipt that was read while it came; what is left is its end.
+    case receipt(AppReceiptStream)
+}
 
 /// Where the wire and the verifier meet.
 enum Exchange {
     /// A request becomes a verification.
-    static func prepare(_ request: AcceptedRequest, at now: Timestamp) -> PreparedVerification {
-        let evidence = request.evidence
-        return request.app.verifier.prepare(
-            evidence.span, as: request.kind, policy: request.app.policy,
-            expecting: request.app.narrowed(request.call.expectations),
-            inApp: request.call.inApp, at: now)
+    static func prepare(
+        _ request: AcceptedRequest, at now: Timestamp, unseen: UnseenChains
+    ) -> PreparedVerification {
+        switch request.evidence {
+        case .whole(let evidence):
+            request.app.verifier.prepare(
+                evidence.span, as: request.kind, policy: request.app.policy,
+                expecting: request.app.narrowed(request.call.expectations),
+                inApp: request.call.inApp, at: now, unseen: unseen)
+        case .receipt(let stream): stream.prepared(at: now, unseen: unseen)
+        }
     }
 
     /// A verdict becomes an answer: its head, and the body where JSON was asked for.
@@ -67,36 +81,36 @@ enum Exchange {
         return (ResponseHead(id: id, result: .verification(verification)), body)
     }
 
-    /// All signatures of the piece in one call for each verifier among its requests.
-    static func verify(_ piece: [AcceptedRequest], at now: Timestamp) -> [Verification] {
+    /// All signatures of the piece in one call for each verifier among its requests. Each is
+    /// answered then, or put aside.
+    static func verify(
+        _ piece: [AcceptedRequest], at now: Timestamp, unseen: UnseenChains
+    ) -> [PreparedVerification] {
         let verifier = piece[0].app.verifier
         if piece.allSatisfy({ $0.app.verifier === verifier }) {
-            return verify(piece, by: verifier, at: now)
+            return verify(piece, by: verifier, at: now, unseen)
         }
-        var answers = [Verification?](repeating: nil, count: piece.count)
+        var answers = [PreparedVerification?](repeating: nil, count: piece.count)
         var rest = Array(piece.indices)
         while let first = rest.first {
             let verifier = piece[first].app.verifier
             let mine = rest.filter { piece[$0].app.verifier === verifier }
             rest.removeAll { piece[$0].app.verifier === verifier }
-            let verifications = verify(mine.map { piece[$0] }, by: verifier, at: now)
+            let verifications = verify(mine.map { piece[$0] }, by: verifier, at: now, unseen)
             for (index, verification) in zip(mine, verifications) { answers[index] = verification }
         }
         return answers.map { $0! }
     }
 
     private static func verify(
-        _ piece: [AcceptedRequest], by verifier: Verifier, at now: Timestamp
-    ) -> [Verification] {
+        _ piece: [AcceptedRequest], by verifier: Verifier, at now: Timestamp,
+        _ unseen: UnseenChains
+    ) -> [PreparedVerification] {
         var batch: [PreparedVerification] = []
         batch.reserveCapacity(piece.count)
-        for request in piece { batch.append(prepare(request, at: now)) }
+        for request in piece { batch.append(prepare(request, at: now, unseen: unseen)) }
         verifier.settle(&batch)
-        var answers: [Verification] = []
-        answers.reserveCapacity(piece.count)
-        // By index: a loop over the elements would copy each with its policy and expectations.
-        for index in batch.indices { answers.append(batch[index].verification) }
-        return answers
+        return batch
     }
 
     /// The kinds that `Verifier` takes.

@@ -19,9 +19,9 @@ extension ResponseHead {
         .unavailable, "the server is draining; requests that it has received are still answered",
         retryAfter: retryElsewhereMilliseconds)
 
-    static let tooManyConnections = connection(
-        .resourceExhausted, "the server has as many connections as it takes",
-        retryAfter: retryElsewhereMilliseconds)
+    static let connectionMemoryExhausted = connection(
+        .resourceExhausted, "closed: the server holds as much as it takes",
+        retryAfter: retryMilliseconds)
 
     static let forbiddenUser = connection(
         .permissionDenied, "the server does not serve this user")
@@ -57,6 +57,15 @@ extension ResponseHead {
             message: "a request with this id is in flight on this connection")
     }
 
+    /// A frame that can't be read, of a connection's own: what it would answer has no id.
+    static func fault(_ fault: FrameFault) -> Self {
+        switch fault {
+        case .frameTooLarge, .headTooLarge: connection(.resourceExhausted, fault.description)
+        case .frameTooShort, .headBeyondFrame, .foreign:
+            connection(.invalidArgument, fault.description)
+        }
+    }
+
     static let reservedId = ResponseHead(
         id: connectionId, status: .invalidArgument, message: "a request's id can't be 0")
 
@@ -87,10 +96,27 @@ extension ResponseHead {
             message: "the body has \(count) bytes; evidence of this kind can have \(limit)")
     }
 
-    static func memoryExhausted(_ id: UInt64) -> Self {
+    /// - Parameter mayFit: whether there is ever room for it.
+    static func memoryExhausted(_ id: UInt64, mayFit: Bool = true) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the server holds as much evidence as it takes",
-            retryAfterMilliseconds: retryMilliseconds)
+            message: mayFit
+                ? "the server holds as much evidence as it takes"
+                : "the evidence is larger than all that the server may hold",
+            retryAfterMilliseconds: mayFit ? retryMilliseconds : 0)
+    }
+
+    static func overloaded(_ id: UInt64, retryAfter: UInt32) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the server has more requests waiting than it can answer in time",
+            retryAfterMilliseconds: max(retryAfter, retryMilliseconds))
+    }
+
+    static func tooManyUnseenChains(_ id: UInt64, retryAfter: UInt32) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the certificate chain is new here, and too many such chains are waiting",
+            retryAfterMilliseconds: max(retryAfter, retryMilliseconds))
     }
 }

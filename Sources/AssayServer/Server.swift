@@ -169,6 +169,12 @@ public final class Server: Sendable {
         return try? loop.call { () throws(LoopError) in server.value.holdings }
     }
 
+    /// What it has refused so far; nil when it has ended. Not from the loop's thread.
+    package var counters: ServerCounters? {
+        let server = server
+        return try? loop.call { () throws(LoopError) in server.value.counters }
+    }
+
     /// Waits for the next event. One caller at a time; the end is told again and again.
     public func nextEvent() -> ServerEvent {
         let event = events.take()
@@ -206,6 +212,11 @@ package struct ServerHoldings: Equatable, Sendable {
     /// Bytes of answers that the system has not taken.
     package var unwrittenBytes = 0
     package var requestsInFlight = 0
+    /// Requests that wait for a worker.
+    package var waiting = 0
+    /// Chains that wait to be validated or are being, and the requests that wait for them.
+    package var unseenChains = 0
+    package var unseenRequests = 0
     package var handshakes = 0
     package var turns: UInt64 = 0
 

@@ -99,10 +99,33 @@ public struct ServerLimits: Sendable {
     /// Requests of one connection that are being verified. One that pipelines more is not read
     /// from until some are answered.
     public var requestsInFlight = 1024
-    /// Evidence of those requests: 8 KB for each.
+    /// Evidence of those requests: 8 KB for each. Less would let a connection that pipelines
+    /// tokens of 5 KB have fewer in flight than it may.
     public var evidenceBytesPerConnection = 8 << 20
-    /// Evidence of all connections. Above, requests are refused until some are answered.
+    /// What is held for all connections: evidence that is being verified, frames and receipts that
+    /// are arriving, answers that were not read. Above, requests are refused until some of it has
+    /// gone.
     public var evidenceBytes = 256 << 20
+    /// A receipt that is read as it comes, beside the in-app records that it was asked for: what
+    /// it may come to hold is below this, whatever its size.
+    public var receiptStateBytes = 256 << 10
+    /// Of a frame whose head is not complete, when there is no room for more.
+    public var unansweredBytes = 4 << 10
+    /// How long a request may have to wait for a worker. Above, it is refused at once: a longer
+    /// queue answers no more, only later. Long enough for some ten thousand at a time.
+    public var queueDelayMilliseconds: UInt64 = 500
+    /// Chains that were not seen before and are validated: some 2 ms each, so a tenth of one
+    /// processor. Apple changes its own about once in two years.
+    public var unseenChainsPerSecond = 50
+    /// Such chains that wait: what the longest time that a request can have is enough for. Any
+    /// number of requests can wait for one chain.
+    public var unseenChainsWaiting = 1_500
+    /// The thread that validates them gives way to those that verify: it gets about a tenth of a
+    /// processor that is wanted by both.
+    public static let unseenNiceness: Int32 = 10
+    /// A piece of work that takes longer is a defect: 64 notifications of the largest size take
+    /// less than a tenth of a second.
+    public var workerStallMilliseconds: UInt64 = 10_000
     /// Answers that the peer has not read. Above, the connection is not read from.
     public var outputBytes = 256 << 10
     /// Frames of one connection in one turn of the loop, so that one that pipelines starves
@@ -112,6 +135,9 @@ public struct ServerLimits: Sendable {
     /// and the answers of a piece wait for its last one.
     public var requestsPerPiece = 64
     public var connections = 10_000
+    /// Descriptors that connections leave free: one that each listener has accepted and holds back,
+    /// and for reading the configuration anew.
+    public static let reservedDescriptors = 16
     /// Connections that the system keeps until they are accepted.
     public var backlog: Int32 = 511
     /// A request's time where it names none, and the longest that it can name.

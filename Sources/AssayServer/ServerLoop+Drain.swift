@@ -68,13 +68,15 @@ extension ServerLoop {
     }
 
     func endIfDrained() {
-        guard case .draining = phase, connections.isEmpty, batch.isEmpty,
+        guard case .draining = phase, connections.isEmpty, batch.isEmpty, lane.isEmpty,
             handshakes?.count ?? 0 == 0
         else { return }
         phase = .ended
         sweepTimer?.close()
         turnEnd?.close()
         heartbeat?.close()
+        laneTimer.close()
+        unseenWorkers.stop()
         log.write(.info, "stopped")
         publish()
         report(.ended(.drained))

@@ -7,17 +7,19 @@ import AssayWire
 extension ServerLoop {
     /// Why a request is not carried out, which is counted as its answer; nil: it is.
     func refusal(
-        of head: RequestHead, bodyBytes: Int, for connection: Connection
+        of head: RequestHead, bodyBytes: Int, for connection: Connection, began: UInt64?
     ) -> ResponseHead? {
-        guard let refusal = reason(against: head, bodyBytes: bodyBytes, for: connection) else {
-            return nil
-        }
+        guard
+            let refusal = reason(
+                against: head, bodyBytes: bodyBytes, for: connection, began: began)
+        else { return nil }
         metrics.didAnswerAtOnce(CallLabel(head.call), refusal)
         return refusal
     }
 
     private func reason(
-        against head: RequestHead, bodyBytes: Int, for connection: Connection
+        against head: RequestHead, bodyBytes: Int, for connection: Connection,
+        began: UInt64?
     ) -> ResponseHead? {
         guard head.id != ResponseHead.connectionId else { return .reservedId }
         guard !connection.isInFlight(head.id) else { return .duplicate(head.id) }
@@ -33,11 +35,29 @@ extension ServerLoop {
         }
         let limit = bodyLimit(of: kind)
         guard bodyBytes <= limit else { return .bodyTooLarge(head.id, bodyBytes, limit: limit) }
-        guard !isStreamed(kind, bodyBytes) else { return nil }
-        guard evidenceBytes + bodyBytes <= limits.evidenceBytes, !isFull else {
-            return .memoryExhausted(head.id)
+        let isStreamed = isStreamed(kind, bodyBytes)
+        let bytes = isStreamed ? reservation(call, bodyBytes) : bodyBytes
+        guard isStreamed ? budget.admits(receipt: bytes) : budget.admits(bytes) else {
+            counters.refusedForMemory += 1
+            return .memoryExhausted(head.id, mayFit: bytes <= limits.evidenceBytes)
         }
-        return nil
+        return overload(head, began: began)
+    }
+
+    /// A request whose time would be over before its turn, or that would wait longer than anybody
+    /// should, is refused while that costs little.
+    private func overload(_ head: RequestHead, began: UInt64?) -> ResponseHead? {
+        guard let delay = queueDelay.milliseconds(waiting: batch.waitingCount) else { return nil }
+        let deadline = deadline(of: head, began: began)
+        guard delay > limits.queueDelayMilliseconds || now + delay > deadline else { return nil }
+        counters.refusedForDelay += 1
+        return .overloaded(head.id, retryAfter: UInt32(clamping: delay))
+    }
+
+    /// What a receipt that is read while it comes may come to keep: the in-app records that were
+    /// asked for, which can be all of it, or little more than one of them.
+    func reservation(_ call: VerifyCall, _ bodyBytes: Int) -> Int {
+        call.inApp == .none ? min(bodyBytes, limits.receiptStateBytes) : bodyBytes
     }
 
     /// Calls that have no body: one that is there all the same is not waited for when it is long.
@@ -54,9 +74,6 @@ extension ServerLoop {
         kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
     }
 
-    /// Whether all connections together hold as much as they may.
-    var isFull: Bool { evidenceBytes + bufferedBytes > limits.evidenceBytes }
-
     private func bodyLimit(of kind: EvidenceKind) -> Int {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt:
@@ -70,7 +87,8 @@ extension ServerLoop {
     func answer(to head: RequestHead) -> ResponseHead {
         let answer: ResponseHead =
             switch head.call {
-            case .health: ResponseHead(id: head.id, result: .health(serving: isReady))
+            case .health:
+                ResponseHead(id: head.id, result: .health(serving: isReady && !watch.isStalled))
             case .info: ResponseHead(id: head.id, result: .info(information))
             case .ping: ResponseHead(id: head.id, result: .pong)
             case .verify, .unknown: .unknownCall(head.id)

@@ -12,12 +12,14 @@ final class ServerLoop {
     var limits: ServerLimits { configuration.limits }
     private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
-    private let codecs = IdleCodecs()
+    let codecs = IdleCodecs()
 
     let log: Log
     private var faults = FaultLog()
     var metrics = ServerMetrics()
     let workers: WorkerPool
+    /// For chains that were not seen before.
+    let unseenWorkers: WorkerPool
     let report: @Sendable (ServerEvent) -> Void
 
     var listeners: [Listener] = []
@@ -27,16 +29,23 @@ final class ServerLoop {
     private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
     private var waiting: [Connection] = []
-    private(set) var batch: Batch
-    /// Evidence that was accepted and is not answered.
-    private(set) var evidenceBytes = 0
-    /// What the connections have received of frames that are not complete, or not taken yet.
-    var bufferedBytes = 0
+    var batch: Batch
+    var lane: UnseenLane
+    var queueDelay = QueueDelay()
+    var budget: Budget
+    var watch: StallWatch
+    var counters = ServerCounters()
+    /// No connection is accepted until one has been closed.
+    var isAcceptingPaused = false
+    /// A connection with this descriptor or a higher one leaves too few.
+    let descriptorsMost = Descriptors.limit - ServerLimits.reservedDescriptors
     var turnEnd: TurnEnd?
     var heartbeat: Timer?
     /// Nil without listeners of TLS.
     var handshakes: Handshakes?
     var sweepTimer: Timer?
+    /// Wakes the lane of unseen chains when its next turn has come.
+    let laneTimer: Timer
 
     private(set) var turn: UInt64 = 0
     /// Changed by the drain alone.
@@ -63,6 +72,14 @@ final class ServerLoop {
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
             hasOneProcessor: configuration.hasOneProcessor)
+        let limits = configuration.limits
+        lane = UnseenLane(
+            chainsPerSecond: limits.unseenChainsPerSecond, chainsMost: limits.unseenChainsWaiting)
+        budget = Budget(limit: limits.evidenceBytes)
+        watch = StallWatch(limit: limits.workerStallMilliseconds)
+        laneTimer = try Timer(on: loop)
+        unseenWorkers = try WorkerPool(
+            count: 1, name: "assay-unseen", niceness: ServerLimits.unseenNiceness)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         let timer = try Timer(on: loop)
         timer.start(
@@ -79,6 +96,12 @@ final class ServerLoop {
         defaultApp = new.defaultApp.flatMap { new.apps[$0] }
         if let tls = new.tls { handshakes?.context = tls }
         decoder = FrameDecoder(new.limits)
+        budget.limit = new.limits.evidenceBytes
+        watch.limit = new.limits.workerStallMilliseconds
+        lane.change(
+            chainsPerSecond: new.limits.unseenChainsPerSecond,
+            chainsMost: new.limits.unseenChainsWaiting)
+        resumeAccepting()
     }
 
     /// - Parameter lastWord: what it is told before its connection ends; nil: it is served.
@@ -92,18 +115,16 @@ final class ServerLoop {
         } else if isDraining {
             // Not its end: what it has sent already is answered, request by request.
             connection.noticeDrain()
-        } else if connections.count > limits.connections {
-            logFault("too many connections")
-            metrics.connectionsRefused += 1
-            connection.end(.tooManyConnections)
         } else if let refusal = refusal(of: stream) {
             logFault("a peer who is not allowed")
             connection.end(refusal)
         }
+        if isAtLimit(stream) { pauseAccepting() }
     }
 
     func didClose(_ connection: Connection) {
         connections[Swift.ObjectIdentifier(connection)] = nil
+        resumeAccepting()
         endIfDrained()
     }
 
@@ -135,8 +156,11 @@ final class ServerLoop {
     var holdings: ServerHoldings {
         var holdings = ServerHoldings()
         holdings.connections = connections.count
-        holdings.evidenceBytes = evidenceBytes
-        holdings.bufferedBytes = bufferedBytes
+        holdings.evidenceBytes = budget.evidence + budget.receipts
+        holdings.bufferedBytes = budget.buffered
+        holdings.waiting = batch.waitingCount
+        holdings.unseenChains = lane.chainCount + (lane.running == nil ? 0 : 1)
+        holdings.unseenRequests = lane.requestCount
         holdings.turns = turn
         holdings.handshakes = handshakes?.count ?? 0
         for connection in connections.values {
@@ -152,10 +176,11 @@ final class ServerLoop {
     private func endTurn() {
         turn += 1
         dispatch()
+        advanceLane()
         writeAnswers()
     }
 
-    private func writeAnswers() {
+    func writeAnswers() {
         let connections = touched
         touched.removeAll(keepingCapacity: true)
         for connection in connections {
@@ -172,6 +197,7 @@ final class ServerLoop {
 
     private func sweep() {
         dropOverdue()
+        checkStall()
         let isLate = now - lastSweep > Self.lateSweepMilliseconds
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
@@ -220,160 +246,13 @@ final class ServerLoop {
     ) {
         guard let app = app(named: head.app), let kind = call.kind else { return }
         connection.didAccept(head.id, bytes: body.count)
-        evidenceBytes += body.count
+        budget.give(body.count)
         metrics.didStart(.verify)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: body, deadline: deadline(of: head, began: began),
+                call: call, evidence: .whole(body), bytes: body.count,
+                deadline: deadline(of: head, began: began),
                 arrived: SystemClock.monotonicNanoseconds))
-    }
-
-    // MARK: Work
-
-    private func dispatch() {
-        verifyInPlace(batch.takeInPlace(where: \.isQuick))
-        let now = now
-        // Nobody waits for what is over, or whose connection has gone.
-        let (pieces, dropped) = batch.pieces {
-            $0.deadline <= now || $0.connection.value.isClosed
-        }
-        for request in dropped { drop(request) }
-        for piece in pieces { submit(piece) }
-    }
-
-    private func verifyInPlace(_ quick: [AcceptedRequest]) {
-        guard !quick.isEmpty else { return }
-        let (now, time) = (now, configuration.clock())
-        var piece: [AcceptedRequest] = []
-        piece.reserveCapacity(min(quick.count, limits.requestsPerPiece))
-        for request in quick {
-            if request.deadline <= now || request.connection.value.isClosed {
-                drop(request)
-            } else {
-                piece.append(request)
-            }
-            if piece.count == limits.requestsPerPiece {
-                verifyInPlace(&piece, at: time)
-                // The first answers need not wait for the last.
-                writeAnswers()
-            }
-        }
-        verifyInPlace(&piece, at: time)
-        endIfDrained()
-    }
-
-    private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
-        guard !piece.isEmpty else { return }
-        let began = SystemClock.monotonicNanoseconds
-        let verifications = Exchange.verify(piece, at: time)
-        let ended = SystemClock.monotonicNanoseconds
-        metrics.didVerify(batchOf: piece.count)
-        for index in piece.indices {
-            let request = piece[index]
-            metrics.didAnswer(
-                Outcome(request.kind, verifications[index]), arrived: request.arrived,
-                began: began, now: ended)
-            let answer = Exchange.answer(
-                verifications[index], to: request.id, request.call, at: time)
-            answered(request) { $0.answer(answer.head, body: answer.body) }
-        }
-        if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
-            workers.submit { verifier.buildPendingKeyTables() }
-        }
-        piece.removeAll(keepingCapacity: true)
-    }
-
-    private func submit(_ piece: [AcceptedRequest]) {
-        let (configuration, loop, codecs) = (configuration, loop, codecs)
-        let work = LoopBound(self, to: loop)
-        workers.submit {
-            let began = SystemClock.monotonicNanoseconds
-            let now = configuration.clock()
-            let verifications = Exchange.verify(piece, at: now)
-            let answers = codecs.lend { codec in
-                PieceAnswers(piece, verifications, began: began, at: now, codec: codec)
-            }
-            loop.post { work.value.deliver(answers, of: piece) }
-            for request in piece where request.app.verifier.hasPendingKeyTables {
-                request.app.verifier.buildPendingKeyTables()
-            }
-        }
-    }
-
-    private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
-        batch.workerIsIdle()
-        let now = SystemClock.monotonicNanoseconds
-        metrics.didVerify(batchOf: piece.count)
-        var start = 0
-        for (index, request) in piece.enumerated() {
-            let end = answers.ends[index]
-            metrics.didAnswer(
-                answers.outcomes[index], arrived: request.arrived, began: answers.began, now: now)
-            answered(request) { $0.append(answers.bytes[start..<end]) }
-            start = end
-        }
-        endIfDrained()
-    }
-
-    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
-        let connection = request.connection.value
-        evidenceBytes -= request.evidence.count
-        precondition(evidenceBytes >= 0)
-        connection.didAnswer(request.id, bytes: request.evidence.count)
-        answer(connection)
-        touch(connection)
-    }
-
-    private func drop(_ request: AcceptedRequest) {
-        let answer = ResponseHead.deadlineExceeded(request.id)
-        metrics.didDrop(request.connection.value.isClosed ? nil : answer)
-        answered(request) { $0.answer(answer) }
-    }
-
-    /// Requests whose time was over before their turn are told so, and not worked on.
-    private func dropOverdue() {
-        let now = now
-        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
-    }
-
-    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
-    func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
-        let (id, call, bytes) = (receipt.head.id, receipt.call, receipt.received)
-        metrics.didStart(.verify)
-        guard receipt.deadline > now else {
-            let answer = ResponseHead.deadlineExceeded(id)
-            metrics.didDrop(answer)
-            connection.didAnswer(id, bytes: 0)
-            return connection.answer(answer)
-        }
-        // What was read is not kept, but its answer may be as long.
-        connection.didAccept(id, bytes: bytes)
-        evidenceBytes += bytes
-        let completed = receipt.completed
-        let arrived = SystemClock.monotonicNanoseconds
-        let (clock, loop) = (configuration.clock, loop)
-        let work = LoopBound((server: self, connection: connection), to: loop)
-        workers.submit {
-            let began = SystemClock.monotonicNanoseconds
-            let now = clock()
-            let verification = completed.finish(at: now)
-            let outcome = Outcome(.appReceipt, verification)
-            let answer = Exchange.answer(verification, to: id, call, at: now)
-            var frame: [UInt8] = []
-            MessageCodec().encodeFrame(answer.head, body: answer.body, into: &frame)
-            let encoded = frame
-            loop.post {
-                let (server, connection) = work.value
-                server.evidenceBytes -= bytes
-                server.metrics.didVerify(batchOf: 1)
-                server.metrics.didAnswer(
-                    outcome, arrived: arrived, began: began,
-                    now: SystemClock.monotonicNanoseconds)
-                connection.didAnswer(id, bytes: bytes)
-                connection.append(encoded[...])
-                server.touch(connection)
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@ import Assay
 import AssayLoop
 import AssayModels
 import AssayServer
+import TestSupport
 import Testing
 
 @testable import AssayCommand
@@ -63,6 +64,27 @@ struct ConfigurationTests {
         #expect(settings.apps[1].trust.denied == [String(repeating: "ab", count: 32)])
     }
 
+    @Test("each limit is read, told by --check, documented, and bounded")
+    func limits() throws {
+        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
+        let readme = String(decoding: bytes, as: UTF8.self)
+        for limit in LimitSettings.all {
+            let standard = limit.get(ServerLimits())
+            #expect(limit.range.contains(standard), "\(limit.key)")
+            let row = readme.split(separator: "\n").first {
+                $0.hasPrefix("| `limits.\(limit.key)` |")
+            }
+            #expect(row?.hasSuffix("| \(standard) |") == true, "\(limit.key): \(row ?? "none")")
+            // The lower bound, but of a default that may not exceed another limit.
+            let other = limit.range.lowerBound
+            let changed = try settings(
+                Self.game + "[limits]\n\(limit.key) = \(other)\n"
+                    + (limit.key == "longest-timeout-ms" ? "timeout-ms = 1\n" : ""))
+            #expect(limit.get(changed.limits.server) == other, "\(limit.key)")
+            #expect(changed.summary(now: .now).contains("\(limit.key.padded(to: 25))\(other)"))
+        }
+    }
+
     @Test("where the admin listener is")
     func admin() throws {
         let file = "admin.listen = \"tcp://127.0.0.1:1\"\n" + Self.game
@@ -103,6 +125,10 @@ struct ConfigurationTests {
             ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
             (Self.game + "[limits]\nconnections = 0", "limits.connections: 0", "from 1 to"),
             (Self.game + "[limits]\nframes = 1", "limits.frames: unknown key", "write one of"),
+            (
+                Self.game + "[limits]\ntimeout-ms = 9000\nlongest-timeout-ms = 8000",
+                "limits.timeout-ms: 9000", "at most 8000"
+            ),
             ("[admin]\n" + Self.game, "admin.listen: missing", "tcp://127.0.0.1:7444"),
             ("admin.listen = \"7444\"\n" + Self.game, "admin.listen", "tcp://HOST:PORT"),
             ("admin.listen = \"tls://127.0.0.1:1\"\n" + Self.game, "admin.listen", "unix:PATH"),

@@ -90,7 +90,7 @@ struct Scrape {
                 families[family] = String(words[3])
                 continue
             }
-            let sample = /([a-z_]+)(\{(?:[a-z_]+="(?:[^"\\]|\\.)*",?)+\})? (\S+)/
+            let sample = /([a-z_]+)(\{(?:[a-z_0-9]+="(?:[^"\\]|\\.)*",?)+\})? (\S+)/
             let match = line.wholeMatch(of: sample)
             guard let match, let value = Double(match.3) else { throw Malformed(line: line) }
             let name = String(match.1)

@@ -70,7 +70,7 @@ import Testing
             "assay_queue_delay_seconds_count": 22, "assay_batch_size_sum": 22,
             verdicts + #""transaction",verdict="VALID",environment="Sandbox"}"#: 20,
             verdicts + #""transaction",verdict="INVALID_SIGNATURE",environment="none"}"#: 1,
-            verdicts + #""renewal-info",verdict="WRONG_KIND",environment="Sandbox"}"#: 1,
+            verdicts + #""renewal-info",verdict="WRONG_KIND",environment="none"}"#: 1,
             #"assay_refused_requests_total{reason="unknown_app"}"#: 1,
             #"assay_refused_requests_total{reason="too_large"}"#: 1,
             #"assay_known_chain_lookups_total{result="miss"}"#: 1,

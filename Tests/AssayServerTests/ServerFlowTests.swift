@@ -84,19 +84,23 @@ import Testing
         }
     }
 
-    /// A receipt that comes is not kept.
+    /// A receipt that comes is not kept; the records that were asked for may be.
     @Test func aHalfReceivedReceiptHoldsLittle() throws {
         let receipt = try Minted.receipt(bytes: 3_000_000)
         try withServer { test in
             let client = try RawClient(test.unix)
-            let frame = RawClient.verify(1, .appReceipt, receipt)
-            try client.send(Array(frame.dropLast(1)))
-            test.settles { $0.requestsInFlight == 1 }
-            usleep(100_000)
-            let holdings = try #require(test.server.holdings)
-            #expect(holdings.bufferedBytes == 0 && holdings.evidenceBytes == 0)
-            try client.send(Array(frame.suffix(1)))
-            #expect(try client.receive()?.head.status == .ok)
+            for (inApp, most) in [
+                (InAppSelection.none, ServerLimits().receiptStateBytes), (.all, receipt.count),
+            ] {
+                let frame = RawClient.verify(1, .appReceipt, receipt, inApp: inApp)
+                try client.send(Array(frame.dropLast(1)))
+                test.settles { $0.requestsInFlight == 1 }
+                usleep(100_000)
+                let holdings = try #require(test.server.holdings)
+                #expect(holdings.bufferedBytes == 0 && holdings.evidenceBytes == most)
+                try client.send(Array(frame.suffix(1)))
+                #expect(try client.receive()?.head.status == .ok)
+            }
         }
     }
 

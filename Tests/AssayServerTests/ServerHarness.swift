@@ -106,6 +106,8 @@ struct TestServer {
             apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
             defaultApp: "game", workers: 2, version: "test", log: log, clock: { Minted.now })
         configuration.limits.drainQuietMilliseconds = 20
+        // A debug build on a busy machine may fall behind whatever a test sends.
+        configuration.limits.queueDelayMilliseconds = 600_000
         change(&configuration)
         server = try Server(configuration)
     }
@@ -183,9 +185,10 @@ final class RawClient {
 
     static func verify(
         _ id: UInt64, _ kind: EvidenceKind? = .transaction, _ body: [UInt8], app: String = "",
-        timeout: UInt32 = 30_000, expecting: Expectations = .none
+        timeout: UInt32 = 30_000, expecting: Expectations = .none, inApp: InAppSelection = .all
     ) -> [UInt8] {
-        let call = VerifyCall(kind: kind, expectations: expecting, returnsTypedPayload: false)
+        let call = VerifyCall(
+            kind: kind, expectations: expecting, returnsTypedPayload: false, inApp: inApp)
         return frame(
             RequestHead(id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout), body)
     }

@@ -131,19 +131,33 @@ import Testing
         }
     }
 
-    @Test func tooManyConnectionsAreTold() throws {
+    @Test("line 63: at the limit accepting pauses, those that are there are served")
+    func tooManyConnectionsWait() throws {
         try withServer {
             $0.limits.connections = 3
         } _: { test in
             let clients = try (0..<3).map { _ in try RawClient(test.unix) }
             for client in clients { try client.expectPong() }
-            let refused = try RawClient(test.tcp)
-            try refused.expectEnd(.resourceExhausted)
+            let waiting = try [test.tcp, test.unix, test.tcp, test.unix].map { try RawClient($0) }
+            for client in waiting { try client.send(RawClient.ping(9)) }
             for client in clients { try client.expectPong() }
-            clients[0].socket.close()
-            refused.socket.close()
-            test.settles { $0.connections == 2 }
-            try RawClient(test.tcp).expectPong()
+            usleep(100_000)
+            #expect(test.server.holdings?.connections == 3)
+            #expect(test.server.counters?.acceptPauses == 1)
+            // Each that goes makes room for one.
+            for client in clients { client.socket.close() }
+            var served: Set<Int> = []
+            while served.count < 3 {
+                for (index, client) in waiting.enumerated() where !served.contains(index) {
+                    guard client.socket.hasMore(milliseconds: 20) else { continue }
+                    #expect(try client.receive()?.head.id == 9)
+                    served.insert(index)
+                }
+            }
+            #expect(test.server.holdings?.connections == 3)
+            for index in served { waiting[index].socket.close() }
+            let last = try #require((0..<4).first { !served.contains($0) })
+            #expect(try waiting[last].receive()?.head.id == 9)
         }
     }
 }

@@ -195,8 +195,8 @@ import Testing
             header: {
                 $0.extraMembers = [("kid", "\"0\"")]
             })
-        let isStillQuick = verifier.isQuick(first.span, as: .transaction)
-        #expect(!isStillQuick)
+        let isFirstQuick = verifier.isQuick(first.span, as: .transaction)
+        #expect(!isFirstQuick)
         #expect(Fixture.verify(first, by: verifier).verdict == .valid)
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
     }

@@ -71,6 +71,12 @@ package final class BlockingClient {
         }
     }
 
+    /// Whether there is something to receive, or the stream's end, within that time.
+    package func hasMore(milliseconds: Int32) -> Bool {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe Glibc.poll(&poll, 1, milliseconds) == 1
+    }
+
     /// Up to `count` bytes, at least one; none at the stream's end.
     package func receive(upTo count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)

@@ -8,13 +8,13 @@ package final class JSONDocument: Sendable {
     package let text: [UInt8]
     /// Depth first: a container, then its content; an object's content is name, value, name, …
     let tokens: [JSONToken]
-    /// `JSONNames.bits` of the outermost object: most absent members are found absent by it.
-    let rootNames: UInt64
+    /// Where the outermost object's members are.
+    private let rootPlaces: JSONPlaces
 
-    private init(text: [UInt8], tokens: [JSONToken], rootNames: UInt64) {
+    private init(text: [UInt8], tokens: [JSONToken], rootPlaces: JSONPlaces) {
         self.text = text
         self.tokens = tokens
-        self.rootNames = rootNames
+        self.rootPlaces = rootPlaces
     }
 
     /// Reads a text of at most `limit` bytes and levels of objects and arrays.
@@ -24,7 +24,7 @@ package final class JSONDocument: Sendable {
         guard text.count <= min(limit, Int(UInt32.max)) else { throw .tooLarge(limit: limit) }
         var reader = JSONReader(text.span, depth: depth)
         let tokens = try reader.readDocument()
-        return JSONDocument(text: text, tokens: tokens, rootNames: reader.rootNames)
+        return JSONDocument(text: text, tokens: tokens, rootPlaces: reader.rootPlaces)
     }
 
     /// Reads a copy of the text, of at most `limit` bytes.
@@ -58,7 +58,7 @@ package final class JSONDocument: Sendable {
     ) throws(Failure) -> Result {
         let (text, tokens) = (text, tokens)
         var members = JSONMembers(
-            text: text.span, tokens: tokens.span, names: rootNames, object: 0)
+            text: text.span, tokens: tokens.span, places: rootPlaces, object: 0)
         return try body(&members)
     }
 }

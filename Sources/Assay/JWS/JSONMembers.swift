@@ -9,15 +9,12 @@ package protocol PayloadObject: Sendable, Equatable {
 package struct JSONName: ExpressibleByStringLiteral, Sendable {
     let name: StaticString
     let tag: UInt16
-    /// `JSONNames.bits` of it.
-    let bits: UInt64
 
     @inline(__always)
     package init(stringLiteral name: StaticString) {
         self.name = name
         let bytes = name.bytes
         tag = JSONToken.tag(bytes, 0..<bytes.count)
-        bits = JSONNames.bits(tag)
     }
 
     var text: String { name.description }
@@ -25,24 +22,23 @@ package struct JSONName: ExpressibleByStringLiteral, Sendable {
 
 /// A cursor over the members of one object.
 ///
-/// A lookup starts behind the last hit and wraps around, so that reading members in about their
-/// order costs one comparison each. An absent member and JSON null are nil; another JSON type
+/// A lookup in an inner object starts behind the last hit and wraps around, so that reading members
+/// in about their order costs one comparison each. An absent member and JSON null are nil; another JSON type
 /// than the field's is refused.
 package struct JSONMembers: ~Escapable {
     private let text: Span<UInt8>
     private let tokens: Span<JSONToken>
-    /// A name whose bits are not among these is none of the object's.
-    private let names: UInt64
+    private let places: JSONPlaces
     private let start: Int
     private let end: Int
     /// Index of the name at which the next lookup begins.
     private var position: Int
 
     @_lifetime(copy text, copy tokens)
-    init(text: Span<UInt8>, tokens: Span<JSONToken>, names: UInt64, object: Int) {
+    init(text: Span<UInt8>, tokens: Span<JSONToken>, places: JSONPlaces, object: Int) {
         self.text = text
         self.tokens = tokens
-        self.names = names
+        self.places = places
         start = object + 1
         end = Int(tokens[object].next)
         position = start
@@ -50,15 +46,18 @@ package struct JSONMembers: ~Escapable {
 
     /// Whether the object has that member, JSON null included.
     @inline(__always)
-    mutating func has(_ name: JSONName) -> Bool {
-        names & name.bits != 0 && search(name) != nil
-    }
-
-    /// Whether one of these names could be the object's.
-    @inline(__always)
-    func mayHave(_ bits: UInt64) -> Bool { names & bits != 0 }
+    mutating func has(_ name: JSONName) -> Bool { find(name) != nil }
 
     /// Token index of the member's value.
+    @inline(__always)
+    private mutating func find(_ name: JSONName) -> Int? {
+        switch places.place(JSONPlaces.slot(name.tag)) {
+        case .none: nil
+        case .only(let index): isName(tokens[index], name.tag, name.name.bytes) ? index + 1 : nil
+        case .several: search(name)
+        }
+    }
+
     private mutating func search(_ name: JSONName) -> Int? {
         let wanted = name.name.bytes
         guard
@@ -76,19 +75,22 @@ package struct JSONMembers: ~Escapable {
     ) -> Int? {
         var index = first
         while index < last {
-            let token = tokens[index]
-            if token.tag == tag || token.tag == JSONToken.anyTag, text.string(token, is: name) {
-                return index
-            }
+            if isName(tokens[index], tag, name) { return index }
             index = Int(tokens[index + 1].next)
         }
         return nil
     }
 
+    @inline(__always)
+    private func isName(_ token: JSONToken, _ tag: UInt16, _ name: Span<UInt8>) -> Bool {
+        guard token.tag == tag || token.tag == JSONToken.anyTag else { return false }
+        return text.string(token, is: name)
+    }
+
     /// As `search`, where JSON null is an absent member.
     @inline(__always)
     private mutating func present(_ name: JSONName) -> Int? {
-        guard names & name.bits != 0, let index = search(name) else { return nil }
+        guard let index = find(name) else { return nil }
         return tokens[index].kind == .null ? nil : index
     }
 
@@ -172,7 +174,7 @@ package struct JSONMembers: ~Escapable {
     ) throws(JSONError) -> Object? {
         guard let index = present(name) else { return nil }
         guard tokens[index].kind == .object else { throw wrongType(name, .object) }
-        var members = JSONMembers(text: text, tokens: tokens, names: .max, object: index)
+        var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
         return try Object(from: &members)
     }
 
@@ -185,7 +187,7 @@ package struct JSONMembers: ~Escapable {
         var index = array + 1
         while index < tokens[array].next {
             guard tokens[index].kind == .object else { throw wrongType(name, .objects) }
-            var members = JSONMembers(text: text, tokens: tokens, names: .max, object: index)
+            var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
             objects.append(try Object(from: &members))
             index = Int(tokens[index].next)
         }

@@ -1,24 +1,70 @@
+/// Where the members of one object are, by six bits of their names' tags: nearly every look-up
+/// finds its member at once, or finds that there is none.
+struct JSONPlaces: Sendable {
+    /// Of each six bits the token index of the only name that has them, `none` or `several`.
+    private var places: [64 of UInt8]
+
+    private static let none: UInt8 = 0
+    private static let several: UInt8 = 255
+
+    /// Of no object; of one with any members.
+    @inline(__always)
+    static var empty: JSONPlaces { JSONPlaces(places: .init(repeating: none)) }
+    static var unknown: JSONPlaces { JSONPlaces(places: .init(repeating: several)) }
+
+    @inline(__always)
+    private init(places: [64 of UInt8]) { self.places = places }
+
+    /// What is known of a name with that tag.
+    enum Place {
+        case none
+        /// Nowhere but at that token, if at all.
+        case only(Int)
+        case several
+    }
+
+    @inline(__always)
+    static func slot(_ tag: UInt16) -> Int { Int((tag >> 1) & 63) }
+
+    @inline(__always)
+    func place(_ slot: Int) -> Place {
+        switch places[slot] {
+        case Self.none: .none
+        case Self.several: .several
+        case let place: .only(Int(place))
+        }
+    }
+
+    /// Whether another name had these bits.
+    @inline(__always)
+    mutating func insert(_ tag: UInt16, at token: Int) -> Bool {
+        guard tag != JSONToken.anyTag else {
+            // An escaped name can equal any other.
+            self = .unknown
+            return true
+        }
+        let slot = Self.slot(tag)
+        let isTaken = places[slot] != Self.none
+        places[slot] = isTaken || token >= Int(Self.several) ? Self.several : UInt8(token)
+        return isTaken
+    }
+}
+
 /// Finds a name that occurs twice in one object, without ever being quadratic.
 ///
-/// A small object's new name is compared with the earlier ones only where its tag's bit has been
+/// A small object's new name is compared with the earlier ones only where its tag's bits have been
 /// seen before; a large one is sorted once, at its end.
 struct JSONNames {
     /// Token index of the object.
     private let object: Int
     private var count = 0
-    /// One bit for six bits of a tag.
-    private var seen: UInt64 = 0
+    private var seen = JSONPlaces.empty
 
     init(object: Int) { self.object = object }
 
-    /// The bits of a tag's names; all for an escaped name, which can equal any other.
-    @inline(__always)
-    static func bits(_ tag: UInt16) -> UInt64 {
-        tag == JSONToken.anyTag ? UInt64.max : 1 << UInt64((tag >> 1) & 63)
+    var places: JSONPlaces {
+        count > Limits.jsonMembersComparedDirectly ? .unknown : seen
     }
-
-    /// A name whose bits are not among these is none of the object's.
-    var bits: UInt64 { count > Limits.jsonMembersComparedDirectly ? .max : seen }
 
     /// Takes the next name, at its token.
     @inline(__always)
@@ -27,9 +73,7 @@ struct JSONNames {
     ) throws(JSONError) {
         count += 1
         guard count <= Limits.jsonMembersComparedDirectly else { return }
-        let bits = Self.bits(tokens[name].tag)
-        if seen & bits != 0 { try compare(name, tokens, text) }
-        seen |= bits
+        if seen.insert(tokens[name].tag, at: name) { try compare(name, tokens, text) }
     }
 
     private func compare(

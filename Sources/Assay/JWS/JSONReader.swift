@@ -7,8 +7,8 @@ struct JSONReader: ~Escapable {
     /// The next byte to read; every `read…` leaves it behind what it read.
     private var position = 0
     private var tokens: [JSONToken] = []
-    /// `JSONNames.bits` of the text's own value, where that is an object.
-    private(set) var rootNames = UInt64.max
+    /// Of the text's own value, where that is an object.
+    private(set) var rootPlaces = JSONPlaces.empty
 
     /// Objects and arrays may nest that deep.
     private let depthLimit: Int
@@ -74,7 +74,7 @@ struct JSONReader: ~Escapable {
             case UInt8(ascii: "}"):
                 closeContainer(object)
                 try names.finish(tokens, text)
-                if object == 0 { rootNames = names.bits }
+                if object == 0 { rootPlaces = names.places }
                 return
             default: throw .unexpectedByte(offset: position)
             }

@@ -40,7 +40,9 @@ final class UnverifiedJWS: Sendable {
     let signature: ES256Check
 
     /// Everything but the signature, cheap checks first.
-    init(_ token: Span<UInt8>, chains: KnownChains, now: Timestamp) throws(Refusal) {
+    init(
+        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unseen: UnseenChains
+    ) throws(Refusal) {
         let recent = chains.recent(token, counts: true)
         let segments = try JWSSegments(token, headerEnd: recent?.header.count)
         let text = try Base64URL.segment(
@@ -54,7 +56,8 @@ final class UnverifiedJWS: Sendable {
             known = recent
         } else {
             known = try chains.resolve(
-                header: token.extracting(segments.header), effectiveDate: date, now: now)
+                header: token.extracting(segments.header), effectiveDate: date, now: now,
+                unseen: unseen)
         }
         chain = known.chain
         guard case .at(let time) = date else { preconditionFailure("seconds() refused it") }

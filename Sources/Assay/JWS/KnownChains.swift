@@ -47,8 +47,11 @@ final class KnownChains: Sendable {
 
     /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
     /// check that it fails, at that effective date.
+    ///
+    /// To put a chain aside takes no public-key operation, and waits for nobody who does one.
     func resolve(
-        header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp
+        header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp,
+        unseen: UnseenChains = .validate
     ) throws(Refusal) -> KnownChain {
         let key = keyedHash(header)
         if let known = tables.withLock({ $0.find(key, header) }) {
@@ -62,10 +65,14 @@ final class KnownChains: Sendable {
         case .known(let known):
             try known.chain.checkValidity(at: try effectiveDate.seconds())
             return known
-        case .stranger(let found): slot = found
+        case .stranger(_, isInFlight: true) where unseen == .putAside:
+            throw .putAside(for: digest.chain)
+        case .stranger(let found, _): slot = found
         }
         let (result, state) = slot.withLock { state in
-            let result = resolve(&state, header: header, effectiveDate: effectiveDate)
+            let result = resolve(
+                &state, header: header, effectiveDate: effectiveDate,
+                puttingAside: unseen == .putAside ? digest.chain : nil)
             return (result, state)
         }
         tables.withLock { $0.settle(slot, state, digest, key, header, now: now) }
@@ -75,7 +82,8 @@ final class KnownChains: Sendable {
     /// One step further in the slot, whose lock is held. The order of checks is that of
     /// verification.md: shape, algorithm, structure, markers, then dates, then signatures.
     private func resolve(
-        _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate
+        _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate,
+        puttingAside unseen: UnseenChain?
     ) -> Result<ValidatedChain, Refusal> {
         do throws(Refusal) {
             if case .unseen = state { state = .unvalidated(try unvalidated(header)) }
@@ -83,6 +91,8 @@ final class KnownChains: Sendable {
             case .unseen: preconditionFailure("set above")
             case .unvalidated(let chain):
                 try chain.checkValidity(at: try effectiveDate.seconds())
+                // A leaf that is itself pinned has no signature to check.
+                if let unseen, chain.intermediate != nil { throw .putAside(for: unseen) }
                 validationCount.add(1, ordering: .relaxed)
                 do throws(Refusal) {
                     let valid = try chain.validate(intermediates: intermediates)
@@ -144,6 +154,8 @@ private struct HeaderDigest: Hashable {
     private let octets: [UInt8]
 
     init(_ header: Span<UInt8>) { octets = SHA256.digest(header).octets.span.array }
+
+    var chain: UnseenChain { UnseenChain(digest: octets) }
 }
 
 /// One unseen or refused chain; its lock is held while it is validated.
@@ -228,7 +240,8 @@ private struct Tables {
 
     enum Entry {
         case known(KnownChain)
-        case stranger(ChainSlot)
+        /// In flight: another request has it too, and may be validating it.
+        case stranger(ChainSlot, isInFlight: Bool)
     }
 
     /// Looks again among the known: since the caller did, another request may have settled it.
@@ -239,14 +252,14 @@ private struct Tables {
         if let entry = refused[digest] {
             if now < entry.expires {
                 refusedHits &+= 1
-                return .stranger(entry.slot)
+                return .stranger(entry.slot, isInFlight: false)
             }
             refused[digest] = nil
         }
-        if let slot = inFlight[digest] { return .stranger(slot) }
+        if let slot = inFlight[digest] { return .stranger(slot, isInFlight: true) }
         let slot = ChainSlot()
         inFlight[digest] = slot
-        return .stranger(slot)
+        return .stranger(slot, isInFlight: false)
     }
 
     mutating func settle(
@@ -258,9 +271,10 @@ private struct Tables {
         switch state {
         case .unseen, .unvalidated: break
         case .valid(let chain):
-            // Not the first where that one's date kept it from validating anything.
+            // Not the first where that one's date kept it from validating anything, or it put
+            // the chain aside.
             if isFirst || lookUp(key, header) == nil { enter(chain, key, header) }
-        case .refused where isFirst:
+        case .refused where isFirst || refused[digest] == nil:
             if refused.count >= Limits.refusedChains { dropExpired(now) }
             refused[digest] = Refused(
                 slot: slot, expires: now.advanced(by: Limits.refusedChainMilliseconds))

@@ -61,13 +61,32 @@ public struct AppReceiptStream: Sendable {
     /// The answer, now that the last byte has arrived.
     public consuming func finish(at now: Timestamp) -> Verification {
         do throws(Refusal) {
-            if let refusal { throw refusal }
-            if case .wrapper(let text) = encoding { return try unwrapped(text, now) }
-            try complete()
-            return try verify(now)
+            return try verification(now, unseen: .validate)
         } catch {
             return error.answer(.appReceipt)
         }
+    }
+
+    /// The answer as one of a batch, which needs no `settle`.
+    public func prepared(at now: Timestamp, unseen: UnseenChains) -> PreparedVerification {
+        let request = VerificationRequest(
+            kind: .appReceipt, policy: policy, expectations: expectations, now: now, unseen: unseen)
+        var copy = self
+        do throws(Refusal) {
+            return PreparedVerification(
+                request: request, state: .answered(try copy.verification(now, unseen: unseen)))
+        } catch {
+            return PreparedVerification(request: request, state: .init(error, .appReceipt))
+        }
+    }
+
+    private mutating func verification(
+        _ now: Timestamp, unseen: UnseenChains
+    ) throws(Refusal) -> Verification {
+        if let refusal { throw refusal }
+        if case .wrapper(let text) = encoding { return try unwrapped(text, now, unseen) }
+        try complete()
+        return try verify(now, unseen)
     }
 
     private mutating func take(_ chunk: Span<UInt8>) throws(Refusal) {
@@ -154,7 +173,9 @@ public struct AppReceiptStream: Sendable {
         Refusal(.malformed, "the receipt is not base64: " + error.description)
     }
 
-    private func verify(_ now: Timestamp) throws(Refusal) -> Verification {
+    private func verify(
+        _ now: Timestamp, _ unseen: UnseenChains
+    ) throws(Refusal) -> Verification {
         var content = reader.content
         let unverified = try content.finish()
         let signedData = try UnverifiedSignedData(
@@ -162,7 +183,7 @@ public struct AppReceiptStream: Sendable {
             signerInfo: reader.signerInfo ?? [])
         let date = EffectiveDate(signed: unverified.receipt.receiptCreationDate, now: now)
         let chains = RSAChainBuilder(
-            purpose: .receipts, trust: verifier.trust, links: verifier.links)
+            purpose: .receipts, trust: verifier.trust, links: verifier.links, unseen: unseen)
         let chain = try signedData.verify(chains, effectiveDate: date)
         let request = VerificationRequest(
             kind: .appReceipt, policy: policy, expectations: expectations, now: now)
@@ -172,7 +193,7 @@ public struct AppReceiptStream: Sendable {
 
     /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.
     private func unwrapped(
-        _ text: [UInt8], _ now: Timestamp
+        _ text: [UInt8], _ now: Timestamp, _ unseen: UnseenChains
     ) throws(Refusal) -> Verification {
         let document: JSONDocument
         do throws(JSONError) {
@@ -193,7 +214,7 @@ public struct AppReceiptStream: Sendable {
         var stream = AppReceiptStream(
             verifier, policy: policy, expecting: expectations, inApp: inApp)
         stream.receive(Array(payload.utf8).span)
-        return stream.finish(at: now)
+        return try stream.verification(now, unseen: unseen)
     }
 }
 

@@ -17,7 +17,7 @@ final class SignedNotification: Sendable {
 
     init(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, facts: EvidenceFacts,
-        chains: KnownChains, now: Timestamp
+        chains: KnownChains, now: Timestamp, unseen: UnseenChains
     ) throws(Refusal) {
         notification = VerifiedPayload(payload, json: jws.payload.text)
         self.facts = facts
@@ -35,7 +35,8 @@ final class SignedNotification: Sendable {
         for (member, kind, token) in members {
             guard let token else { continue }
             try Self.naming(member) { () throws(Refusal) in
-                let jws = try UnverifiedJWS(Array(token.utf8).span, chains: chains, now: now)
+                let jws = try UnverifiedJWS(
+                    Array(token.utf8).span, chains: chains, now: now, unseen: unseen)
                 nested.append(Nested(member: member, kind: kind, jws: jws))
             }
         }
@@ -96,6 +97,7 @@ final class SignedNotification: Sendable {
         do throws(Refusal) {
             try body()
         } catch {
+            if error.unseenChain != nil { throw error }
             throw Refusal(error.verdict, member + ": " + error.detail)
         }
     }

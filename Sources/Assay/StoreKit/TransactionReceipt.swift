@@ -14,7 +14,7 @@ struct VerifiedTransactionReceipt: Sendable {
     /// - Parameter allowsLegacyKey: whether the key of 1024 bits of version 2 passes.
     init(
         _ evidence: Span<UInt8>, trust: TrustStore, links: ValidatedLinks, now: Timestamp,
-        allowsLegacyKey: Bool
+        allowsLegacyKey: Bool, unseen: UnseenChains
     ) throws(Refusal) {
         let text = try TransactionReceiptText(evidence)
         let blob = text.signature
@@ -29,7 +29,8 @@ struct VerifiedTransactionReceipt: Sendable {
         guard let purchaseDate = receipt.purchaseDate else {
             throw Refusal(.malformed, "purchase-info has no purchase-date")
         }
-        let builder = RSAChainBuilder(purpose: blob.version.purpose, trust: trust, links: links)
+        let builder = RSAChainBuilder(
+            purpose: blob.version.purpose, trust: trust, links: links, unseen: unseen)
         chain = try builder.validate(
             leaf: leaf, bag: [], effectiveDate: EffectiveDate(signed: purchaseDate, now: now))
         try Self.checkSignature(text, chain)

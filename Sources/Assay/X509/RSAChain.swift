@@ -54,6 +54,7 @@ struct RSAChainBuilder {
     let purpose: RSAChainPurpose
     let trust: TrustStore
     let links: ValidatedLinks
+    let unseen: UnseenChains
 
     /// - Parameter bag: certificates that came with the evidence, in any order.
     func validate(
@@ -169,6 +170,12 @@ struct RSAChainBuilder {
     private func signed(
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
     ) throws(Refusal) -> ValidatedRSAChain {
+        // Which path answers must not depend on what is known: so one that is lets all be tried.
+        if !paths.contains(where: { isKnown($0, leaf) }) {
+            let chain = Self.identity(leaf, paths)
+            if let refusal = links.refusal(of: chain) { throw refusal }
+            if unseen == .putAside { throw .putAside(for: chain) }
+        }
         var isAnchored = false
         for path in paths {
             guard let rootKey = path.anchor.rsaKey,
@@ -182,10 +189,29 @@ struct RSAChainBuilder {
             return ValidatedRSAChain(
                 leaf: leaf, intermediate: path.intermediate, anchor: path.anchor, leafKey: leafKey)
         }
-        throw isAnchored
+        let refusal =
+            isAnchored
             ? Refusal(.invalidChain, "the signature of the leaf is not the intermediate's")
             : Refusal(
                 .untrustedChain, "the intermediate is not signed by the pinned root that it names")
+        links.remember(refusal, of: Self.identity(leaf, paths))
+        throw refusal
+    }
+
+    /// All that its signatures depend on, each certificate with its length within it.
+    private static func identity(_ leaf: Certificate, _ paths: [Path]) -> UnseenChain {
+        var digest = SHA256()
+        digest.update(leaf.der.span)
+        for path in paths {
+            digest.update(path.intermediate.der.span)
+            digest.update(path.anchor.certificate.der.span)
+        }
+        return UnseenChain(digest: digest.finish().octets.span.array)
+    }
+
+    private func isKnown(_ path: Path, _ leaf: Certificate) -> Bool {
+        links.isKnown(path.intermediate, under: path.anchor.certificate)
+            && links.isKnown(leaf, under: path.intermediate)
     }
 
     /// Those that pass the check; the first one's refusal where none does.

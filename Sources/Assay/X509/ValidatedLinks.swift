@@ -18,8 +18,23 @@ final class ValidatedLinks: Sendable {
     }
 
     private let links = Mutex<Set<Link>>([])
+    /// Chains whose signatures do not hold, and never will; so that repeating one costs none.
+    private let refusals = Mutex<[UnseenChain: Refusal]>([:])
 
     init() {}
+
+    func refusal(of chain: UnseenChain) -> Refusal? { refusals.withLock { $0[chain] } }
+
+    func remember(_ refusal: Refusal, of chain: UnseenChain) {
+        refusals.withLock { refusals in
+            if refusals.count >= Limits.refusedChains { refusals.removeAll(keepingCapacity: true) }
+            refusals[chain] = refusal
+        }
+    }
+
+    func isKnown(_ certificate: Certificate, under issuer: Certificate) -> Bool {
+        links.withLock { $0.contains(Link(certificate: certificate.der, issuer: issuer.der)) }
+    }
 
     /// - Parameter key: the issuer's.
     func holds(_ certificate: Certificate, under issuer: Certificate, _ key: RSAPublicKey) -> Bool {

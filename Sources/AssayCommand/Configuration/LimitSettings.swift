@@ -1,8 +1,74 @@
+import Assay
 import AssayServer
+import AssayWire
 
 /// The limits that an operator may change; the others are the server's own.
 struct LimitSettings {
     var server = ServerLimits()
+
+    /// A limit: its key, what it may be, and where it goes.
+    struct Limit {
+        let key: String
+        let range: ClosedRange<Int>
+        let get: (ServerLimits) -> Int
+        let set: (inout ServerLimits, Int) -> Void
+
+        init(
+            _ key: String, _ range: ClosedRange<Int>, _ path: WritableKeyPath<ServerLimits, Int>
+        ) {
+            self.init(key, range, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 })
+        }
+
+        /// - Parameter unit: how many of the limit's own are one of the key's.
+        init<Number: FixedWidthInteger>(
+            _ key: String, _ range: ClosedRange<Int>,
+            _ path: WritableKeyPath<ServerLimits, Number>, unit: Int = 1
+        ) {
+            self.init(
+                key, range, get: { Int($0[keyPath: path]) / unit },
+                set: { $0[keyPath: path] = Number($1 * unit) })
+        }
+
+        private init(
+            _ key: String, _ range: ClosedRange<Int>, get: @escaping (ServerLimits) -> Int,
+            set: @escaping (inout ServerLimits, Int) -> Void
+        ) {
+            (self.key, self.range, self.get, self.set) = (key, range, get, set)
+        }
+    }
+
+    /// In the order of the documentation.
+    static var all: [Limit] {
+        [
+            Limit("connections", 1...1_000_000, \.connections),
+            Limit("backlog", 1...65_535, \.backlog),
+            Limit("requests-in-flight", 1...65_536, \.requestsInFlight),
+            // A notification of the largest size, and its head, have to fit.
+            Limit("frame-bytes", 512 << 10...FrameLimits.largestFrame, \.frameBytes),
+            Limit("head-bytes", 1 << 10...256 << 10, \.headBytes),
+            // The verifier refuses what is larger.
+            Limit("jws-bytes", 1 << 10...Limits.jwsBytes, \.jwsBytes),
+            Limit(
+                "notification-bytes", 1 << 10...Limits.notificationBytes, \.notificationBytes),
+            Limit("connection-bytes", 256 << 10...1 << 40, \.evidenceBytesPerConnection),
+            Limit("evidence-bytes", 1 << 20...1 << 40, \.evidenceBytes),
+            Limit("unread-answer-bytes", 1 << 10...1 << 30, \.outputBytes),
+            Limit("frames-per-turn", 1...65_536, \.framesPerTurn),
+            Limit("queue-delay-ms", 1...30_000, \.queueDelayMilliseconds),
+            Limit("timeout-ms", 1...600_000, \.defaultTimeoutMilliseconds),
+            Limit("longest-timeout-ms", 1...600_000, \.longestTimeoutMilliseconds),
+            Limit("unseen-chains-per-second", 1...100_000, \.unseenChainsPerSecond),
+            Limit("unseen-chains-waiting", 1...1_000_000, \.unseenChainsWaiting),
+            Limit("idle-seconds", 1...86_400, \.idleMilliseconds, unit: 1000),
+            Limit("frame-grace-seconds", 1...3600, \.frameGraceMilliseconds, unit: 1000),
+            Limit("frame-bytes-per-second", 1...1 << 30, \.frameBytesPerSecond),
+            Limit("write-stall-seconds", 1...3600, \.writeStallMilliseconds, unit: 1000),
+            Limit("worker-stall-seconds", 1...3600, \.workerStallMilliseconds, unit: 1000),
+            Limit("handshake-seconds", 1...300, \.handshakeMilliseconds, unit: 1000),
+            Limit("drain-delay-seconds", drainDelay, \.drainDelayMilliseconds, unit: 1000),
+            Limit("drain-seconds", 1...3600, \.drainMilliseconds, unit: 1000),
+        ]
+    }
 
     /// An hour is longer than anything that sends clients needs to notice.
     static let drainDelay = 0...3600
@@ -12,32 +78,13 @@ struct LimitSettings {
     /// Reads `[limits]`; what is wrong with it is noted in the table.
     init(_ table: ConfigurationTable?) {
         guard let table else { return }
-        if let number = table.int("connections", in: 1...1_000_000) {
-            server.connections = number
+        for limit in Self.all {
+            if let number = table.int(limit.key, in: limit.range) { limit.set(&server, number) }
         }
-        if let number = table.int("requests-in-flight", in: 1...65_536) {
-            server.requestsInFlight = number
-        }
-        if let number = table.int("frame-bytes", in: 512 << 10...1 << 30) {
-            server.frameBytes = number
-        }
-        if let number = table.int("evidence-bytes", in: 1 << 20...1 << 40) {
-            server.evidenceBytes = number
-        }
-        if let number = table.int("idle-seconds", in: 1...86_400) {
-            server.idleMilliseconds = UInt64(number) * 1000
-        }
-        if let number = table.int("handshake-seconds", in: 1...300) {
-            server.handshakeMilliseconds = UInt64(number) * 1000
-        }
-        if let number = table.int("timeout-ms", in: 1...30_000) {
-            server.defaultTimeoutMilliseconds = UInt32(number)
-        }
-        if let number = table.int("drain-delay-seconds", in: Self.drainDelay) {
-            server.drainDelayMilliseconds = UInt64(number) * 1000
-        }
-        if let number = table.int("drain-seconds", in: 1...3600) {
-            server.drainMilliseconds = UInt64(number) * 1000
+        if server.defaultTimeoutMilliseconds > server.longestTimeoutMilliseconds {
+            table.note(
+                "timeout-ms", "\(server.defaultTimeoutMilliseconds) is above longest-timeout-ms",
+                "write at most \(server.longestTimeoutMilliseconds), or raise longest-timeout-ms")
         }
         table.finish()
     }

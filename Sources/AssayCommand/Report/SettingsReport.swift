@@ -1,6 +1,7 @@
 import Assay
 import AssayLoop
 import AssayModels
+import AssayServer
 
 extension ServerSettings {
     /// For people: what would be served, and what would be trusted.
@@ -16,6 +17,13 @@ extension ServerSettings {
         if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
+        for (index, limit) in LimitSettings.all.enumerated() {
+            let value = limit.get(limits.server)
+            let isChanged = value != limit.get(ServerLimits())
+            add(
+                index == 0 ? "limits" : "",
+                limit.key.padded(to: 25) + "\(value)" + (isChanged ? " (changed)" : ""))
+        }
         for app in apps {
             lines.append("")
             let isDefault = app.name == defaultApp?.name

@@ -47,7 +47,7 @@ package struct Distribution: Equatable, Sendable {
             }
             below += here
         }
-        return bounds.last.map(Double.init)
+        return bounds.last.map { Double($0) }
     }
 }
 

@@ -1,0 +1,18 @@
+/// What becomes of evidence with a chain that has not validated before. Validating one takes some
+/// milliseconds, as much as a hundred signatures under a known chain.
+public enum UnseenChains: Sendable {
+    /// The chain is validated there and then.
+    case validate
+    /// Whatever can be checked without validating it is checked, and may refuse; evidence that
+    /// passes is put aside, to be prepared again where its chain may be validated.
+    case putAside
+}
+
+/// The chain for whose sake evidence was put aside. Once it has been validated, or refused, other
+/// evidence of that chain is answered without being put aside.
+public struct UnseenChain: Hashable, Sendable {
+    private let octets: [UInt8]
+
+    /// - Parameter digest: SHA-256 of what brought the chain.
+    init(digest: [UInt8]) { octets = digest }
+}

@@ -1,0 +1,32 @@
+import CLibuv
+import Glibc
+
+/// The process's file descriptors.
+package enum Descriptors {
+    /// How many it can have open at once.
+    package static var limit: Int {
+        var limits = rlimit()
+        guard unsafe getrlimit(resource, &limits) == 0 else { return .max }
+        return Int(clamping: limits.rlim_cur)
+    }
+
+    /// Raises the limit to the most that the system allows without asking anybody.
+    package static func raiseLimit() {
+        var limits = rlimit()
+        guard unsafe getrlimit(resource, &limits) == 0 else { return }
+        limits.rlim_cur = limits.rlim_max
+        _ = unsafe setrlimit(resource, &limits)
+    }
+
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+}
+
+extension Stream {
+    /// The number of its descriptor. The system gives the lowest that is free: so all below it were
+    /// in use when it was opened.
+    package var descriptorNumber: Int {
+        var number: Int32 = -1
+        _ = unsafe uv_fileno(memory, &number)
+        return Int(number)
+    }
+}

@@ -1,0 +1,203 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
+/// What becomes of requests that were accepted.
+extension ServerLoop {
+    func dispatch() {
+        verifyInPlace(batch.takeInPlace(where: \.isQuick))
+        let now = now
+        let (pieces, dropped) = batch.pieces { isOver($0, at: now) }
+        for request in dropped { drop(request) }
+        for piece in pieces { submit(piece) }
+    }
+
+    /// Nobody waits for what is over, or whose connection has gone.
+    private func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
+        request.deadline <= now || request.connection.value.isClosed
+    }
+
+    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+        guard !quick.isEmpty else { return }
+        let (now, time) = (now, configuration.clock())
+        var piece: [AcceptedRequest] = []
+        piece.reserveCapacity(min(quick.count, limits.requestsPerPiece))
+        for request in quick {
+            if isOver(request, at: now) { drop(request) } else { piece.append(request) }
+            if piece.count == limits.requestsPerPiece {
+                verifyInPlace(&piece, at: time)
+                // The first answers need not wait for the last.
+                writeAnswers()
+            }
+        }
+        verifyInPlace(&piece, at: time)
+        endIfDrained()
+    }
+
+    private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
+        guard !piece.isEmpty else { return }
+        let began = SystemClock.monotonicNanoseconds
+        let verified = Exchange.verify(piece, at: time, unseen: .putAside)
+        let ended = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
+        queueDelay.didAnswer(piece.count, isBacklogged: batch.waitingCount > 0, at: ended)
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in piece.indices {
+            let request = piece[index]
+            // Known when it was looked up, and forgotten since: that may be, if rarely.
+            if let chain = verified[index].unseenChain {
+                putAside(request, for: chain)
+                continue
+            }
+            let verification = verified[index].verification
+            metrics.didAnswer(
+                Outcome(request.kind, verification), arrived: request.arrived, began: began,
+                now: ended)
+            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
+            answered(request) { $0.answer(answer.head, body: answer.body) }
+        }
+        if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
+            workers.submit { verifier.buildPendingKeyTables() }
+        }
+        piece.removeAll(keepingCapacity: true)
+    }
+
+    private func submit(_ piece: [AcceptedRequest]) {
+        run(piece, on: workers, unseen: .putAside) { server, answers in
+            server.batch.workerIsIdle()
+            server.queueDelay.didAnswer(
+                piece.count - answers.unseen.count,
+                isBacklogged: server.batch.waitingCount > 0, at: SystemClock.monotonicNanoseconds)
+        }
+    }
+
+    /// Has a piece verified on another thread; `done` is called here before it is answered.
+    private func run(
+        _ piece: [AcceptedRequest], on pool: WorkerPool, unseen: UnseenChains,
+        _ done: @escaping @Sendable (ServerLoop, PieceAnswers) -> Void
+    ) {
+        let work = watch.begin(at: now)
+        let (configuration, loop, codecs) = (configuration, loop, codecs)
+        let server = LoopBound(self, to: loop)
+        pool.submit {
+            let began = SystemClock.monotonicNanoseconds
+            let now = configuration.clock()
+            let verified = Exchange.verify(piece, at: now, unseen: unseen)
+            let answers = codecs.lend { codec in
+                PieceAnswers(piece, verified, began: began, at: now, codec: codec)
+            }
+            loop.post {
+                server.value.watch.end(work)
+                done(server.value, answers)
+                server.value.deliver(answers, of: piece)
+            }
+            for request in piece where request.app.verifier.hasPendingKeyTables {
+                request.app.verifier.buildPendingKeyTables()
+            }
+        }
+    }
+
+    private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
+        let now = SystemClock.monotonicNanoseconds
+        metrics.didVerify(batchOf: piece.count)
+        var start = 0
+        for (index, end) in answers.ends.enumerated() {
+            if let outcome = answers.outcomes[index] {
+                metrics.didAnswer(
+                    outcome, arrived: piece[index].arrived, began: answers.began, now: now)
+                answered(piece[index]) { $0.append(answers.bytes[start..<end]) }
+            } else if let chain = answers.unseen[index] {
+                putAside(piece[index], for: chain)
+            }
+            start = end
+        }
+        endIfDrained()
+    }
+
+    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
+        let connection = request.connection.value
+        budget.takeBack(request.bytes)
+        connection.didAnswer(request.id, bytes: request.bytes)
+        answer(connection)
+        touch(connection)
+    }
+
+    private func drop(_ request: AcceptedRequest) {
+        let answer = ResponseHead.deadlineExceeded(request.id)
+        if request.connection.value.isClosed {
+            counters.abandoned += 1
+            metrics.didDrop(nil)
+        } else {
+            counters.expired += 1
+            metrics.didDrop(answer)
+        }
+        answered(request) { $0.answer(answer) }
+    }
+
+    /// Requests whose time was over before their turn are told so, and not worked on.
+    func dropOverdue() {
+        let now = now
+        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
+        for request in lane.removeAll(where: { isOver($0, at: now) }) { drop(request) }
+    }
+
+    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
+    func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
+        let head = receipt.head
+        metrics.didStart(.verify)
+        budget.takeBack(receipt: receipt.reserved)
+        budget.give(receipt.reserved)
+        // What was read is not kept, but its answer may be as long.
+        connection.didAccept(head.id, bytes: receipt.reserved)
+        batch.add(
+            AcceptedRequest(
+                connection: LoopBound(connection, to: loop), id: head.id, app: receipt.app,
+                kind: .appReceipt, call: receipt.call, evidence: .receipt(receipt.completed),
+                bytes: receipt.reserved, deadline: receipt.deadline,
+                arrived: SystemClock.monotonicNanoseconds))
+    }
+
+    // MARK: Unseen chains
+
+    private func putAside(_ request: AcceptedRequest, for chain: UnseenChain) {
+        counters.putAside += 1
+        guard let wait = lane.add(request, chain, at: now) else { return }
+        counters.refusedUnseen += 1
+        let refusal = ResponseHead.tooManyUnseenChains(
+            request.id, retryAfter: UInt32(clamping: wait))
+        metrics.didDrop(refusal)
+        answered(request) { $0.answer(refusal) }
+    }
+
+    /// Has the next unseen chain validated, when its turn has come.
+    func advanceLane() {
+        let now = now
+        let (next, over) = lane.next(at: now) { isOver($0, at: now) }
+        for request in over { drop(request) }
+        switch next {
+        case .nothing: break
+        case .later(let wait):
+            laneTimer.start(afterMilliseconds: wait) { [unowned self] in
+                advanceLane()
+                writeAnswers()
+            }
+        case .verify(let request):
+            run([request], on: unseenWorkers, unseen: .validate) { server, _ in
+                server.counters.verifiedUnseen += 1
+                server.batch.addFirst(server.lane.finish())
+            }
+        }
+    }
+
+    // MARK: Watching
+
+    /// Says so when a thread keeps its work longer than it may, and when it has given it back.
+    func checkStall() {
+        guard watch.check(at: now) else { return }
+        if watch.isStalled { counters.stalls += 1 }
+        log.write(
+            watch.isStalled ? .error : .info, watch.isStalled ? "worker_stalled" : "worker_is_back",
+            ["limit_ms": .number(Int(limits.workerStallMilliseconds))])
+    }
+}

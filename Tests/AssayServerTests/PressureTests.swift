@@ -1,0 +1,273 @@
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// Lines 62 to 65 and 70 of the catalogue of hostile input: more than there is room or time for.
+@Suite("Hostile pressure", .ownThread, .serialized, .timeLimit(.minutes(5)))
+struct PressureTests {
+    /// Answers with their statuses, until there are so many.
+    private static func receive(_ count: Int, from client: RawClient) throws -> [ResponseHead] {
+        try (0..<count).map { _ in try #require(try client.receive()?.head) }
+    }
+
+    // MARK: Memory
+
+    @Test("line 64: 1,000 receipts of 32 MiB, each a byte short: a global budget holds")
+    func amplification() throws {
+        let token = try Minted.transaction.get()
+        Descriptors.raiseLimit()
+        try withServer {
+            $0.limits.evidenceBytes = 128 << 20
+            $0.limits.frameBytes = 33 << 20
+            $0.limits.connections = 2000
+        } _: { test in
+            let size = 32 << 20
+            let frame = RawClient.verify(7, .appReceipt, [UInt8](repeating: 0x30, count: size))
+            let head = Array(frame.prefix(frame.count - size))
+            let rest = Array(frame.dropFirst(head.count).dropLast())
+            let clients = try (0..<1000).map { _ in try RawClient(test.unix) }
+            for client in clients { try client.send(head) }
+            // Half of the budget is for receipts that arrive: two of these.
+            test.settles { $0.connections == 1000 && $0.requestsInFlight == 2 }
+            test.settles { _ in test.server.counters?.refusedForMemory == 998 }
+            let admitted = clients.filter { !$0.socket.hasMore(milliseconds: 100) }
+            try #require(admitted.count == 2)
+            for client in clients where !admitted.contains(where: { $0 === client }) {
+                let answer = try #require(try client.receive()?.head)
+                #expect(answer.id == 7 && answer.status == .resourceExhausted)
+                #expect(answer.retryAfterMilliseconds > 0)
+            }
+            for client in admitted { try client.send(rest) }
+            test.settles { $0.bufferedBytes == 0 }
+            let holdings = try #require(test.server.holdings)
+            #expect(holdings.evidenceBytes == 2 * size)
+            // Others are served meanwhile, and these when their last byte comes.
+            let other = try RawClient(test.tcp)
+            try other.send(RawClient.verify(1, .transaction, token))
+            #expect(try other.receive()?.head.status == .ok)
+            for client in admitted {
+                try client.send(Array(frame.suffix(1)))
+                #expect(try client.receive()?.head.status == .ok)
+            }
+        }
+    }
+
+    @Test("line 64: frames that are collected count, and so do heads that do not end")
+    func collectedFrames() throws {
+        let body = [UInt8](repeating: 97, count: 250_000)
+        try withServer {
+            $0.limits.evidenceBytes = 1 << 20
+        } _: { test in
+            let frame = RawClient.verify(3, .notification, body)
+            var clients: [RawClient] = []
+            for _ in 0..<12 {
+                let client = try RawClient(test.unix)
+                try client.send(Array(frame.dropLast()))
+                clients.append(client)
+            }
+            // What came last found no room.
+            test.settles { _ in test.server.counters?.refusedForMemory ?? 0 >= 6 }
+            #expect(try #require(test.server.holdings).bufferedBytes <= 5 << 18)
+
+            let heads = try RawClient(test.unix)
+            try heads.send([0, 2, 0, 0, 0, 0, 0xFF, 0xFF] + body.prefix(60_000))
+            // The small ones that are left fill it up to its limit, not above.
+            try heads.send(Array(body.prefix(5_000)))
+            if test.server.holdings?.bufferedBytes ?? 0 > 1 << 20 {
+                try heads.expectEnd(.resourceExhausted)
+            }
+            for client in clients { client.socket.reset() }
+            heads.socket.reset()
+        }
+    }
+
+    @Test("a receipt that comes slower than its time gives its room back")
+    func lateReceipt() throws {
+        let receipt = try Minted.receipt(bytes: 200_000)
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            let frame = RawClient.verify(1, .appReceipt, receipt, timeout: 200)
+            try client.send(Array(frame.dropLast(1)))
+            let answer = try client.receive()?.head
+            #expect(answer?.id == 1 && answer?.status == .deadlineExceeded)
+            #expect(test.server.holdings?.evidenceBytes == 0)
+            try client.send(Array(frame.suffix(1)))
+            try client.expectPong()
+        }
+    }
+
+    @Test("evidence larger than the whole budget is told that waiting does not help")
+    func neverFits() throws {
+        try withServer {
+            $0.limits.evidenceBytes = 1 << 20
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.send(
+                RawClient.verify(1, .appReceipt, [UInt8](repeating: 0x30, count: 2 << 20)))
+            let answer = try client.receive()?.head
+            #expect(answer?.status == .resourceExhausted && answer?.retryAfterMilliseconds == 0)
+            try client.expectPong()
+        }
+    }
+
+    // MARK: Time
+
+    /// A worker that takes 10 ms for each request, so that the queue's delay is known.
+    @Test("line 65: what would wait too long is refused at once, what is accepted is in time")
+    func overload() throws {
+        let token = try Minted.transaction.get()
+        let isSlow = Atomic(false)
+        try withServer {
+            $0.workers = 1
+            $0.limits.requestsPerPiece = 1
+            $0.limits.queueDelayMilliseconds = 200
+            $0.clock = {
+                if isSlow.load(ordering: .relaxed) { usleep(10_000) }
+                return Minted.now
+            }
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.verify(1, .transaction, token))
+            #expect(try client.receive()?.head.status == .ok)
+            isSlow.store(true, ordering: .relaxed)
+            defer { isSlow.store(false, ordering: .relaxed) }
+            // The rate is measured,
+            for id in 1...12 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token))
+            }
+            #expect(try Self.receive(12, from: client).allSatisfy { $0.status == .ok })
+            // and what is above it refused, before what was accepted is answered.
+            var burst: [UInt8] = []
+            for id in 1...300 as ClosedRange<UInt64> {
+                burst += RawClient.verify(id, .transaction, token)
+            }
+            let start = ContinuousClock.now
+            try client.send(burst)
+            let heads = try Self.receive(300, from: client)
+            let refused = heads.filter { $0.status == .resourceExhausted }
+            let accepted = heads.filter { $0.status == .ok }
+            #expect(refused.count + accepted.count == 300)
+            // 20 fit into 200 ms; the machine may have been slower when the rate was measured,
+            // and some are answered while the burst comes in.
+            #expect(refused.count >= 200 && accepted.count >= 3, "\(accepted.count) accepted")
+            #expect(refused.allSatisfy { $0.retryAfterMilliseconds >= 100 })
+            #expect(try #require(test.server.counters).refusedForDelay == refused.count)
+            // 300 would have taken 3 s at least.
+            #expect(ContinuousClock.now - start < .seconds(3))
+            try client.expectPong()
+        }
+    }
+
+    @Test("line 65: a request whose time is shorter than the queue is refused, another is not")
+    func shortDeadline() throws {
+        let token = try Minted.transaction.get()
+        let isSlow = Atomic(false)
+        try withServer {
+            $0.workers = 1
+            $0.limits.requestsPerPiece = 1
+            $0.clock = {
+                if isSlow.load(ordering: .relaxed) { usleep(10_000) }
+                return Minted.now
+            }
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.verify(1, .transaction, token))
+            #expect(try client.receive()?.head.status == .ok)
+            isSlow.store(true, ordering: .relaxed)
+            defer { isSlow.store(false, ordering: .relaxed) }
+            for id in 1...100 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token))
+            }
+            // The rest takes most of a second.
+            for _ in 1...10 { #expect(try client.receive()?.head.status == .ok) }
+            try client.send(
+                RawClient.verify(201, .transaction, token, timeout: 100)
+                    + RawClient.verify(202, .transaction, token, timeout: 30_000))
+            var statuses: [UInt64: AssayWire.Status] = [:]
+            for head in try Self.receive(92, from: client) { statuses[head.id] = head.status }
+            #expect(statuses[201] == .resourceExhausted && statuses[202] == .ok)
+        }
+    }
+
+    // MARK: Workers
+
+    @Test("line 70: a piece with bad items fails those alone, wherever they stand")
+    func badItems() throws {
+        let token = try Minted.transaction.get()
+        let bad: [([UInt8], Verdict)] = [
+            (Minted.tampered(token), .invalidSignature), ([], .malformed),
+            (Array("a.b.c".utf8), .malformed),
+            (try Minted.token(.transaction, bundleId: "com.example.other"), .wrongBundle),
+            (try Minted.token(.renewalInfo), .wrongKind),
+            (try Minted.token(.transaction, by: Minted.foreign.get()), .untrustedChain),
+        ]
+        for place in 0..<bad.count {
+            func evidence(_ id: Int) -> (bytes: [UInt8], expected: Verdict) {
+                let index = id + place
+                return index % 3 == 0 ? bad[index / 3 % bad.count] : (token, .valid)
+            }
+            let clock = HeldClock()
+            try withServer {
+                $0.clock = clock.now
+                $0.workers = 1
+            } _: { test in
+                let client = try RawClient(test.unix)
+                try client.expectPong()
+                clock.arm()
+                try client.send(RawClient.verify(100, .transaction, token))
+                clock.isHeld.wait()
+                // With the worker kept, what follows becomes one piece.
+                for id in 1...60 {
+                    try client.send(
+                        RawClient.verify(UInt64(id), .transaction, evidence(id).bytes))
+                }
+                test.settles { $0.waiting == 60 }
+                clock.release.open()
+                for head in try Self.receive(61, from: client) {
+                    guard case .verification(let answer) = head.result else {
+                        Issue.record("\(head)")
+                        continue
+                    }
+                    let expected = head.id == 100 ? .valid : evidence(Int(head.id)).expected
+                    #expect(answer.verdict == expected, "\(head.id): \(answer.detail)")
+                }
+            }
+        }
+    }
+
+    @Test("line 70: a worker that hangs is told in the log and by health, until it is back")
+    func hang() throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.clock = clock.now
+            $0.workers = 1
+            $0.limits.workerStallMilliseconds = 200
+        } _: { test in
+            let client = try RawClient(test.unix)
+            let health = try RawClient(test.tcp)
+            func isServing() throws -> Bool {
+                try health.send(RawClient.frame(RequestHead(id: 5, call: .health)))
+                let head = try health.receive()?.head
+                return head == ResponseHead(id: 5, result: .health(serving: true))
+            }
+            #expect(try isServing())
+            clock.arm()
+            try client.send(RawClient.verify(1, .transaction, token))
+            clock.isHeld.wait()
+            test.settles { _ in test.server.counters?.stalls == 1 }
+            #expect(try !isServing())
+            #expect(test.log.count(of: "worker_stalled") == 1)
+            clock.release.open()
+            #expect(try client.receive()?.head.status == .ok)
+            for _ in 0..<200 where try !isServing() { usleep(20_000) }
+            #expect(try isServing())
+            #expect(test.log.count(of: "worker_is_back") == 1)
+        }
+    }
+}

@@ -1,0 +1,290 @@
+@testable import Assay
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AssayServer
+
+@Suite struct TokenBucketTests {
+    /// Ten a second; rows: at which millisecond a token is asked for, and whether there is one.
+    @Test func fillsAsTimePasses() {
+        var bucket = TokenBucket(perSecond: 10)
+        func expect(_ now: UInt64, _ isThere: Bool) {
+            let taken = bucket.take(at: now)
+            #expect(taken == isThere, "\(now)")
+        }
+        for _ in 0..<10 { expect(5, true) }
+        for (now, isThere) in [
+            (5, false), (104, false), (105, true), (105, false), (305, true), (305, true),
+            (305, false),
+        ] as [(UInt64, Bool)] {
+            expect(now, isThere)
+        }
+        // Never more than a second's.
+        for _ in 0..<10 { expect(100_000, true) }
+        expect(100_000, false)
+        for (count, now, wait) in [
+            (1, 100_000, 100), (7, 100_050, 650), (7, 101_000, 0),
+        ] as [(Int, UInt64, UInt64)] {
+            let waits = bucket.wait(for: count, at: now)
+            #expect(waits == wait)
+        }
+    }
+}
+
+@Suite struct StallWatchTests {
+    @Test func noticesWhatIsNotGivenBack() {
+        var watch = StallWatch(limit: 100)
+        func check(_ now: UInt64, changes: Bool, isStalled: Bool) {
+            let hasChanged = watch.check(at: now)
+            #expect(hasChanged == changes && watch.isStalled == isStalled, "\(now)")
+        }
+        let (first, second) = (watch.begin(at: 0), watch.begin(at: 50))
+        check(100, changes: false, isStalled: false)
+        watch.end(first)
+        check(150, changes: false, isStalled: false)
+        check(151, changes: true, isStalled: true)
+        check(152, changes: false, isStalled: true)
+        watch.end(second)
+        check(153, changes: true, isStalled: false)
+    }
+}
+
+@Suite struct QueueDelayTests {
+    @Test func isTheQueueDividedByTheRate() {
+        var delay = QueueDelay()
+        #expect(delay.milliseconds(waiting: 1_000_000) == nil)
+        // 64 each 2 ms, with more waiting: 32,000 a second.
+        for index in 0...100 as ClosedRange<UInt64> {
+            delay.didAnswer(64, isBacklogged: true, at: 1_000 + index * 2_000_000)
+        }
+        #expect(delay.milliseconds(waiting: 0) == 0)
+        #expect(delay.milliseconds(waiting: 3_200) == 100)
+        // An idle hour says nothing of the rate.
+        for index in 0...100 as ClosedRange<UInt64> {
+            delay.didAnswer(1, isBacklogged: false, at: index * 36_000_000_000)
+        }
+        #expect(delay.milliseconds(waiting: 3_200) == 100)
+        // Half as fast: within a fifth of a second the delay shows it.
+        let start: UInt64 = 4_000_000_000_000
+        for index in 0...50 as ClosedRange<UInt64> {
+            delay.didAnswer(64, isBacklogged: true, at: start + index * 4_000_000)
+        }
+        let slower = delay.milliseconds(waiting: 3_200)!
+        #expect((190...200).contains(slower), "\(slower)")
+    }
+}
+
+/// Lines 36 to 39 of the catalogue of hostile input, as far as they are the server's.
+@Suite("Hostile unseen chains", .ownThread, .serialized, .timeLimit(.minutes(5)))
+struct UnseenLaneTests {
+    /// Tokens under leaves of their own, below the known intermediate.
+    private static func strangers(_ count: Int) throws -> [[UInt8]] {
+        let authority = try Minted.authority.get()
+        let validity = Validity.around(Minted.now, days: 300)
+        return try (0..<count).map { _ in
+            try Minter(authority.issueChain(validity: validity)).mint(
+                .transaction, index: 0, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
+                environment: .sandbox, signedDate: Minted.now)
+        }
+    }
+
+    private static func verdict(_ head: ResponseHead?) -> Verdict? {
+        if case .verification(let answer) = head?.result { answer.verdict } else { nil }
+    }
+
+    @Test("line 38: 10,000 tokens of one new chain at once: verified one time for its chain")
+    func stampede() throws {
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.limits.evidenceBytes = 1 << 30
+        } _: { test in
+            let pool = try WorkerPool(count: 10, name: "clients")
+            let failures = Atomic(0)
+            for _ in 0..<10 {
+                pool.submit {
+                    do {
+                        let client = try RawClient(test.unix)
+                        let socket = SharedClient(client.socket)
+                        let sender = try WorkerPool(count: 1, name: "send")
+                        sender.submit {
+                            for id in 1...1000 as ClosedRange<UInt64> {
+                                try? socket.client.send(RawClient.verify(id, .transaction, token))
+                            }
+                        }
+                        try client.expectAnswers(1...1000)
+                        sender.stop()
+                    } catch {
+                        failures.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+            pool.stop()
+            #expect(failures.load(ordering: .relaxed) == 0)
+            let counters = try #require(test.server.counters)
+            // One, and one more for each worker that had just looked when it was done.
+            #expect((1...3).contains(counters.verifiedUnseen), "\(counters)")
+            #expect(test.verifier.chains.validations == 1)
+        }
+    }
+
+    @Test("line 38: what fails for one app entry holds for another with other roots")
+    func failureIsNotShared() throws {
+        let token = try Minted.transaction.get()
+        let stranger = AppEntry(verifier: Verifier(trust: .apple), policy: Minted.policy)
+        try withServer {
+            $0.apps["other"] = stranger
+        } _: { test in
+            for round in 0..<3 as Range<UInt64> {
+                let client = try RawClient(test.unix)
+                var bytes: [UInt8] = []
+                for id in 1...40 as ClosedRange<UInt64> {
+                    bytes += RawClient.verify(
+                        id, .transaction, token, app: id % 2 == 0 ? "game" : "other")
+                }
+                try client.send(bytes)
+                for _ in 1...40 {
+                    let head = try client.receive()?.head
+                    let isGame = (head?.id ?? 1) % 2 == 0
+                    #expect(
+                        Self.verdict(head) == (isGame ? .valid : .untrustedChain), "\(round)")
+                }
+            }
+        }
+    }
+
+    /// The verdicts of the lane are those of the verifier alone, for every kind and many defects.
+    @Test("line 39: verdicts do not depend on the lane")
+    func sameVerdicts() throws {
+        var evidence: [(EvidenceKind, [UInt8])] = []
+        for kind in Minted.jwsKinds {
+            let token = try Minted.token(kind)
+            evidence += [
+                (kind, token), (kind, Minted.tampered(token)),
+                (kind, try Minted.token(kind, by: Minted.foreign.get())),
+                (kind, try Minted.token(kind, bundleId: "com.example.other")),
+                (kind, try Minted.token(kind, environment: .production)),
+            ]
+        }
+        let receipt = try Minted.receipt(bytes: 100_000)
+        for receipt in [receipt, try Minted.receipt(bytes: 2_000)] {
+            evidence += [
+                (.appReceipt, receipt), (.appReceipt, ReceiptMinter.base64(receipt)),
+                (.appReceipt, receipt.dropLast(1) + [receipt[receipt.count - 1] ^ 1]),
+            ]
+        }
+        for (kind, bytes) in evidence {
+            let alone = try Minted.verifier().verify(
+                bytes.span, as: kind, policy: Minted.policy, at: Minted.now)
+            // Each time a chain that this server has not seen.
+            try withServer { test in
+                let client = try RawClient(test.unix)
+                for id in 1...3 as ClosedRange<UInt64> {
+                    try client.send(RawClient.verify(id, kind, bytes))
+                    guard case .verification(let answer) = try client.receive()?.head.result else {
+                        Issue.record("\(kind): no verdict")
+                        continue
+                    }
+                    #expect(answer.verdict == alone.verdict, "\(kind): \(alone.detail)")
+                    #expect(answer.detail == alone.detail && answer.dedupKey == alone.dedupKey)
+                }
+            }
+        }
+    }
+
+    @Test("line 39: unseen chains above the rate and the queue are refused, known ones served")
+    func flood() throws {
+        let token = try Minted.transaction.get()
+        let strangers = try Self.strangers(60)
+        try withServer {
+            $0.workers = 1
+            $0.limits.unseenChainsPerSecond = 1
+            $0.limits.unseenChainsWaiting = 8
+        } _: { test in
+            let client = try RawClient(test.unix)
+            // The one that a second allows.
+            try client.send(RawClient.verify(1, .transaction, token))
+            #expect(Self.verdict(try client.receive()?.head) == .valid)
+
+            let attacker = try RawClient(test.tcp)
+            for (index, stranger) in strangers.enumerated() {
+                try attacker.send(RawClient.verify(UInt64(index + 1), .transaction, stranger))
+            }
+            var refused = 0
+            while refused < 40 {
+                let head = try #require(try attacker.receive()?.head)
+                guard head.status != .ok else { continue }
+                #expect(head.status == .resourceExhausted && head.retryAfterMilliseconds >= 100)
+                refused += 1
+            }
+            // What is known does not wait behind them.
+            for id in 2...200 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token))
+                #expect(Self.verdict(try client.receive()?.head) == .valid)
+            }
+            let counters = try #require(test.server.counters)
+            #expect(counters.refusedUnseen >= 40 && counters.verifiedUnseen <= 12, "\(counters)")
+            #expect(try #require(test.server.holdings).unseenChains <= 9)
+            attacker.socket.reset()
+        }
+    }
+
+    @Test("line 39: time that is over in the lane is told, and costs no validation")
+    func deadlines() throws {
+        let strangers = try Self.strangers(3)
+        try withServer {
+            $0.limits.unseenChainsPerSecond = 1
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.verify(1, .transaction, strangers[0]))
+            #expect(Self.verdict(try client.receive()?.head) == .valid)
+            // A second's wait is more than it has: refused at once.
+            try client.send(RawClient.verify(2, .transaction, strangers[1], timeout: 200))
+            let refused = try client.receive()?.head
+            #expect(refused?.status == .resourceExhausted)
+            #expect(refused?.retryAfterMilliseconds ?? 0 > 0)
+            // Whose time would do waits, and so does another with the same chain and less time.
+            try client.send(RawClient.verify(3, .transaction, strangers[2]))
+            test.settles { $0.unseenChains == 1 }
+            try client.send(RawClient.verify(4, .transaction, strangers[2], timeout: 100))
+            let late = try client.receive()?.head
+            #expect(late?.id == 4 && late?.status == .deadlineExceeded, "\(late as Any)")
+            let last = try client.receive()?.head
+            #expect(last?.id == 3 && Self.verdict(last) == .valid)
+        }
+    }
+
+    @Test("line 36: a flood of chains that do not hold costs each of them one validation")
+    func refusedChains() throws {
+        let foreign = try Minted.token(.transaction, by: Minted.foreign.get())
+        let receipt = try Minted.receipt(bytes: 2_000)
+        var forged = receipt
+        forged[forged.count / 2] ^= 1
+        try withServer { test in
+            let client = try RawClient(test.unix)
+            for id in 1...300 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, foreign))
+            }
+            for _ in 1...300 {
+                #expect(Self.verdict(try client.receive()?.head) == .untrustedChain)
+            }
+            #expect(test.verifier.chains.validations == 1)
+            let chains = try #require(test.server.counters).verifiedUnseen
+            #expect((1...3).contains(chains))
+            for id in 1...50 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .appReceipt, id % 2 == 0 ? receipt : forged))
+            }
+            for _ in 1...50 {
+                let head = try client.receive()?.head
+                let isGood = (head?.id ?? 1) % 2 == 0
+                #expect((Self.verdict(head) == .valid) == isGood)
+            }
+            let receipts = try #require(test.server.counters).verifiedUnseen - chains
+            #expect((1...3).contains(receipts))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import AssayClient
+import Foundation
+
+/// More than the server can do, and work that must not delay the rest: a server pinned to one
+/// processor with one worker, clients on another, both loads open loops.
+enum OverloadSuite {
+    static func run(isQuick: Bool) throws -> [Row] {
+        let ca = try AssayProcess.authority()
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        let seconds = isQuick ? 3 : 6
+        return try goodput(ca, seconds, rounds: isQuick ? 1 : 3)
+            + unseenFlood(ca, seconds, rounds: isQuick ? 1 : 3)
+    }
+
+    /// What `assay load --json` tells.
+    private struct Load: Decodable {
+        struct Latency: Decodable {
+            var p50: Double
+            var p99: Double
+        }
+        var throughput: Double
+        var refused: Int
+        var errors: Int
+        var wrong: Int
+        var latency: Latency
+    }
+
+    private static func load(
+        _ server: AssayProcess.Server, _ ca: String, _ seconds: Int, _ options: [String]
+    ) throws -> Load {
+        // 1: some requests were refused, which is what is measured.
+        let data = try AssayProcess.run(
+            processors: "1",
+            [
+                "load", server.address, "--ca", ca, "--json", "-", "--quiet", "--warm-up", "2",
+                "--duration", "\(seconds)",
+            ] + options, isLenient: true)
+        let load = try JSONDecoder().decode(Load.self, from: data)
+        guard load.wrong == 0 else { throw AssayProcess.Failed(description: "wrong verdicts") }
+        return load
+    }
+
+    // MARK: Twice the capacity
+
+    /// Notifications, three signatures each: so that the generator, on one processor like the
+    /// server, can send twice what the server can do.
+    private static func goodput(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
+        let server = try AssayProcess.Server(processors: "0", workers: 1, root: ca + "/root.pem")
+        defer { server.stop() }
+        let kind = ["--mix", "notification", "--no-payload", "-c", "64"]
+        var (best, twice, latency, refused): ([Double], [Double], [Double], [Double]) =
+            ([], [], [], [])
+        for _ in 0..<rounds {
+            let closed = try load(server, ca, seconds, kind + ["--closed", "--depth", "8"])
+            let most = closed.throughput
+            let open = kind + ["--depth", "1024", "--timeout", "2"]
+            let once = try load(server, ca, seconds, open + ["--rate", "\(Int(most))"])
+            let over = try load(server, ca, seconds, open + ["--rate", "\(Int(2 * most))"])
+            best.append(max(most, once.throughput))
+            twice.append(over.throughput)
+            latency.append(over.latency.p99)
+            refused.append(Double(over.refused) / Double(seconds))
+        }
+        return [
+            Row(
+                name: "the most answers", value: best.median, spread: best.spread, unit: "/s"),
+            Row(
+                name: "goodput at twice the capacity", value: twice.median, spread: twice.spread,
+                unit: "/s", ratio: zip(twice, best).map { $0 / $1 }.median),
+            Row(
+                name: "refused at twice the capacity", value: refused.median,
+                spread: refused.spread, unit: "/s"),
+            Row(
+                name: "p99 of what was accepted", value: latency.median, spread: latency.spread,
+                unit: "ms"),
+        ]
+    }
+
+    // MARK: Unseen chains
+
+    private static func unseenFlood(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
+        var (without, with): ([Double], [Double]) = ([], [])
+        let known = ["--rate", "4000", "--arrivals", "poisson", "-c", "4"]
+        for _ in 0..<rounds {
+            let server = try AssayProcess.Server(
+                processors: "0", workers: 1, root: ca + "/root.pem")
+            defer { server.stop() }
+            without.append(try load(server, ca, seconds, known).latency.p99)
+            // Ten times what the lane takes; minted before its first line.
+            let flood = try AssayProcess.Background(
+                processors: "1",
+                [
+                    "load", server.address, "--ca", ca, "--rate", "500", "--unseen", "100",
+                    "--duration", "60", "--warm-up", "0",
+                ])
+            defer { flood.stop() }
+            try flood.waitForLine(containing: "sent")
+            with.append(try load(server, ca, seconds, known).latency.p99)
+        }
+        return [
+            Row(
+                name: "p99 of known traffic alone", value: without.median, spread: without.spread,
+                unit: "ms"),
+            // More is worse: with ÷ without.
+            Row(
+                name: "p99 of known traffic under unseen chains", value: with.median,
+                spread: with.spread, unit: "ms",
+                ratio: zip(with, without).map { $0 / $1 }.median),
+        ]
+    }
+}
