@@ -100,7 +100,8 @@ struct MetricsPage {
     private mutating func addCaches() {
         out.metric(
             "assay_known_chain_lookups_total", .counter,
-            "Evidence by whether its certificate chain was known: hit, miss, or known and refused.",
+            "Look-ups of evidence's certificate chain: hit, miss, or known and refused. A new "
+                + "chain is looked up again when the turn of its validation has come.",
             [
                 ([("result", "hit")], Double(caches.hits)),
                 ([("result", "miss")], Double(caches.misses - caches.refusedHits)),

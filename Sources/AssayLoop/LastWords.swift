@@ -12,7 +12,7 @@ package enum LastWords {
             else { continue }
             unsafe action.__sigaction_handler.sa_handler = { number in
                 LastWords.speak(number)
-                // The system's own action has been put back: the process ends now, as it would have.
+                // The system's own action has been put back: the process ends as it would have.
                 raise(number)
             }
             action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND)) | Int32(SA_NODEFER)

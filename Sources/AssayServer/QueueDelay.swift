@@ -13,7 +13,7 @@ struct QueueDelay {
     /// The share of the latest window: a change of load shows within a tenth of a second or so.
     private static let weight = 0.3
 
-    /// - Parameter isBacklogged: whether requests wait for a worker, now that it was given its next.
+    /// - Parameter isBacklogged: whether requests were waiting for whoever has answered these.
     mutating func didAnswer(_ count: Int, isBacklogged: Bool, at now: UInt64) {
         guard isBacklogged else {
             windowBegan = nil

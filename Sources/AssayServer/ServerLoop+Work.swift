@@ -100,7 +100,8 @@ extension ServerLoop {
 
     private func deliver(_ answers: PieceAnswers, of piece: [AcceptedRequest]) {
         let now = SystemClock.monotonicNanoseconds
-        metrics.didVerify(batchOf: piece.count)
+        let verified = answers.outcomes.count { $0 != nil }
+        if verified > 0 { metrics.didVerify(batchOf: verified) }
         var start = 0
         for (index, end) in answers.ends.enumerated() {
             if let outcome = answers.outcomes[index] {

@@ -73,7 +73,7 @@ import Testing
             verdicts + #""renewal-info",verdict="WRONG_KIND",environment="none"}"#: 1,
             #"assay_refused_requests_total{reason="unknown_app"}"#: 1,
             #"assay_refused_requests_total{reason="too_large"}"#: 1,
-            #"assay_known_chain_lookups_total{result="miss"}"#: 1,
+            #"assay_known_chain_lookups_total{result="miss"}"#: 2,
             #"assay_known_chain_lookups_total{result="hit"}"#: 21,
             "assay_known_chains": 1, "assay_refused_chains": 0, "assay_ready": 1,
             #"assay_frames_total{direction="received"}"#: 25,

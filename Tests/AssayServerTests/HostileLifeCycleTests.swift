@@ -69,7 +69,9 @@ import Testing
                     #expect(answer.verdict == .valid, "\(answer)")
                     valid += 1
                 } else {
-                    #expect(head.status == .unavailable, "\(head)")
+                    // A busy server may say so before it leaves.
+                    let isTurnedAway = head.status == .resourceExhausted
+                    #expect(head.status == .unavailable || isTurnedAway, "\(head)")
                     refused += 1
                 }
             }

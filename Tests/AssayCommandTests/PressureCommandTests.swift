@@ -1,0 +1,77 @@
+import AssayLoop
+import Foundation
+import TestSupport
+import Testing
+
+/// `assay serve` where the system gives it little, or ends it.
+@Suite("Hostile pressure on a process", .serialized)
+struct PressureCommandTests {
+    private let folder = TemporaryFolder()
+
+    /// A server that a shell has started, with the shell's limits.
+    private func start(_ limits: String) throws -> Process {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", "\(limits) exec \(Tool.path) serve --listen unix:\(folder("s"))",
+        ]
+        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        process.standardOutput = output
+        process.standardError = try FileHandle(
+            forWritingTo: URL(fileURLWithPath: folder.write("log", "")))
+        try process.run()
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        try #require(line.hasPrefix("assay ready"))
+        return process
+    }
+
+    /// The frame of a ping with the id 1.
+    private static let ping: [UInt8] = [0, 0, 0, 8, 0, 0, 0, 4, 0x08, 1, 0x42, 0]
+
+    @Test("line 63: short of descriptors it serves whom it has, and then those who waited")
+    func descriptors() throws {
+        let server = try start("ulimit -n 40;")
+        defer { server.terminate() }
+        let clients = try (0..<60).map { _ in try BlockingClient(.unix(path: folder("s"))) }
+        for client in clients { try client.send(Self.ping) }
+        var served: Set<Int> = []
+        for round in 0..<2000 where served.count < clients.count {
+            for (index, client) in clients.enumerated() where !served.contains(index) {
+                guard client.hasMore(milliseconds: 0) else { continue }
+                let answer = try client.receive(upTo: 100)
+                #expect(!answer.isEmpty)
+                served.insert(index)
+                // The first ones stay, until it is clear that no more come.
+                if round >= 100 { client.close() }
+            }
+            if round == 99 {
+                #expect((1...24).contains(served.count), "\(served.count)")
+                // They are served as before.
+                for index in served {
+                    try clients[index].send(Self.ping)
+                    let answer = try clients[index].receive(upTo: 100)
+                    #expect(!answer.isEmpty)
+                    clients[index].close()
+                }
+            }
+            usleep(5_000)
+        }
+        #expect(served.count == clients.count)
+        #expect(server.isRunning)
+    }
+
+    @Test("line 70: a process that a defect ends says so in its last line")
+    func lastWords() throws {
+        for (signal, name) in [(SIGILL, "SIGILL"), (SIGSEGV, "SIGSEGV"), (SIGABRT, "SIGABRT")] {
+            let server = try start("")
+            kill(server.processIdentifier, signal)
+            server.waitUntilExit()
+            #expect(server.terminationReason == .uncaughtSignal)
+            #expect(server.terminationStatus == signal)
+            let log = try String(contentsOfFile: folder("log"), encoding: .utf8)
+            let last = log.split(separator: "\n").last ?? ""
+            #expect(last.hasPrefix("assay: ended by") && last.contains(name), "\(last)")
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import Assay
+import COpenSSL
+import Testing
+
+@Suite struct OpenSSLMemoryTests {
+    @Test("line 70: where OpenSSL gets no memory the process ends, and says why")
+    func exhaustion() async {
+        let result = await #expect(
+            processExitsWith: .signal(6), observing: [\.standardErrorContent]
+        ) {
+            precondition(OpenSSLMemory.endWhenExhausted())
+            // More than any machine has; OpenSSL alone would answer with nothing, and go on.
+            _ = unsafe CRYPTO_malloc(1 << 60, "", 0)
+        }
+        let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(words.contains("assay: out of memory"), "\(words)")
+    }
+}
