@@ -23,8 +23,8 @@ package struct JSONName: ExpressibleByStringLiteral, Sendable {
 /// A cursor over the members of one object.
 ///
 /// A lookup in an inner object starts behind the last hit and wraps around, so that reading members
-/// in about their order costs one comparison each. An absent member and JSON null are nil;
-/// another JSON type than the field's is refused.
+/// in about their order costs one comparison each. An absent member and JSON null are nil; another
+/// JSON type than the field's is refused.
 package struct JSONMembers: ~Escapable {
     private let text: Span<UInt8>
     private let tokens: Span<JSONToken>

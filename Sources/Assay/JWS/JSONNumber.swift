@@ -7,6 +7,10 @@ package struct JSONNumber: Equatable, Sendable {
 
     /// From a text that is a JSON number; nil where 64 bits can't hold the whole part.
     init?(_ text: Span<UInt8>) {
+        if let plain = Self.plain(text) {
+            (floor, exact) = (plain, true)
+            return
+        }
         let negative = text.count > 0 && text[0] == UInt8(ascii: "-")
         let digits = JSONDigits(text, from: negative ? 1 : 0)
         guard let (magnitude, exact) = digits.wholePart(negative: negative) else { return nil }
@@ -18,6 +22,19 @@ package struct JSONNumber: Equatable, Sendable {
         let (below, overflow) = magnitude.subtractingReportingOverflow(1)
         guard !overflow else { return nil }
         floor = below
+    }
+
+    /// A number of digits alone, as nearly all are; at most as many as always fit.
+    @inline(__always)
+    private static func plain(_ text: Span<UInt8>) -> Int64? {
+        guard text.count <= 18 else { return nil }
+        var value: Int64 = 0
+        for index in text.indices {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            value = value &* 10 &+ Int64(digit)
+        }
+        return value
     }
 }
 

@@ -20,7 +20,8 @@ extension EvidenceFacts {
             throw Refusal(.wrongBundle, "the \(kind.name) names no bundle, not \(quoted(expected))")
         }
         // Strings of Swift compare by canonical equivalence; identifiers compare by their bytes.
-        guard bundleId.utf8.elementsEqual(expected.utf8) else {
+        let (found, wanted) = (bundleId.utf8, expected.utf8)
+        guard found.count == wanted.count, found.span.equals(wanted.span) else {
             throw Refusal(
                 .wrongBundle, "the bundle is \(quoted(bundleId)), not \(quoted(expected))")
         }
