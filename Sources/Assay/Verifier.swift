@@ -198,13 +198,24 @@ public enum KeyTableBuilding: Sendable {
     case onRequest
 }
 
-/// What was asked of one verification.
-struct VerificationRequest: Sendable {
-    var kind: EvidenceKind
-    var policy: Policy
-    var expectations: Expectations
-    var now: Timestamp
-    var unseen = UnseenChains.validate
+/// What was asked of one verification. A class, so that a batch moves references.
+final class VerificationRequest: Sendable {
+    let kind: EvidenceKind
+    let policy: Policy
+    let expectations: Expectations
+    let now: Timestamp
+    let unseen: UnseenChains
+
+    init(
+        kind: EvidenceKind, policy: Policy, expectations: Expectations, now: Timestamp,
+        unseen: UnseenChains = .validate
+    ) {
+        self.kind = kind
+        self.policy = policy
+        self.expectations = expectations
+        self.now = now
+        self.unseen = unseen
+    }
 }
 
 /// A verification on its way: its signatures wait for the batch (before `Verifier.settle`), or it

@@ -8,9 +8,9 @@ import AssayWire
 /// A batch is what gathered while the workers were busy: it is dealt out to those that are idle at
 /// the end of each turn of the loop, so that it grows with the load by itself, and a request that
 /// comes alone goes at once. A few quick ones are verified on the loop's thread, for which a
-/// worker's wakeup would take longer; and all quick ones where the process has one processor, which
+/// worker's wakeup would take longer; and all short ones where the process has one processor, which
 /// loop and worker would only take from each other. Never a chain that was not seen before, which
-/// takes milliseconds.
+/// takes milliseconds and is put aside.
 struct Batch {
     private let piecesMost: Int
     private let requestsPerPiece: Int
@@ -42,11 +42,11 @@ struct Batch {
     }
 
     /// Takes the requests out that are better verified where they are than handed over.
-    mutating func takeInPlace(where isQuick: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
+    mutating func takeInPlace() -> [AcceptedRequest] {
         guard !waiting.isEmpty else { return [] }
         guard hasOneProcessor else {
             guard waiting.count < Self.smallestSharedPiece, idleWorkers == piecesMost,
-                waiting.allSatisfy(isQuick)
+                waiting.allSatisfy(\.isQuick)
             else { return [] }
             defer { waiting.removeAll(keepingCapacity: true) }
             return waiting
@@ -54,7 +54,7 @@ struct Batch {
         var (quick, rest): ([AcceptedRequest], [AcceptedRequest]) = ([], [])
         quick.reserveCapacity(waiting.count)
         for request in waiting {
-            if quick.count < Self.inPlaceMost, isQuick(request) {
+            if quick.count < Self.inPlaceMost, request.isShort {
                 quick.append(request)
             } else {
                 rest.append(request)

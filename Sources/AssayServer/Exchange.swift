@@ -40,6 +40,15 @@ final class AcceptedRequest: Sendable {
         guard case .whole(let evidence) = evidence else { return false }
         return app.verifier.isQuick(evidence.span, as: kind)
     }
+
+    /// Whether one signature is the most that it can take: an unseen chain is put aside.
+    var isShort: Bool {
+        guard case .whole = evidence else { return false }
+        switch kind {
+        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest: return true
+        case .notification, .appReceipt, .transactionReceipt: return false
+        }
+    }
 }
 
 /// What a request brought along.

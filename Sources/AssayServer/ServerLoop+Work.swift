@@ -6,7 +6,7 @@ import AssayWire
 /// What becomes of requests that were accepted.
 extension ServerLoop {
     func dispatch() {
-        verifyInPlace(batch.takeInPlace(where: \.isQuick))
+        verifyInPlace(batch.takeInPlace())
         let now = now
         let (pieces, dropped) = batch.pieces { isOver($0, at: now) }
         for request in dropped { drop(request) }
@@ -45,7 +45,7 @@ extension ServerLoop {
         // By index: a loop over the elements would copy each with its policy and expectations.
         for index in piece.indices {
             let request = piece[index]
-            // Known when it was looked up, and forgotten since: that may be, if rarely.
+            // Not known, or forgotten since it was looked up.
             if let chain = verified[index].unseenChain {
                 putAside(request, for: chain)
                 continue
