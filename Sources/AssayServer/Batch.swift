@@ -16,13 +16,17 @@ struct Batch {
     private let requestsPerPiece: Int
     private let hasOneProcessor: Bool
     private var waiting: [AcceptedRequest] = []
+    /// Those that are verified on the loop's thread where there is one processor.
+    private var short: [AcceptedRequest] = []
+    /// How many more of this turn may be.
+    private var inPlaceLeft = Self.inPlaceMost
     private var idleWorkers: Int
 
     /// A piece below this many is not worth a second worker's wakeup.
     private static let smallestSharedPiece = 4
 
-    /// Of one turn where there is one processor: some 4 ms, in which nothing is read.
-    private static let inPlaceMost = 256
+    /// Of one turn where there is one processor: some 10 ms, after which answers are written.
+    private static let inPlaceMost = 512
 
     init(workers: Int, requestsPerPiece: Int, hasOneProcessor: Bool = false) {
         self.hasOneProcessor = hasOneProcessor
@@ -31,40 +35,46 @@ struct Batch {
         self.requestsPerPiece = requestsPerPiece
     }
 
-    /// Requests that wait for a worker.
-    var waitingCount: Int { waiting.count }
+    /// Requests that wait for their verification.
+    var waitingCount: Int { waiting.count + short.count }
 
-    mutating func add(_ request: AcceptedRequest) { waiting.append(request) }
+    mutating func add(_ request: AcceptedRequest) {
+        if hasOneProcessor, inPlaceLeft > 0, request.isShort {
+            inPlaceLeft -= 1
+            short.append(request)
+        } else {
+            waiting.append(request)
+        }
+    }
 
     /// Requests that have waited elsewhere go first.
     mutating func addFirst(_ requests: [AcceptedRequest]) {
         waiting.insert(contentsOf: requests, at: 0)
     }
 
-    /// Takes the requests out that are better verified where they are than handed over.
-    mutating func takeInPlace() -> [AcceptedRequest] {
-        guard !waiting.isEmpty else { return [] }
-        guard hasOneProcessor else {
-            guard waiting.count < Self.smallestSharedPiece, idleWorkers == piecesMost,
-                waiting.allSatisfy(\.isQuick)
-            else { return [] }
-            defer { waiting.removeAll(keepingCapacity: true) }
-            return waiting
-        }
-        var (quick, rest): ([AcceptedRequest], [AcceptedRequest]) = ([], [])
-        quick.reserveCapacity(waiting.count)
-        for request in waiting {
-            if quick.count < Self.inPlaceMost, request.isShort {
-                quick.append(request)
-            } else {
-                rest.append(request)
-            }
-        }
-        waiting = rest
-        return quick
+    /// A full piece of those that are verified where they are, while their bytes are still in the
+    /// processor's cache.
+    mutating func takeFullPiece() -> [AcceptedRequest]? {
+        guard short.count >= requestsPerPiece else { return nil }
+        defer { short.removeAll(keepingCapacity: true) }
+        return short
     }
 
-    var isEmpty: Bool { waiting.isEmpty && idleWorkers == piecesMost }
+    /// At the end of a turn: the requests that are better verified where they are than handed over.
+    mutating func takeInPlace() -> [AcceptedRequest] {
+        if hasOneProcessor {
+            inPlaceLeft = Self.inPlaceMost
+            defer { short.removeAll(keepingCapacity: true) }
+            return short
+        }
+        guard waiting.count < Self.smallestSharedPiece, idleWorkers == piecesMost,
+            waiting.allSatisfy(\.isQuick)
+        else { return [] }
+        defer { waiting.removeAll(keepingCapacity: true) }
+        return waiting
+    }
+
+    var isEmpty: Bool { waiting.isEmpty && short.isEmpty && idleWorkers == piecesMost }
 
     /// A worker has finished its piece.
     mutating func workerIsIdle() {

@@ -18,25 +18,23 @@ extension ServerLoop {
         request.deadline <= now || request.connection.value.isClosed
     }
 
-    private func verifyInPlace(_ quick: [AcceptedRequest]) {
-        guard !quick.isEmpty else { return }
-        let (now, time) = (now, configuration.clock())
-        var piece: [AcceptedRequest] = []
-        piece.reserveCapacity(min(quick.count, limits.requestsPerPiece))
-        for request in quick {
-            if isOver(request, at: now) { drop(request) } else { piece.append(request) }
-            if piece.count == limits.requestsPerPiece {
-                verifyInPlace(&piece, at: time)
-                // The first answers need not wait for the last.
-                writeAnswers()
-            }
-        }
-        verifyInPlace(&piece, at: time)
-        endIfDrained()
+    /// While requests are still being read: a full piece of those that need no other thread.
+    func verifyFullPiece() {
+        if let piece = batch.takeFullPiece() { verifyInPlace(piece) }
     }
 
-    private func verifyInPlace(_ piece: inout [AcceptedRequest], at time: Timestamp) {
-        guard !piece.isEmpty else { return }
+    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+        let now = now
+        var piece: [AcceptedRequest] = []
+        piece.reserveCapacity(quick.count)
+        for request in quick {
+            if isOver(request, at: now) { drop(request) } else { piece.append(request) }
+        }
+        if !piece.isEmpty { answerInPlace(piece) }
+    }
+
+    private func answerInPlace(_ piece: [AcceptedRequest]) {
+        let time = configuration.clock()
         let began = SystemClock.monotonicNanoseconds
         let verified = Exchange.verify(piece, at: time, unseen: .putAside)
         let ended = SystemClock.monotonicNanoseconds
@@ -60,7 +58,7 @@ extension ServerLoop {
         if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
-        piece.removeAll(keepingCapacity: true)
+        endIfDrained()
     }
 
     private func submit(_ piece: [AcceptedRequest]) {

@@ -254,5 +254,6 @@ final class ServerLoop {
                 call: call, evidence: .whole(body), bytes: body.count,
                 deadline: deadline(of: head, began: began),
                 arrived: SystemClock.monotonicNanoseconds))
+        verifyFullPiece()
     }
 }
