@@ -112,8 +112,9 @@ public struct ServerLimits: Sendable {
     /// Of a frame whose head is not complete, when there is no room for more.
     public var unansweredBytes = 4 << 10
     /// How long a request may have to wait for a worker. Above, it is refused at once: a longer
-    /// queue answers no more, only later. Long enough for some ten thousand at a time.
-    public var queueDelayMilliseconds: UInt64 = 500
+    /// queue answers no more, only later, and what waits in it leaves the processor's cache. Long
+    /// enough for some four thousand at a time.
+    public var queueDelayMilliseconds: UInt64 = 100
     /// Chains that were not seen before and are validated: some 2 ms each, so a tenth of one
     /// processor. Apple changes its own about once in two years.
     public var unseenChainsPerSecond = 50
