@@ -55,13 +55,3 @@ final class ArrivingReceipt {
         return stream
     }
 }
-
-extension Connection {
-    /// A frame whose head is complete and whose body is not.
-    enum Arriving {
-        /// Its body is collected.
-        case whole(RequestHead)
-        /// A receipt, verified as it arrives.
-        case receipt(ArrivingReceipt)
-    }
-}
