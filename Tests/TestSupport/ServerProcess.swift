@@ -34,7 +34,11 @@ package final class ServerProcess: @unchecked Sendable {
             process.executableURL = URL(fileURLWithPath: Self.tool)
             process.arguments = ["serve"] + options
         }
-        process.environment = environment
+        // What a sanitizer was told is meant for the tool, too.
+        let sanitizers = ProcessInfo.processInfo.environment.filter {
+            $0.key.hasSuffix("SAN_OPTIONS")
+        }
+        process.environment = environment.merging(sanitizers) { own, _ in own }
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: logFile)
         try process.run()
