@@ -102,6 +102,8 @@ struct UnseenLaneTests {
         let token = try Minted.transaction.get()
         try withServer {
             $0.limits.evidenceBytes = 1 << 30
+            // A sanitizer makes everything many times slower.
+            $0.limits.defaultTimeoutMilliseconds = 30_000
         } _: { test in
             let pool = try WorkerPool(count: 10, name: "clients")
             let failures = Atomic(0)
