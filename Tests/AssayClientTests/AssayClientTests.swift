@@ -3,7 +3,6 @@ import AssayLoop
 import AssayModels
 import AssayWire
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -51,7 +50,7 @@ private func error<Answer>(
     }
 
     @Test func neverMoreInFlightThanAllowed() async throws {
-        let most = Mutex(0)
+        let most = Locked(0)
         var options = ClientOptions.patient
         options.inFlightLimit = 7
         try await withServer(options) { peer, head, _ in
@@ -74,7 +73,7 @@ private func error<Answer>(
                 frameBytes: 1, headBytes: 2, jwsBytes: 3, notificationBytes: 4,
                 requestsInFlight: 5),
             trustedRoots: [], proto: "syntax")
-        let seen = Mutex<[RequestHead]>([])
+        let seen = Locked<[RequestHead]>([])
         let path = "/tmp/assay-client-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
         try await withServer(at: .unix(path: path)) { peer, head, _ in
             seen.withLock { $0.append(head) }

@@ -2,7 +2,6 @@ import AssayClient
 import AssayLoop
 import AssayModels
 import AssayWire
-import Synchronization
 import TestSupport
 
 /// A server whose answers a test decides on. It runs on a loop of its own.
@@ -14,7 +13,7 @@ final class FakeServer: Sendable {
     private let peers = Peers()
 
     private final class Peers: Sendable {
-        let list = Mutex<[LoopBound<Peer>]>([])
+        let list = Locked<[LoopBound<Peer>]>([])
     }
 
     /// `answering` gets each request, on the loop's thread.

@@ -2,7 +2,6 @@ import AssayClient
 import AssayLoop
 import AssayModels
 import AssayWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -190,7 +189,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 
     @Test func tornAnswersArePutTogether() async throws {
         let body = [UInt8]("{\"payload\":{}}".utf8)
-        let torn = Mutex<[UInt8]>([])
+        let torn = Locked<[UInt8]>([])
         try await withServer { peer, head, _ in
             let verification = Verification(verdict: .mismatch, detail: "torn")
             let answer = ResponseHead(id: head.id, result: .verification(verification))

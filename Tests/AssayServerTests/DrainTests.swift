@@ -3,7 +3,6 @@ import AssayModels
 import AssayServer
 import AssayWire
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -78,7 +77,7 @@ import Testing
             SharedClient(try BlockingClient(index % 2 == 0 ? test.unix : test.tcp))
         }
         let pool = try WorkerPool(count: 8, name: "load")
-        let sent = Mutex([Int](repeating: 0, count: 8))
+        let sent = Locked([Int](repeating: 0, count: 8))
         for (index, client) in clients.enumerated() {
             pool.submit {
                 for id in 1...60 as ClosedRange<UInt64> {

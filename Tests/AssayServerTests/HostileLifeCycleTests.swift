@@ -196,7 +196,7 @@ import Testing
 
 /// What the callers of a test have found.
 private final class Results: Sendable {
-    private let state = Mutex<
+    private let state = Locked<
         (counts: (valid: Int, refused: Int, untold: Int), failures: [String])
     >(
         ((0, 0, 0), []))

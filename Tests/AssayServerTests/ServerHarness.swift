@@ -58,7 +58,7 @@ enum Minted {
 
 /// Keeps the lines of a server's log.
 final class LogLines: LogSink {
-    private let lines = Mutex<[String]>([])
+    private let lines = Locked<[String]>([])
     func write(_ line: String) { lines.withLock { $0.append(line) } }
     func count(of text: String) -> Int { lines.withLock { $0.count { $0.contains(text) } } }
 }

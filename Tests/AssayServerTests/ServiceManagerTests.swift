@@ -126,7 +126,7 @@ enum Present {
         let socket = Self.listening(path)
         defer { close(socket) }
         let pool = try WorkerPool(count: 4, name: "callers")
-        let isOn = Atomic(true), state = Mutex((served: 0, told: 0, refused: 0, cut: 0))
+        let isOn = Atomic(true), state = Locked((served: 0, told: 0, refused: 0, cut: 0))
         let token = try Present.token.get()
         for _ in 0..<4 {
             pool.submit {
