@@ -96,6 +96,8 @@ struct Base64Digits {
         guard text.count % 4 != 1 else { throw .length }
         let before = bytes.count
         let size = text.count / 4 * 3 + max(text.count % 4 - 1, 0)
+        // Appending nothing to an empty array writes to the one that all empty arrays share.
+        guard size > 0 else { return }
         let whole = text.count / 4 * 4
         var seen: UInt8 = 0
         var unused: UInt8 = 0
