@@ -17,6 +17,12 @@ struct Landing {
         return new
     }
 
+    /// Begins again at the front of the slab where nobody holds bytes of it any more: the next read
+    /// has all of its room, and memory that is in the processor's cache.
+    mutating func rewind() {
+        if slab != nil, isKnownUniquelyReferenced(&slab) { filled = 0 }
+    }
+
     mutating func fill(to end: Int) {
         precondition(end >= filled && end <= slab?.capacity ?? 0)
         filled = end
@@ -92,10 +98,11 @@ package struct ReceiveBuffer {
 
     /// Between reads a stream holds no more memory than what it has unread, and never a slab that
     /// it shares with others: a few bytes must not keep 64 KiB alive.
-    mutating func compact(_ landing: borrowing Landing) {
+    mutating func compact(_ landing: inout Landing) {
         if unreadCount == 0 {
             slab = nil
             (taken, received, lent) = (0, 0, 0)
+            landing.rewind()
         } else if slab === landing.slab {
             move(to: Slab(capacity: Self.roundedUp(unreadCount), pool: landing.pool), at: 0)
         }

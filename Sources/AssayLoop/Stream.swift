@@ -187,7 +187,7 @@ package final class Stream: Handle {
             pauseReading()
             fail(LoopError(code: Int32(count)))
         }
-        received.compact(loop.landing)
+        received.compact(&loop.landing)
     }
 
     func endReading() {

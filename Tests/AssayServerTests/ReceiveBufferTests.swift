@@ -40,7 +40,7 @@ private struct Reads {
     }
 
     mutating func endRead(_ stream: Int) {
-        buffers[stream].compact(landing)
+        buffers[stream].compact(&landing)
         #expect(buffers[stream].unreadCount == sent[stream].count)
     }
 }
@@ -127,7 +127,7 @@ extension SlabBytes {
             last = room.slab
             unsafe room.slab.memory[room.start] = 1
             reads.buffers[0].receive(1, into: &reads.landing)
-            reads.buffers[0].compact(reads.landing)
+            reads.buffers[0].compact(&reads.landing)
         }
         #expect(reads.buffers[0].unreadCount == 20_000)
         #expect(slabs < 40)

@@ -91,7 +91,7 @@ extension Stream {
             if layer.isSecured {
                 received.receive(count, into: &loop.landing)
                 handle(.received)
-                received.compact(loop.landing)
+                received.compact(&loop.landing)
             } else {
                 layer.isSecured = true
                 handle(.connected)
@@ -114,7 +114,7 @@ extension Stream {
         let result = unsafe layer.session.read(into: memory, room: room.count)
         if case .bytes = result { return result }
         received.receive(0, into: &loop.landing)
-        received.compact(loop.landing)
+        received.compact(&loop.landing)
         return result
     }
 
