@@ -38,8 +38,8 @@ extension ServerLoop {
         let began = SystemClock.monotonicNanoseconds
         let verified = Exchange.verify(piece, at: time, unseen: .putAside)
         let ended = SystemClock.monotonicNanoseconds
-        metrics.didVerify(batchOf: piece.count)
-        queueDelay.didAnswer(piece.count, isBacklogged: batch.waitingCount > 0, at: ended)
+        // As of a worker's piece: what is put aside counts when it is answered.
+        var count = 0
         // By index: a loop over the elements would copy each with its policy and expectations.
         for index in piece.indices {
             let request = piece[index]
@@ -48,6 +48,7 @@ extension ServerLoop {
                 putAside(request, for: chain)
                 continue
             }
+            count += 1
             let verification = verified[index].verification
             metrics.didAnswer(
                 Outcome(request.kind, verification), arrived: request.arrived, began: began,
@@ -55,6 +56,8 @@ extension ServerLoop {
             let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
+        if count > 0 { metrics.didVerify(batchOf: count) }
+        queueDelay.didAnswer(count, isBacklogged: batch.waitingCount > 0, at: ended)
         if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
