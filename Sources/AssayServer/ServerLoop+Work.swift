@@ -57,7 +57,7 @@ extension ServerLoop {
             answered(request) { $0.answer(answer.head, body: answer.body) }
         }
         if count > 0 { metrics.didVerify(batchOf: count) }
-        queueDelay.didAnswer(count, isBacklogged: batch.waitingCount > 0, at: ended)
+        queueDelay.didFinish(piece.count, isBacklogged: batch.waitingCount > 0, at: ended)
         if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
@@ -65,11 +65,11 @@ extension ServerLoop {
     }
 
     private func submit(_ piece: [AcceptedRequest]) {
-        run(piece, on: workers, unseen: .putAside) { server, answers in
+        run(piece, on: workers, unseen: .putAside) { server, _ in
             server.batch.workerIsIdle()
-            server.queueDelay.didAnswer(
-                piece.count - answers.unseen.count,
-                isBacklogged: server.batch.waitingCount > 0, at: SystemClock.monotonicNanoseconds)
+            server.queueDelay.didFinish(
+                piece.count, isBacklogged: server.batch.waitingCount > 0,
+                at: SystemClock.monotonicNanoseconds)
         }
     }
 
