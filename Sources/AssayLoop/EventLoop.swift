@@ -23,7 +23,7 @@ package final class EventLoop: @unchecked Sendable {
     }
     private var sealedMemory: UnsafeMutableRawBufferPointer?
 
-    private let wakeup: UnsafeMutablePointer<uv_async_t>
+    private let wakeup: Wakeup
     private let inbox = Locked(Inbox())
     /// The number of the loop's thread; 0 before its start.
     private let threadNumber = Atomic<UInt>(0)
@@ -38,30 +38,21 @@ package final class EventLoop: @unchecked Sendable {
     package init(name: String) throws(LoopError) {
         // Stored only when all has been made: a failing init runs the deinit of what is stored.
         let uv = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
-        let wakeup = UnsafeMutablePointer<uv_async_t>.allocate(capacity: 1)
-        let code = unsafe Self.initialize(uv, wakeup)
+        let code = unsafe uv_loop_init(uv)
         guard code == 0 else {
             unsafe uv.deallocate()
-            unsafe wakeup.deallocate()
             throw LoopError(code: code)
+        }
+        do throws(LoopError) {
+            wakeup = try unsafe Wakeup(on: uv)
+        } catch {
+            _ = unsafe uv_loop_close(uv)
+            unsafe uv.deallocate()
+            throw error
         }
         self.name = name
         unsafe self.uv = unsafe uv
-        unsafe self.wakeup = unsafe wakeup
-        unsafe wakeup.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-    }
-
-    private static func initialize(
-        _ uv: UnsafeMutablePointer<uv_loop_t>, _ wakeup: UnsafeMutablePointer<uv_async_t>
-    ) -> Int32 {
-        var code = unsafe uv_loop_init(uv)
-        guard code == 0 else { return code }
-        code = unsafe uv_async_init(uv, wakeup) { handle in
-            let loop = unsafe Unmanaged<EventLoop>.fromOpaque(handle!.pointee.data)
-            unsafe loop.takeUnretainedValue().runJobs()
-        }
-        if code != 0 { _ = unsafe uv_loop_close(uv) }
-        return code
+        wakeup.action = { [unowned self] in _ = runJobs() }
     }
 
     deinit {
@@ -71,7 +62,6 @@ package final class EventLoop: @unchecked Sendable {
             runToEnd()
         }
         unsafe sealedMemory?.deallocate()
-        unsafe wakeup.deallocate()
         unsafe uv.deallocate()
     }
 
@@ -89,13 +79,14 @@ package final class EventLoop: @unchecked Sendable {
     /// that is never started are never run.
     @discardableResult
     package func post(_ job: @escaping @Sendable () -> Void) -> Bool {
-        inbox.withLock { inbox in
-            guard inbox.isOpen else { return false }
+        let (isOpen, isFirst) = inbox.withLock { inbox in
+            guard inbox.isOpen else { return (false, false) }
             inbox.jobs.append(job)
-            // Under the lock, so that the handle can't be closed in between.
-            if inbox.jobs.count == 1 { unsafe uv_async_send(wakeup) }
-            return true
+            return (true, inbox.jobs.count == 1)
         }
+        // Not under the lock, which the loop takes as soon as it is awake.
+        if isFirst { wakeup.signal() }
+        return isOpen
     }
 
     /// Runs a job on the loop's thread and waits for its answer; not from that thread itself.
@@ -122,11 +113,11 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Closes whatever is still open, then ends the loop's thread. Jobs posted before still run.
     package func stop() {
-        inbox.withLock { inbox in
-            guard inbox.isOpen else { return }
-            inbox.isOpen = false
-            unsafe uv_async_send(wakeup)
+        let wasOpen = inbox.withLock { inbox in
+            defer { inbox.isOpen = false }
+            return inbox.isOpen
         }
+        if wasOpen { wakeup.signal() }
     }
 
     /// Waits until the loop's thread has ended; not from that thread itself.
@@ -154,13 +145,31 @@ package final class EventLoop: @unchecked Sendable {
         return unsafe uv_now(uv)
     }
 
-    private func runJobs() {
+    /// Runs what is posted until some time is over, and looks at nothing else: sockets and timers
+    /// wait. On the loop's thread, at the end of a turn.
+    package func runJobs(forMilliseconds duration: UInt64, afterEach: () -> Void) {
+        preconditionCurrent()
+        let start = SystemClock.monotonicNanoseconds / 1_000_000
+        let end = start + duration
+        var time = start
+        while time < end, wakeup.wait(milliseconds: end - time) {
+            unsafe uv_update_time(uv)
+            guard runJobs() else { return }
+            afterEach()
+            time = SystemClock.monotonicNanoseconds / 1_000_000
+        }
+        unsafe uv_update_time(uv)
+    }
+
+    /// False when this was the loop's end.
+    private func runJobs() -> Bool {
         let (jobs, isOpen) = inbox.withLock { inbox in
             defer { inbox.jobs = [] }
             return (inbox.jobs, inbox.isOpen)
         }
         for job in jobs { job() }
         if !isOpen { closeAll() }
+        return isOpen
     }
 
     private func closeAll() {
@@ -174,7 +183,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func close(_ handle: UnsafeMutablePointer<uv_handle_t>) {
         if unsafe uv_is_closing(handle) != 0 { return }
-        if unsafe UnsafeRawPointer(handle) == UnsafeRawPointer(wakeup) {
+        if unsafe wakeup.isHandle(handle) {
             unsafe uv_close(handle, nil)
         } else {
             unsafe Unmanaged<Handle>.fromOpaque(handle.pointee.data).takeUnretainedValue().close()

@@ -25,8 +25,8 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// - Parameter niceness: by how much they give way to other threads, 0 to 19.
-    package init(count: Int, name: String, niceness: Int32 = 0) throws(LoopError) {
+    /// - Parameter givesWay: whether they get only what other threads leave of a processor.
+    package init(count: Int, name: String, givesWay: Bool = false) throws(LoopError) {
         precondition(count > 0)
         self.count = count
         available = try Semaphore()
@@ -34,7 +34,7 @@ package final class WorkerPool: Sendable {
             let thread: Thread
             do throws(LoopError) {
                 thread = try Thread(name: "\(name)-\(index)") { [self] in
-                    if niceness > 0 { Thread.giveWay(by: niceness) }
+                    if givesWay { Thread.giveWay() }
                     work()
                 }
             } catch {

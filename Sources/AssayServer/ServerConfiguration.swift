@@ -115,15 +115,15 @@ public struct ServerLimits: Sendable {
     /// queue answers no more, only later, and what waits in it leaves the processor's cache. Long
     /// enough for some four thousand at a time.
     public var queueDelayMilliseconds: UInt64 = 100
+    /// How long sockets are left alone while half of that time is queued: enough for several
+    /// requests of each of a hundred connections, and never the time that the queue lasts.
+    var restMilliseconds: UInt64 { min(max(queueDelayMilliseconds / 10, 1), 10) }
     /// Chains that were not seen before and are validated: some 2 ms each, so a tenth of one
     /// processor. Apple changes its own about once in two years.
     public var unseenChainsPerSecond = 50
     /// Such chains that wait: what the longest time that a request can have is enough for. Any
     /// number of requests can wait for one chain.
     public var unseenChainsWaiting = 1_500
-    /// The thread that validates them gives way to those that verify: it gets about a tenth of a
-    /// processor that is wanted by both.
-    public static let unseenNiceness: Int32 = 10
     /// A piece of work that takes longer is a defect: 64 notifications of the largest size take
     /// less than a tenth of a second.
     public var workerStallMilliseconds: UInt64 = 10_000

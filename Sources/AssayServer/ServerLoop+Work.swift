@@ -13,6 +13,16 @@ extension ServerLoop {
         for piece in pieces { submit(piece) }
     }
 
+    /// While much waits, sockets are looked at less often, and only workers are served: so one read
+    /// brings several requests and one write takes several answers, refusals among them. Those
+    /// cost little more then than the system's calls, and are to cost less than the work.
+    func restFromReading() {
+        guard !isDraining, let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
+            delay > limits.queueDelayMilliseconds / 2
+        else { return }
+        loop.runJobs(forMilliseconds: limits.restMilliseconds) { dispatch() }
+    }
+
     /// Nobody waits for what is over, or whose connection has gone.
     private func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
         request.deadline <= now || request.connection.value.isClosed

@@ -79,7 +79,7 @@ final class ServerLoop {
         watch = StallWatch(limit: limits.workerStallMilliseconds)
         laneTimer = try Timer(on: loop)
         unseenWorkers = try WorkerPool(
-            count: 1, name: "assay-unseen", niceness: ServerLimits.unseenNiceness)
+            count: 1, name: "assay-unseen", givesWay: true)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         let timer = try Timer(on: loop)
         timer.start(
@@ -176,6 +176,7 @@ final class ServerLoop {
     private func endTurn() {
         turn += 1
         dispatch()
+        restFromReading()
         advanceLane()
         writeAnswers()
     }

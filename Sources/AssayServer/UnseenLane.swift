@@ -4,7 +4,9 @@ import Assay
 ///
 /// Validating a chain takes as long as a hundred verifications under a known one, so it has a
 /// thread of its own, at a rate of its own. One request for each chain is verified; those that wait
-/// for the same chain go back to the workers when it has been, and find it known, or refused.
+/// for the same chain go back to the workers when it has been, and find it known, or refused. The
+/// chain that most wait for goes first: a server that starts amid a flood of strangers' chains,
+/// each of which comes once, knows Apple's a moment later.
 struct UnseenLane {
     /// Trust is the verifier's: what fails under one may hold under another.
     struct Key: Hashable {
@@ -21,7 +23,7 @@ struct UnseenLane {
     private var bucket: TokenBucket
     /// Those that wait for each chain, the one being verified left out.
     private var requests: [Key: [AcceptedRequest]] = [:]
-    /// Chains whose turn has not come, in the order they came.
+    /// Chains whose turn has not come, in the order they came in.
     private var order: [Key] = []
     private(set) var running: Key?
 
@@ -63,30 +65,39 @@ struct UnseenLane {
         case verify(AcceptedRequest)
     }
 
-    /// Also takes out, of the first chains, the requests that nobody waits for any more.
+    /// Also takes out, of the chains that it looks at, the requests that nobody waits for any more.
     mutating func next(
         at now: UInt64, without isOver: (AcceptedRequest) -> Bool
     ) -> (next: Next, over: [AcceptedRequest]) {
         var over: [AcceptedRequest] = []
         guard running == nil else { return (.nothing, over) }
-        while let key = order.first, let waiting = requests[key] {
+        while !order.isEmpty {
+            let wait = bucket.wait(for: 1, at: now)
+            guard wait == 0 else { return (.later(wait), over) }
+            let key = takeMostWanted()
+            let waiting = requests[key] ?? []
             let rest = waiting.drop(while: isOver)
             over += waiting[..<rest.startIndex]
             guard let first = rest.first else {
                 requests[key] = nil
-                order.removeFirst()
                 continue
             }
-            guard bucket.take(at: now) else {
-                requests[key] = Array(rest)
-                return (.later(max(bucket.wait(for: 1, at: now), 1)), over)
-            }
+            _ = bucket.take(at: now)
             requests[key] = Array(rest.dropFirst())
-            order.removeFirst()
             running = key
             return (.verify(first), over)
         }
         return (.nothing, over)
+    }
+
+    /// The chain that most requests wait for; of several, the one that came first.
+    private mutating func takeMostWanted() -> Key {
+        var (place, most) = (0, 0)
+        for (index, key) in order.enumerated() {
+            let count = requests[key]?.count ?? 0
+            if count > most { (place, most) = (index, count) }
+        }
+        return order.remove(at: place)
     }
 
     /// The one that was verified is answered: the others of its chain.

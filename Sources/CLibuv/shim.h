@@ -1,5 +1,6 @@
 #include <linux/filter.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <uv.h>
 
