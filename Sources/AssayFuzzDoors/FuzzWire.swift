@@ -58,6 +58,10 @@ extension FuzzTarget {
         let codec = MessageCodec()
         _ = MessageCodec.leadingId(of: bytes)
         if let request = try? codec.decodeRequest(bytes) {
+            if let id = MessageCodec.idOfVerify(bytes) {
+                precondition(request.id == id, "the id at a glance")
+                guard case .verify = request.call else { preconditionFailure("another call") }
+            }
             var encoded: [UInt8] = []
             codec.encode(request, into: &encoded)
             precondition((try? codec.decodeRequest(encoded.span)) == request, "request twice")

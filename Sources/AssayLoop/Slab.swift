@@ -18,6 +18,9 @@ final class Slab: @unchecked Sendable {
 
     deinit { unsafe pool.giveBack(memory, of: capacity) }
 
+    /// Another one, whose memory goes back to the same place.
+    func sibling(capacity: Int) -> Slab { Slab(capacity: capacity, pool: pool) }
+
     /// Copies `count` bytes of another slab, or of this one, here.
     func copy(from source: Slab, at start: Int, count: Int, to offset: Int) {
         precondition(start >= 0 && count >= 0 && start + count <= source.capacity)
@@ -84,6 +87,14 @@ package struct SlabBytes: Sendable {
                 start: UnsafePointer(slab.memory + range.lowerBound), count: range.count)
             return unsafe _overrideLifetime(bytes.span, borrowing: self)
         }
+    }
+
+    /// The same bytes in memory of their own: so that what waits keeps nothing else alive, a whole
+    /// slab for a twelfth of it perhaps.
+    package var detached: SlabBytes {
+        let own = slab.sibling(capacity: count)
+        own.copy(from: slab, at: range.lowerBound, count: count, to: 0)
+        return SlabBytes(slab: own, range: 0..<count)
     }
 
     /// A part of them, by offsets from their first.

@@ -38,6 +38,9 @@ struct Batch {
     /// Requests that wait for their verification.
     var waitingCount: Int { waiting.count + short.count }
 
+    /// Whether a further request would wait for more than the next piece of each worker.
+    var isLong: Bool { waiting.count > 2 * piecesMost * requestsPerPiece }
+
     mutating func add(_ request: AcceptedRequest) {
         if hasOneProcessor, inPlaceLeft > 0, request.isShort {
             inPlaceLeft -= 1

@@ -183,16 +183,25 @@ final class Connection {
             return false
         case .head(let frame): return didReceiveHead(frame, unread)
         case .frame(let frame):
-            let bytes = stream.received.take(frame.end)
-            let head = arriving?.head ?? server.decode(bytes.extracting(frame.head), for: self)
-            arriving = nil
-            framesThisTurn += 1
-            if let head { take(head, bytes.extracting(frame.body)) }
+            take(frame)
             didEndFrame()
             return true
         case .fault(let fault):
             refuse(fault)
             return true
+        }
+    }
+
+    private func take(_ frame: FrameDecoder.Frame) {
+        let bytes = stream.received.take(frame.end)
+        let head = bytes.extracting(frame.head)
+        let known = arriving?.head
+        arriving = nil
+        framesThisTurn += 1
+        if known == nil, let refusal = server.refusalAtAGlance(of: head, for: self) {
+            answer(refusal)
+        } else if let head = known ?? server.decode(head, for: self) {
+            take(head, bytes.extracting(frame.body))
         }
     }
 
@@ -205,9 +214,12 @@ final class Connection {
     /// and verify a receipt as it arrives.
     private func didReceiveHead(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
         if arriving == nil {
-            guard let head = server.decode(unread.extracting(frame.head), for: self) else {
+            let bytes = unread.extracting(frame.head)
+            if let refusal = server.refusalAtAGlance(of: bytes, for: self) {
+                answer(refusal)
                 return skip(frame)
             }
+            guard let head = server.decode(bytes, for: self) else { return skip(frame) }
             if let refusal = server.refusal(
                 of: head, bodyBytes: frame.body.count, for: self, began: pace?.began)
             {

@@ -117,7 +117,7 @@ public struct ServerLimits: Sendable {
     public var queueDelayMilliseconds: UInt64 = 100
     /// How long sockets are left alone while half of that time is queued: enough for several
     /// requests of each of a hundred connections, and never the time that the queue lasts.
-    var restMilliseconds: UInt64 { min(max(queueDelayMilliseconds / 10, 1), 10) }
+    var restMilliseconds: UInt64 { min(max(queueDelayMilliseconds / 5, 1), 10) }
     /// Chains that were not seen before and are validated: some 2 ms each, so a tenth of one
     /// processor. Apple changes its own about once in two years.
     public var unseenChainsPerSecond = 50

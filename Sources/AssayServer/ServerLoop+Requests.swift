@@ -54,6 +54,19 @@ extension ServerLoop {
         return .overloaded(head.id, retryAfter: UInt32(clamping: delay))
     }
 
+    /// The same where too many wait for anybody's patience, before the head is decoded: who is
+    /// turned away costs what those who are served have less of.
+    func refusalAtAGlance(of head: SlabBytes, for connection: Connection) -> ResponseHead? {
+        guard !isDraining, let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
+            delay > limits.queueDelayMilliseconds,
+            let id = MessageCodec.idOfVerify(head.span), !connection.isInFlight(id)
+        else { return nil }
+        counters.refusedForDelay += 1
+        let refusal = ResponseHead.overloaded(id, retryAfter: UInt32(clamping: delay))
+        metrics.didAnswerAtOnce(.verify, refusal)
+        return refusal
+    }
+
     /// What a receipt that is read while it comes may come to keep: the in-app records that were
     /// asked for, which can be all of it, or little more than one of them.
     func reservation(_ call: VerifyCall, _ bodyBytes: Int) -> Int {

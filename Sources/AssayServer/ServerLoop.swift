@@ -246,6 +246,7 @@ final class ServerLoop {
         began: UInt64?
     ) {
         guard let app = app(named: head.app), let kind = call.kind else { return }
+        let body = batch.isLong ? body.detached : body
         connection.didAccept(head.id, bytes: body.count)
         budget.give(body.count)
         metrics.didStart(.verify)

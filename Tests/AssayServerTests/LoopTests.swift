@@ -99,6 +99,37 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
+    /// Jobs are run while a loop rests from everything else, in order, and its stop is heard.
+    @Test func runsJobsWhileItRests() throws {
+        try withLoop { loop in
+            let seen = Locked<[Int]>([])
+            let rested = try loop.call { () throws(LoopError) -> UInt64 in
+                let timer = try Timer(on: loop)
+                timer.start(afterMilliseconds: 1, everyMilliseconds: 1) {
+                    seen.withLock { $0.append(-1) }
+                }
+                defer { timer.close() }
+                loop.post { seen.withLock { $0.append(1) } }
+                loop.post { loop.post { seen.withLock { $0.append(3) } } }
+                let start = SystemClock.monotonicNanoseconds
+                loop.runJobs(forMilliseconds: 60) {
+                    if seen.withLock({ $0 }) == [1] { seen.withLock { $0.append(2) } }
+                }
+                return SystemClock.monotonicNanoseconds - start
+            }
+            #expect(rested >= 58_000_000)
+            #expect(seen.withLock { $0 } == [1, 2, 3])
+
+            let ended = try loop.call { () throws(LoopError) -> UInt64 in
+                loop.post { loop.stop() }
+                let start = SystemClock.monotonicNanoseconds
+                loop.runJobs(forMilliseconds: 30_000) {}
+                return SystemClock.monotonicNanoseconds - start
+            }
+            #expect(ended < 20_000_000_000)
+        }
+    }
+
     @Test func oneWakeupServesManyJobs() throws {
         try withLoop { loop in
             let turns = Atomic(0)

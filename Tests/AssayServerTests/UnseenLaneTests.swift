@@ -235,6 +235,34 @@ struct UnseenLaneTests {
         }
     }
 
+    @Test("line 39: amid strangers' chains the one that most wait for goes first")
+    func mostWanted() throws {
+        let token = try Minted.transaction.get()
+        let strangers = try Self.strangers(60)
+        try withServer {
+            $0.limits.unseenChainsPerSecond = 4
+            $0.limits.defaultTimeoutMilliseconds = 30_000
+        } _: { test in
+            let client = try RawClient(test.unix)
+            for (index, stranger) in strangers.enumerated() {
+                try client.send(RawClient.verify(UInt64(index + 1), .transaction, stranger))
+            }
+            for id in 1_001...1_020 as ClosedRange<UInt64> {
+                try client.send(RawClient.verify(id, .transaction, token))
+            }
+            // A stranger goes before only until the wanted ones have come; in the order of their
+            // coming they would be last, after fifteen seconds.
+            var (answered, before) = (0, 0)
+            while answered < 20 {
+                let head = try #require(try client.receive()?.head)
+                #expect(Self.verdict(head) == .valid)
+                if head.id > 1_000 { answered += 1 } else { before += 1 }
+            }
+            #expect(before < 20, "\(before)")
+            client.socket.reset()
+        }
+    }
+
     @Test("line 39: time that is over in the lane is told, and costs no validation")
     func deadlines() throws {
         let strangers = try Self.strangers(3)

@@ -271,6 +271,29 @@ struct HostileMessageTests {
             #expect(MessageCodec.leadingId(of: bytes.span) == id, "\(bytes)")
         }
     }
+
+    @Test func idOfVerify() {
+        let big = Self.field(5, [UInt8](repeating: 0, count: 300))
+        let cases: [([UInt8], UInt64?)] = [
+            ([0x08, 5, 0x2a, 0], 5), ([0x08, 5, 0x2a, 2, 0x08, 1], 5),
+            ([0x08, 5, 0x10, 0x80, 1, 0x1a, 1, 0x41, 0x22, 2, 0x61, 0x62, 0x2a, 0], 5),
+            ([0x08, 0x80, 1] + big, 128),
+            // Without an id, or with that of the connection.
+            ([0x2a, 0], nil), ([0x08, 0, 0x2a, 0], nil),
+            // Another call, none, one beside it, a field after it, one that nobody knows.
+            ([0x08, 5, 0x32, 0], nil), ([0x08, 5], nil), ([], nil),
+            ([0x08, 5, 0x32, 0, 0x2a, 0], nil), ([0x08, 5, 0x2a, 0, 0x32, 0], nil),
+            ([0x08, 5, 0x2a, 0, 0x08, 6], nil), ([0x08, 5, 0x7a, 0, 0x2a, 0], nil),
+            // Cut short, or longer than the head.
+            ([0x08, 5, 0x2a], nil), ([0x08, 5, 0x2a, 2, 0x08], nil), ([0x08, 5, 0x22, 9], nil),
+            ([0x08, 5, 0x22, 3, 0x2a, 0], nil),
+            ([0x08, 5, 0x22] + Self.varint(.max) + [0x2a, 0], nil),
+            ([0x08, 5, 0x2a] + Self.varint(.max), nil),
+        ]
+        for (bytes, id) in cases {
+            #expect(MessageCodec.idOfVerify(bytes.span) == id, "\(bytes)")
+        }
+    }
 }
 
 /// Steele, Lea and Flood's generator: the same numbers in every run.

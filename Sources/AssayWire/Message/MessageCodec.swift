@@ -79,16 +79,52 @@ public final class MessageCodec {
     /// The id of a head that may not be decodable, 0 where there is none: a protobuf runtime
     /// writes fields in the order of their numbers, and the id is number 1.
     public static func leadingId(of head: Span<UInt8>) -> UInt64 {
-        guard !head.isEmpty, head[0] == 0x08 else { return 0 }
-        var id: UInt64 = 0
-        // A varint has at most ten bytes, of which the last holds one bit.
-        for index in 1..<min(head.count, 11) {
-            let byte = head[index]
-            if index == 10 && byte > 1 { return 0 }
-            id |= UInt64(byte & 0x7f) << UInt64(7 * (index - 1))
-            if byte < 0x80 { return id }
+        guard !head.isEmpty, head[0] == Tag.id else { return 0 }
+        return varint(in: head, at: 1)?.value ?? 0
+    }
+
+    /// The id of a head that asks for a verification, without a look at what is to be verified:
+    /// for a server that has no time. Nil where it can't be told at a glance; decoding tells.
+    public static func idOfVerify(_ head: Span<UInt8>) -> UInt64? {
+        let id = leadingId(of: head)
+        guard id != 0, var next = varint(in: head, at: 1)?.end else { return nil }
+        while next < head.count {
+            let tag = head[next]
+            guard let field = varint(in: head, at: next + 1) else { return nil }
+            switch tag {
+            case Tag.timeout: next = field.end
+            case Tag.traceparent, Tag.app:
+                guard field.value <= UInt64(head.count - field.end) else { return nil }
+                next = field.end + Int(field.value)
+            case Tag.verify: return field.value == UInt64(head.count - field.end) ? id : nil
+            default: return nil
+            }
         }
-        return 0
+        return nil
+    }
+
+    /// First bytes of a RequestHead's fields: the field's number and its wire type.
+    private enum Tag {
+        static let id: UInt8 = 0x08
+        static let timeout: UInt8 = 0x10
+        static let traceparent: UInt8 = 0x1a
+        static let app: UInt8 = 0x22
+        static let verify: UInt8 = 0x2a
+    }
+
+    /// Nil where it has no end, or does not fit.
+    private static func varint(
+        in bytes: Span<UInt8>, at start: Int
+    ) -> (value: UInt64, end: Int)? {
+        var value: UInt64 = 0
+        // It has at most ten bytes, of which the last holds one bit.
+        for index in start..<max(start, min(bytes.count, start + 10)) {
+            let byte = bytes[index]
+            if index == start + 9 && byte > 1 { return nil }
+            value |= UInt64(byte & 0x7f) << UInt64(7 * (index - start))
+            if byte < 0x80 { return (value, index + 1) }
+        }
+        return nil
     }
 
     // MARK: - protobuf-c
