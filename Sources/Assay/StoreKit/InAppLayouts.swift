@@ -5,9 +5,11 @@ import AssayModels
 /// values are read that may differ. Any other is read attribute by attribute; the outcome is the
 /// same.
 struct InAppLayouts: Sendable {
-    /// One for each place, which the size of its records decides. What is in arrays here lies in
-    /// few of them for all layouts: one of its own for each would be counted with each record.
+    /// One for each place. What is in arrays here lies in few of them for all layouts: one of its
+    /// own for each would be counted with each record.
     private var layouts: [Layout] = []
+    /// The place that the next new layout takes.
+    private var nextPlace = 0
     /// A record of each layout, and FF for each of its octets that another has to have too.
     private var records: [UInt8] = []
     private var fixed: [UInt8] = []
@@ -35,14 +37,15 @@ struct InAppLayouts: Sendable {
     /// - Returns: the record, its text where it was read.
     @inline(__always)
     mutating func read(_ record: Span<UInt8>) throws(DERError) -> InAppPurchases.Compact {
-        let place = record.count % Limits.inAppLayouts
-        if matches(record, place) { return try readVarying(record, place) }
+        for place in layouts.indices where matches(record, place) {
+            return try readVarying(record, place)
+        }
         return try readAttributes(record)
     }
 
     @inline(__always)
     private func matches(_ record: Span<UInt8>, _ place: Int) -> Bool {
-        guard place < layouts.count, layouts[place].size == record.count else { return false }
+        guard layouts[place].size == record.count else { return false }
         let start = place * Limits.inAppLayoutBytes
         let range = start..<start + record.count
         return record.equals(records.span.extracting(range), where: fixed.span.extracting(range))
@@ -110,10 +113,11 @@ struct InAppLayouts: Sendable {
             attributes.count <= Limits.inAppLayoutAttributes
         else { return }
         if layouts.isEmpty { makeRoom() }
-        let place = record.count % Limits.inAppLayouts
+        let place = nextPlace
         // Where no two records are alike, remembering each would cost more than it saves.
         misses += 1
         guard layouts[place].size == 0 || misses % 4 == 0 else { return }
+        nextPlace = (place + 1) % Limits.inAppLayouts
         layouts[place] = Layout(size: record.count, fields: fields)
         let start = place * Limits.inAppLayoutBytes
         for index in record.indices {
