@@ -77,6 +77,7 @@ final class Connection {
         case .received:
             lastActivity = server.now
             lastReceived = server.now
+            server.readingRest.didRead(total: server.loop.traffic.received)
             if pace == nil { pace = FramePace(began: server.now) }
             pace?.didReceive(at: server.now)
             takeFrames()

@@ -118,6 +118,8 @@ public struct ServerLimits: Sendable {
     /// How long sockets are left alone while half of that time is queued: enough for several
     /// requests of each of a hundred connections, and never the time that the queue lasts.
     var restMilliseconds: UInt64 { min(max(queueDelayMilliseconds / 5, 1), 10) }
+    /// Fewer fill what is read by themselves, and stand still while they are not read.
+    static let connectionsToRestFrom = 8
     /// Chains that were not seen before and are validated: some 2 ms each, so a tenth of one
     /// processor. Apple changes its own about once in two years.
     public var unseenChainsPerSecond = 50

@@ -15,12 +15,14 @@ extension ServerLoop {
 
     /// While much waits, sockets are looked at less often, and only workers are served: so one read
     /// brings several requests and one write takes several answers, refusals among them. Those
-    /// cost little more then than the system's calls, and are to cost less than the work.
+    /// cost little more than the system's calls, and are to cost less than the work.
     func restFromReading() {
-        guard !isDraining, let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
+        guard !isDraining, connections.count >= ServerLimits.connectionsToRestFrom,
+            let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
             delay > limits.queueDelayMilliseconds / 2
         else { return }
-        loop.runJobs(forMilliseconds: limits.restMilliseconds) { dispatch() }
+        let duration = readingRest.next(atMost: limits.restMilliseconds)
+        if duration > 0 { loop.runJobs(forMilliseconds: duration) { dispatch() } }
     }
 
     /// Nobody waits for what is over, or whose connection has gone.

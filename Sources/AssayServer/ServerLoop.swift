@@ -32,6 +32,7 @@ final class ServerLoop {
     var batch: Batch
     var lane: UnseenLane
     var queueDelay = QueueDelay()
+    var readingRest = ReadingRest()
     var budget: Budget
     var watch: StallWatch
     var counters = ServerCounters()

@@ -79,6 +79,28 @@ import Testing
     }
 }
 
+@Suite struct ReadingRestTests {
+    @Test func followsWhatReadsBring() {
+        var (rest, total) = (ReadingRest(), 0 as UInt64)
+        func next(_ reads: [UInt64]) -> UInt64 {
+            for bytes in reads {
+                total += bytes
+                rest.didRead(total: total)
+            }
+            return rest.next(atMost: 4)
+        }
+        // Little: longer, up to the most.
+        for expected in [2, 3, 4, 4] as [UInt64] { #expect(next([1_000, 60_000]) == expected) }
+        #expect(next([]) == 4)
+        // Mostly full: shorter, down to none; and back.
+        for expected in [3, 2, 1, 0, 0] as [UInt64] {
+            #expect(next([65_536, 100, 60_000]) == expected)
+        }
+        #expect(next([57_343]) == 1 && rest.milliseconds == 1)
+        #expect(next([57_344]) == 0)
+    }
+}
+
 /// Lines 36 to 39 of the catalogue of hostile input, as far as they are the server's.
 @Suite("Hostile unseen chains", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct UnseenLaneTests {
