@@ -105,6 +105,9 @@ extension ServerLoop {
                 done(server.value, answers)
                 server.value.deliver(answers, of: piece)
             }
+            // Not on the lane's thread: it may get next to no time, and nobody else would build
+            // them.
+            if case .validate = unseen { return }
             for request in piece where request.app.verifier.hasPendingKeyTables {
                 request.app.verifier.buildPendingKeyTables()
             }
