@@ -28,6 +28,8 @@ public struct ServerConfiguration: Sendable {
     public var log: any LogSink
     /// Where the server publishes its counts some times a second; nil: nowhere.
     public var monitor: ServerMonitor?
+    /// Where its owner shows what is published; here so that a change of it is told.
+    public var admin: Endpoint?
     /// The present, as evidence is compared with it.
     public var clock: @Sendable () -> Timestamp
 

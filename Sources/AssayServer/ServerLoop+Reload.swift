@@ -11,10 +11,11 @@ extension ServerLoop {
         if new.listen != old.listen { fixed.append("listen") }
         if new.workers != old.workers { fixed.append("workers") }
         if new.socketAccess != old.socketAccess { fixed.append("unix") }
+        if new.admin != old.admin { fixed.append("admin") }
         (new.listen, new.inherited, new.socketAccess) =
             (old.listen, old.inherited, old.socketAccess)
         (new.workers, new.log, new.clock) = (old.workers, old.log, old.clock)
-        new.monitor = old.monitor
+        (new.monitor, new.admin) = (old.monitor, old.admin)
         // Its listeners go on: without TLS for them the configuration would not have passed.
         take(new)
         if let tls = new.tls { warnOfExpiry(tls) }

@@ -57,8 +57,9 @@ import Testing
         other.listen.append(.unix(path: "/nowhere"))
         other.workers += 1
         other.socketAccess.mode = 0o600
-        #expect(try test.server.reload(other) == ["listen", "workers", "unix"])
-        #expect(test.log.count(of: "\"event\":\"restart_needed\"") == 3)
+        other.admin = .unix(path: "/nowhere")
+        #expect(try test.server.reload(other) == ["listen", "workers", "unix", "admin"])
+        #expect(test.log.count(of: "\"event\":\"restart_needed\"") == 4)
         // What can't be served changes nothing.
         for (change, error) in [
             ({ $0.apps = [:] }, ServerError.noApp),
@@ -147,8 +148,10 @@ import Testing
         #expect(server.log.contains(reason.replacing("\"", with: "\\\"")), "\(start.log)")
         #expect(try status("two") == .ok)
 
-        try write("workers = 7\n" + listen + app("two"))
+        let admin = "[admin]\nlisten = \"unix:/nowhere/admin\"\n"
+        try write("workers = 7\n" + listen + admin + app("two"))
         server.signal(SIGHUP)
+        #expect(server.logs("\"restart_needed\",\"setting\":\"admin\""))
         #expect(server.logs("\"restart_needed\",\"setting\":\"workers\""))
         #expect(try status("one") == .notFound)
         #expect(try status("two") == .ok)

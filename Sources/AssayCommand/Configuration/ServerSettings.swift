@@ -141,6 +141,7 @@ extension ServerSettings {
         configuration.socketAccess = unix.access
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context
+        configuration.admin = admin.endpoint
         return configuration
     }
 }
