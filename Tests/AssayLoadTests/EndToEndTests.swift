@@ -137,7 +137,7 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 8))
         ]
-        let plan = target.plan(.closed, seconds: 0.5, connections: 3, threads: 2)
+        let plan = target.plan(.closed, seconds: 3, connections: 3, threads: 2)
         let result = try await LoadRun(plan, groups).run(Flag().flag)
         #expect(result.counts.correct > 12, "more than one turn of 3 connections and depth 4")
         #expect(result.isClean, "\(result.summary)")
