@@ -47,24 +47,34 @@ extension ServerLoop {
     /// A request whose time would be over before its turn, or that would wait longer than anybody
     /// should, is refused while that costs little.
     private func overload(_ head: RequestHead, began: UInt64?) -> ResponseHead? {
-        guard let delay = queueDelay.milliseconds(waiting: batch.waitingCount) else { return nil }
-        let deadline = deadline(of: head, began: began)
-        guard delay > limits.queueDelayMilliseconds || now + delay > deadline else { return nil }
-        counters.refusedForDelay += 1
-        return .overloaded(head.id, retryAfter: UInt32(clamping: delay))
+        guard let delay = excessiveDelay(before: deadline(of: head, began: began)) else {
+            return nil
+        }
+        return overloaded(head.id, delay)
     }
 
     /// The same where too many wait for anybody's patience, before the head is decoded: who is
     /// turned away costs what those who are served have less of.
     func refusalAtAGlance(of head: SlabBytes, for connection: Connection) -> ResponseHead? {
-        guard !isDraining, let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
-            delay > limits.queueDelayMilliseconds,
+        guard !isDraining, let delay = excessiveDelay(before: .max),
             let id = MessageCodec.idOfVerify(head.span), !connection.isInFlight(id)
         else { return nil }
-        counters.refusedForDelay += 1
-        let refusal = ResponseHead.overloaded(id, retryAfter: UInt32(clamping: delay))
+        let refusal = overloaded(id, delay)
         metrics.didAnswerAtOnce(.verify, refusal)
         return refusal
+    }
+
+    /// The milliseconds that a request would wait now; nil: it may.
+    private func excessiveDelay(before deadline: @autoclosure () -> UInt64) -> UInt64? {
+        guard let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
+            delay > limits.queueDelayMilliseconds || now + delay > deadline()
+        else { return nil }
+        return delay
+    }
+
+    private func overloaded(_ id: UInt64, _ delay: UInt64) -> ResponseHead {
+        counters.refusedForDelay += 1
+        return .overloaded(id, retryAfter: UInt32(clamping: delay))
     }
 
     /// What a receipt that is read while it comes may come to keep: the in-app records that were
