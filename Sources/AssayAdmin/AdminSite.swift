@@ -6,6 +6,8 @@ package import AssayServer
 package struct AdminSite: Sendable {
     private let monitor: ServerMonitor
     private let isLocal: Bool
+    private let metricsPage = KeptPage()
+    private let statusPage = KeptPage()
 
     /// A loop publishes ten times a second; one that has not for so long does not turn.
     static let stuckNanoseconds: UInt64 = 2_000_000_000
@@ -85,18 +87,50 @@ package struct AdminSite: Sendable {
 
     private var metrics: HTTPAnswer {
         guard let latest = monitor.latest else { return .text(503, "starting") }
-        return HTTPAnswer(
-            status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
-            body: MetricsPage(latest.state, age: latest.age, process: .own).text)
+        return metricsPage.answer(of: latest) {
+            HTTPAnswer(
+                status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
+                body: MetricsPage(latest.state, age: latest.age, process: .own).text)
+        }
     }
 
     private var status: HTTPAnswer {
         guard let latest = monitor.latest else { return .text(503, "starting") }
-        let page = StatusPage(
-            latest.state, latest.history, process: .own,
-            stuckSeconds: stuckSeconds(latest.age, latest.state))
-        return HTTPAnswer(
-            status: 200, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
+        return statusPage.answer(of: latest) {
+            let page = StatusPage(
+                latest.state, latest.history, process: .own,
+                stuckSeconds: stuckSeconds(latest.age, latest.state))
+            return HTTPAnswer(
+                status: 200, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
+        }
+    }
+}
+
+/// A page as it was made last, for all who ask for it before there is another to tell: a crowd
+/// that asks at once costs one page.
+private final class KeptPage: Sendable {
+    private struct Kept {
+        let answer: HTTPAnswer
+        let publishedAt: UInt64
+        let age: UInt64
+    }
+
+    private let kept = Locked<Kept?>(nil)
+
+    /// How long a page serves where the loop publishes nothing new, and only its age changes.
+    private static let keptNanoseconds: UInt64 = 100_000_000
+
+    func answer(of latest: ServerMonitor.Latest, _ make: () -> HTTPAnswer) -> HTTPAnswer {
+        kept.withLock { kept in
+            if let kept, kept.publishedAt == latest.publishedAt,
+                latest.age < kept.age + Self.keptNanoseconds
+            {
+                return kept.answer
+            }
+            let answer = make()
+            kept = Kept(answer: answer, publishedAt: latest.publishedAt, age: latest.age)
+            return answer
+        }
     }
 }
 

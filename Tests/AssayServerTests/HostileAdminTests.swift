@@ -185,11 +185,12 @@ struct HostileAdminTests {
         try client.send(
             (2...65).flatMap { RawClient.verify($0, .transaction, token, timeout: 30_000) })
         try client.expectAnswers(2...65)
-        for scraper in scrapers {
-            let answer = AdminTest.answer(try scraper.receiveToEnd())
-            #expect(answer.status == 200)
-            #expect(throws: Never.self) { try Scrape(answer.body) }
-        }
+        let answers = try scrapers.map { AdminTest.answer(try $0.receiveToEnd()) }
+        for answer in answers { #expect(answer.status == 200) }
+        // A crowd gets the page that the first of it was shown, as long as it tells the truth.
+        let pages = Set(answers.map(\.body))
+        #expect(pages.count < 100)
+        for page in pages { #expect(throws: Never.self) { try Scrape(page) } }
         client.socket.close()
     }
 }
