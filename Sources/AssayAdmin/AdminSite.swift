@@ -87,7 +87,7 @@ package struct AdminSite: Sendable {
 
     private var metrics: HTTPAnswer {
         guard let latest = monitor.latest else { return .text(503, "starting") }
-        return metricsPage.answer(of: latest) {
+        return metricsPage.answer {
             HTTPAnswer(
                 status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
                 body: MetricsPage(latest.state, age: latest.age, process: .own).text)
@@ -96,7 +96,7 @@ package struct AdminSite: Sendable {
 
     private var status: HTTPAnswer {
         guard let latest = monitor.latest else { return .text(503, "starting") }
-        return statusPage.answer(of: latest) {
+        return statusPage.answer {
             let page = StatusPage(
                 latest.state, latest.history, process: .own,
                 stuckSeconds: stuckSeconds(latest.age, latest.state))
@@ -106,29 +106,27 @@ package struct AdminSite: Sendable {
     }
 }
 
-/// A page as it was made last, for all who ask for it before there is another to tell: a crowd
-/// that asks at once costs one page.
+/// A page as it was made last, for all who ask for it soon after.
+///
+/// It is kept ten times as long as it took to make: however many ask, making it takes no more than
+/// a tenth of a processor, and none of a crowd waits for as many pages as there are others in it.
 private final class KeptPage: Sendable {
     private struct Kept {
         let answer: HTTPAnswer
-        let publishedAt: UInt64
-        let age: UInt64
+        let end: UInt64
     }
 
     private let kept = Locked<Kept?>(nil)
 
-    /// How long a page serves where the loop publishes nothing new, and only its age changes.
-    private static let keptNanoseconds: UInt64 = 100_000_000
+    private static let keptPerCost: UInt64 = 10
 
-    func answer(of latest: ServerMonitor.Latest, _ make: () -> HTTPAnswer) -> HTTPAnswer {
+    func answer(_ make: () -> HTTPAnswer) -> HTTPAnswer {
         kept.withLock { kept in
-            if let kept, kept.publishedAt == latest.publishedAt,
-                latest.age < kept.age + Self.keptNanoseconds
-            {
-                return kept.answer
-            }
+            let start = SystemClock.monotonicNanoseconds
+            if let kept, start < kept.end { return kept.answer }
             let answer = make()
-            kept = Kept(answer: answer, publishedAt: latest.publishedAt, age: latest.age)
+            let now = SystemClock.monotonicNanoseconds
+            kept = Kept(answer: answer, end: now + Self.keptPerCost * (now - start))
             return answer
         }
     }

@@ -32,23 +32,13 @@ public final class ServerMonitor: Sendable {
         }
     }
 
-    /// The last state and the time before.
-    package struct Latest: Sendable {
-        package var state: ServerState
-        package var history: History
-        package var publishedAt: UInt64
-        /// How long ago that is, in nanoseconds.
-        package var age: UInt64
-    }
-
-    /// Nil before the first.
-    package var latest: Latest? {
+    /// The last state, how old it is in nanoseconds, and the time before; nil before the first.
+    package var latest: (state: ServerState, age: UInt64, history: History)? {
         let now = clock()
         return content.withLock { content in
             guard let state = content.state else { return nil }
             let age = now > content.publishedAt ? now - content.publishedAt : 0
-            return Latest(
-                state: state, history: content.history, publishedAt: content.publishedAt, age: age)
+            return (state, age, content.history)
         }
     }
 }
