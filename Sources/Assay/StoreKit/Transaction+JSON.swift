@@ -3,6 +3,10 @@ package import AssayModels
 extension JWSTransactionDecodedPayload: PayloadObject {
     package init(from members: inout JSONMembers) throws(JSONError) {
         self.init()
+        try read(&members)
+    }
+
+    private mutating func read(_ members: inout JSONMembers) throws(JSONError) {
         originalTransactionId = try members.string("originalTransactionId")
         transactionId = try members.string("transactionId")
         webOrderLineItemId = try members.string("webOrderLineItemId")

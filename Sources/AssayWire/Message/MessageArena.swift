@@ -13,18 +13,21 @@ import CAssayProto
 
     /// The first one stays, the others live until `reset`.
     private var chunks: [UnsafeMutableRawBufferPointer]
-    /// Where the next allocation goes in the last chunk. Invariant: a multiple of `alignment`,
-    /// at most the chunk's size.
-    private var offset = 0
-    /// The sum of all allocations since `reset`.
-    private(set) var used = 0
-    /// The most that `used` may become.
-    private var limit = 0
+    // Each access is over before the next begins, some thirty a message: the check for overlapping
+    // ones would cost more than the work.
+    /// Where the next allocation goes in the last chunk, aligned, and how much room is behind it.
+    @exclusivity(unchecked) private var next: UnsafeMutableRawPointer
+    @exclusivity(unchecked) private var room = 0
+    /// The sum of all allocations since `reset`, and the most that it may become.
+    @exclusivity(unchecked) private(set) var used = 0
+    @exclusivity(unchecked) private var limit = 0
     /// Whether an allocation was refused since `reset`.
     private(set) var isExhausted = false
 
     init() {
-        unsafe chunks = [Self.chunk(Self.chunkBytes)]
+        let chunk = unsafe Self.chunk(Self.chunkBytes)
+        unsafe chunks = [chunk]
+        unsafe next = chunk.baseAddress!
     }
 
     deinit {
@@ -38,26 +41,33 @@ import CAssayProto
     /// Takes all memory back. Every pointer into the arena is void after it.
     func reset(limit: Int) {
         while unsafe chunks.count > 1 { unsafe chunks.removeLast().deallocate() }
-        offset = 0
-        used = 0
-        self.limit = limit
+        unsafe use(chunks[0])
+        unsafe used = 0
+        unsafe self.limit = limit
         isExhausted = false
+    }
+
+    private func use(_ chunk: UnsafeMutableRawBufferPointer) {
+        unsafe next = chunk.baseAddress!
+        unsafe room = chunk.count
     }
 
     /// Nil when the limit is met.
     func allocate(_ bytes: Int) -> UnsafeMutableRawPointer? {
-        guard bytes >= 0, bytes <= limit - used else {
+        guard bytes >= 0, unsafe bytes <= limit - used else {
             isExhausted = true
             return nil
         }
         let padded = (max(bytes, 1) + Self.alignment - 1) & ~(Self.alignment - 1)
-        if unsafe padded > chunks[chunks.count - 1].count - offset {
+        if unsafe padded > room {
             unsafe chunks.append(Self.chunk(max(Self.chunkBytes, padded)))
-            offset = 0
+            unsafe use(chunks[chunks.count - 1])
         }
-        defer { offset += padded }
-        used += padded
-        return unsafe chunks[chunks.count - 1].baseAddress! + offset
+        let memory = unsafe next
+        unsafe next = memory + padded
+        unsafe room -= padded
+        unsafe used += padded
+        return unsafe memory
     }
 
     /// Room for `count` values, to be initialized by the caller. Only for messages that this
