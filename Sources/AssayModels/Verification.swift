@@ -50,15 +50,32 @@ public struct SigningCertificate: Hashable, Sendable {
 }
 
 /// A payload whose signature, chain and policy hold.
+///
+/// It has up to 900 bytes and dozens of strings, and is handed on many times, as one reference.
 public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendable {
     /// The typed fields.
-    public let payload: Payload
+    public var payload: Payload { _read { yield content.payload } }
     /// The payload's JSON, byte for byte as it was signed; it keeps members unknown here.
-    public let json: [UInt8]
+    public var json: [UInt8] { content.json }
 
-    package init(_ payload: Payload, json: [UInt8]) {
-        self.payload = payload
-        self.json = json
+    private let content: Content
+
+    private final class Content: Sendable {
+        let payload: Payload
+        let json: [UInt8]
+
+        init(_ payload: consuming Payload, _ json: [UInt8]) {
+            self.payload = payload
+            self.json = json
+        }
+    }
+
+    package init(_ payload: consuming Payload, json: [UInt8]) {
+        content = Content(payload, json)
+    }
+
+    public static func == (left: Self, right: Self) -> Bool {
+        left.payload == right.payload && left.json == right.json
     }
 }
 
@@ -86,14 +103,12 @@ public struct VerifiedNotification: Equatable, Sendable {
 }
 
 /// The verified payload, by kind.
-///
-/// Indirect: a payload has up to 900 bytes and dozens of strings, and is handed on many times.
-public indirect enum VerifiedEvidence: Equatable, Sendable {
+public enum VerifiedEvidence: Equatable, Sendable {
     case transaction(VerifiedPayload<JWSTransactionDecodedPayload>)
     case renewalInfo(VerifiedPayload<JWSRenewalInfoDecodedPayload>)
     case appTransaction(VerifiedPayload<AppTransaction>)
     case notification(VerifiedNotification)
     case realtimeRequest(VerifiedPayload<DecodedRealtimeRequestBody>)
-    case appReceipt(AppReceipt)
-    case transactionReceipt(TransactionReceipt)
+    indirect case appReceipt(AppReceipt)
+    indirect case transactionReceipt(TransactionReceipt)
 }

@@ -154,8 +154,8 @@ struct PieceAnswers: Sendable {
             } else {
                 let verification = verifications[index].verification
                 outcomes.append(Outcome(request.kind, verification))
-                let answer = Exchange.answer(verification, to: request.id, request.call, at: now)
-                codec.encodeFrame(answer.head, body: answer.body, into: &bytes)
+                Exchange.encode(
+                    verification, answering: request, at: now, by: codec, into: &bytes)
             }
             ends.append(bytes.count)
         }

@@ -306,9 +306,19 @@ final class Connection {
         evidenceBytes -= bytes
     }
 
-    func answer(_ head: ResponseHead, body: [UInt8] = []) {
+    func answer(_ head: ResponseHead) {
         guard canWrite else { return }
-        server.codec.encodeFrame(head, body: body, into: &output)
+        server.codec.encodeFrame(head, into: &output)
+        server.metrics.framesSent += 1
+        server.touch(self)
+    }
+
+    func answer(
+        _ request: AcceptedRequest, _ verification: Verification, at now: Timestamp
+    ) {
+        guard canWrite else { return }
+        Exchange.encode(
+            verification, answering: request, at: now, by: server.codec, into: &output)
         server.metrics.framesSent += 1
         server.touch(self)
     }

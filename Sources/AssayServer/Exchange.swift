@@ -75,19 +75,20 @@ enum Exchange {
         }
     }
 
-    /// A verdict becomes an answer: its head, and the body where JSON was asked for.
-    static func answer(
-        _ verification: consuming Verification, to id: UInt64, _ call: VerifyCall,
-        at now: Timestamp
-    ) -> (head: ResponseHead, body: [UInt8]) {
+    /// A verdict becomes an answer: a head, and a body where JSON was asked for.
+    static func encode(
+        _ verification: Verification, answering request: AcceptedRequest, at now: Timestamp,
+        by codec: MessageCodec, into output: inout [UInt8]
+    ) {
         var body: [UInt8] = []
-        if call.returnsVerifyReceiptJSON {
+        if request.call.returnsVerifyReceiptJSON {
             body = verifyReceiptResponse(for: verification, requestDate: now)
-        } else if call.returnsPayloadJSON {
+        } else if request.call.returnsPayloadJSON {
             body = verification.evidence?.json ?? []
         }
-        if !call.returnsTypedPayload { verification.evidence = nil }
-        return (ResponseHead(id: id, result: .verification(verification)), body)
+        codec.encodeFrame(
+            answering: request.id, verification, withPayload: request.call.returnsTypedPayload,
+            body: body, into: &output)
     }
 
     /// All signatures of the piece in one call for each verifier among its requests. Each is

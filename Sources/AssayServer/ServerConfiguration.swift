@@ -58,14 +58,14 @@ public struct ServerConfiguration: Sendable {
 }
 
 /// One app: whose evidence is verified, and what of it passes. Entries with the same trust share
-/// a verifier, and so its cache.
-public struct AppEntry: Sendable {
-    public var verifier: Verifier
-    public var policy: Policy
+/// a verifier, and so its cache. A class, as every request holds one.
+public final class AppEntry: Sendable {
+    public let verifier: Verifier
+    public let policy: Policy
     /// The environments of a request that names none; nil: all of the policy. The entry of a
     /// server without configuration allows any environment that a request names, and Production
     /// alone where it names none.
-    public var unnamedEnvironments: [StoreEnvironment]?
+    public let unnamedEnvironments: [StoreEnvironment]?
 
     public init(
         verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil

@@ -65,8 +65,7 @@ extension ServerLoop {
             metrics.didAnswer(
                 Outcome(request.kind, verification), arrived: request.arrived, began: began,
                 now: ended)
-            let answer = Exchange.answer(verification, to: request.id, request.call, at: time)
-            answered(request) { $0.answer(answer.head, body: answer.body) }
+            answered(request) { $0.answer(request, verification, at: time) }
         }
         if count > 0 { metrics.didVerify(batchOf: count) }
         queueDelay.didFinish(piece.count, isBacklogged: batch.waitingCount > 0, at: ended)

@@ -147,7 +147,7 @@ import Testing
         Vectors.report(folder, files.count)
         var valid = 0
         try await withClient {
-            $0.apps["game"]?.policy = Self.anyApp
+            $0.apps["game"] = $0.apps["game"]?.with(Self.anyApp)
         } _: { test, client in
             for file in files {
                 let text = try #require(Vectors.bytes("\(folder)/\(file)"))
@@ -182,7 +182,7 @@ import Testing
             }
         }
         try await withClient {
-            $0.apps["game"]?.policy = Self.anyApp
+            $0.apps["game"] = $0.apps["game"]?.with(Self.anyApp)
         } _: { test, client in
             for (kind, bytes) in evidence {
                 let own = test.verifier.verify(
@@ -203,9 +203,10 @@ import Testing
     /// Production alone where it names none.
     @Test func unnamedEnvironments() async throws {
         try await withClient { configuration in
-            for name in configuration.apps.keys {
-                configuration.apps[name]?.policy.environments = Set(StoreEnvironment.known)
-                configuration.apps[name]?.unnamedEnvironments = [.production]
+            configuration.apps = configuration.apps.mapValues { app in
+                var policy = app.policy
+                policy.environments = Set(StoreEnvironment.known)
+                return app.with(policy, unnamedEnvironments: [.production])
             }
         } _: { test, client in
             for bytes in [try Minted.receipt(bytes: 100_000), try Minted.receipt(bytes: 2_000)] {
@@ -227,5 +228,13 @@ import Testing
             let answer = try await client.verify(evidence, call)
             #expect(answer.verification.verdict == verdict, "\(kind) \(environments)")
         }
+    }
+}
+
+extension AppEntry {
+    fileprivate func with(
+        _ policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
+    ) -> AppEntry {
+        AppEntry(verifier: verifier, policy: policy, unnamedEnvironments: unnamedEnvironments)
     }
 }

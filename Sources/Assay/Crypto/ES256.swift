@@ -13,28 +13,30 @@ package struct ES256Check: Sendable {
 
 /// r ‖ s, each 32 octets big-endian, both in 1 ..< n.
 package struct ES256Signature: Sendable {
+    static let size = 64
     private let octets: [64 of UInt8]
 
     /// The order n of P-256 (SEC 2, section 2.4.2).
-    private static let order: [UInt8] = [
-        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-        0xFF, 0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63,
-        0x25, 0x51,
+    private static let order: [4 of UInt64] = [
+        0xFFFF_FFFF_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 0xBCE6_FAAD_A717_9E84,
+        0xF3B9_CAC2_FC63_2551,
     ]
 
     /// Nil unless 64 octets with r and s in range.
     package init?(_ bytes: Span<UInt8>) {
-        guard bytes.count == 64, Self.isInRange(bytes, from: 0), Self.isInRange(bytes, from: 32)
+        guard bytes.count == Self.size, Self.isInRange(bytes, from: 0), Self.isInRange(bytes, from: 32)
         else { return nil }
         octets = [64 of UInt8] { bytes[$0] }
     }
 
+    /// Whether those 32 octets are a number from 1 to n - 1.
     private static func isInRange(_ bytes: Span<UInt8>, from start: Int) -> Bool {
-        var isZero = true
-        for index in 0..<32 where bytes[start + index] != 0 { isZero = false }
-        guard !isZero else { return false }
-        for index in 0..<32 where bytes[start + index] != order[index] {
-            return bytes[start + index] < order[index]
+        var bits: UInt64 = 0
+        for index in 0..<4 { bits |= bytes.word(at: start + index * 8) }
+        guard bits != 0 else { return false }
+        for index in 0..<4 {
+            let word = bytes.word(at: start + index * 8)
+            if word != order[index] { return word < order[index] }
         }
         return false
     }

@@ -47,7 +47,7 @@ extension Base64Error: CustomStringConvertible {
 }
 
 /// What both alphabets share: four digits are three bytes.
-struct Base64Digits {
+final class Base64Digits: Sendable {
     /// Of each character its value, or `invalid`.
     private let values: [256 of UInt8]
     /// Of each place in a block and each character the octets that it adds, lowest first; the
@@ -95,21 +95,34 @@ struct Base64Digits {
     func decode(_ text: Span<UInt8>, into bytes: inout [UInt8]) throws(Base64Error) {
         guard text.count % 4 != 1 else { throw .length }
         let before = bytes.count
-        let size = text.count / 4 * 3 + max(text.count % 4 - 1, 0)
+        let size = Self.size(text.count)
         // Appending nothing to an empty array writes to the one that all empty arrays share.
         guard size > 0 else { return }
-        let whole = text.count / 4 * 4
-        var seen: UInt8 = 0
-        var unused: UInt8 = 0
-        bytes.append(addingCapacity: size) { output in
-            let isGood = text.extracting(0..<whole).decodeBase64Blocks(blocks.span, to: &output)
-            seen = isGood ? 0 : Self.invalid
-            decodeRest(text.extracting(whole...), to: &output, &seen, &unused)
-        }
-        guard seen & Self.invalid == 0, unused == 0 else {
+        var error: Base64Error?
+        bytes.append(addingCapacity: size) { output in error = decode(text, to: &output) }
+        if let error {
             bytes.removeLast(bytes.count - before)
-            throw seen & Self.invalid != 0 ? invalidCharacter(text) : .trailingBits
+            throw error
         }
+    }
+
+    /// The bytes that so many digits without padding stand for.
+    static func size(_ digits: Int) -> Int { digits / 4 * 3 + max(digits % 4 - 1, 0) }
+
+    /// The same where there is room for them; what is in it on error is nothing.
+    ///
+    /// - Precondition: such a number of digits can be.
+    func decode(_ text: Span<UInt8>, to output: inout OutputSpan<UInt8>) -> Base64Error? {
+        let whole = text.count / 4 * 4
+        let blocks = blocks
+        let isGood = text.extracting(0..<whole).decodeBase64Blocks(blocks.span, to: &output)
+        var seen = isGood ? 0 : Self.invalid
+        var unused: UInt8 = 0
+        decodeRest(text.extracting(whole...), to: &output, &seen, &unused)
+        guard seen & Self.invalid == 0, unused == 0 else {
+            return seen & Self.invalid != 0 ? invalidCharacter(text) : .trailingBits
+        }
+        return nil
     }
 
     /// The two or three digits behind the last block, or none.

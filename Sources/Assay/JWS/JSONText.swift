@@ -5,9 +5,10 @@ extension Span<UInt8> {
     @inline(__always)
     func endOfPlainJSON(from start: Int) -> Int {
         var position = start
-        // Eight at a time: a lane's high bit tells of such a byte, exact in the lowest lane.
+        // Eight at a time, the first in the lowest lane: a lane's high bit tells of such a byte,
+        // exact in the lowest such lane.
         while position + 8 <= count {
-            let word = loadWord(at: position)
+            let word = word(at: position).byteSwapped
             let ones: UInt64 = 0x0101_0101_0101_0101
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
@@ -24,19 +25,6 @@ extension Span<UInt8> {
             position += 1
         }
         return position
-    }
-
-    /// Eight bytes, the first in the lowest lane; one load after optimisation.
-    @inline(__always)
-    private func loadWord(at position: Int) -> UInt64 {
-        let bytes = extracting(position..<position + 8)
-        let low =
-            UInt64(bytes[0]) | UInt64(bytes[1]) << 8 | UInt64(bytes[2]) << 16
-            | UInt64(bytes[3]) << 24
-        let high =
-            UInt64(bytes[4]) | UInt64(bytes[5]) << 8 | UInt64(bytes[6]) << 16
-            | UInt64(bytes[7]) << 24
-        return low | high << 32
     }
 
     /// Length of the well-formed sequence of two to four bytes at `position` (Unicode, table

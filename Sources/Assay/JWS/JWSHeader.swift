@@ -72,6 +72,14 @@ extension Base64URL {
 extension Base64URL {
     /// The signature of a JWS; nil where it is none of ES256.
     static func signature(_ text: Span<UInt8>) throws(Refusal) -> ES256Signature? {
+        // The usual one needs no memory.
+        if Base64Digits.size(text.count) == ES256Signature.size {
+            var error: Base64Error?
+            let octets = [64 of UInt8](initializingWith: { output in
+                error = Base64Digits.url.decode(text, to: &output)
+            })
+            if error == nil { return ES256Signature(octets.span) }
+        }
         let octets = try segment(text, named: "signature")
         return ES256Signature(octets.span)
     }

@@ -1,3 +1,4 @@
+public import AssayModels
 import CAssayProto
 
 /// Heads to and from protobuf. One a thread: its memory is reused from message to message.
@@ -74,6 +75,20 @@ public final class MessageCodec {
     ) {
         arena.reset(limit: .max)
         unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
+    }
+
+    /// Appends the frame of an answer with a verdict.
+    ///
+    /// - Parameter withPayload: whether its head has the payload as typed fields.
+    public func encodeFrame(
+        answering id: UInt64, _ verification: Verification, withPayload: Bool,
+        body: [UInt8] = [], into output: inout [UInt8]
+    ) {
+        arena.reset(limit: .max)
+        unsafe pack(
+            UnsafeMutableRawPointer(
+                arena.answer(id, verification, withPayload: withPayload)),
+            frame: body, into: &output)
     }
 
     /// The id of a head that may not be decodable, 0 where there is none: a protobuf runtime

@@ -23,7 +23,7 @@ protocol ListElement: MessageFields {
 // MARK: - From a model to protobuf-c
 
 extension MessageArena {
-    func compose<M: MessageFields>(_ model: M) -> UnsafeMutablePointer<M.Message> {
+    func compose<M: MessageFields>(_ model: borrowing M) -> UnsafeMutablePointer<M.Message> {
         let message = unsafe allocate(M.Message.self)
         unsafe M.clear(message)
         unsafe model.fill(&message.pointee, in: self)
@@ -189,16 +189,23 @@ func models<M: MessageFields>(
     return models
 }
 
+func texts<Value>(
+    _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int,
+    as value: (String) -> Value
+) throws(MessageError) -> [Value] {
+    var list: [Value] = []
+    list.reserveCapacity(count)
+    for index in 0..<count {
+        guard let values = unsafe values else { throw .malformed }
+        list.append(value(try unsafe text(values[index])))
+    }
+    return list
+}
+
 func texts(
     _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int
 ) throws(MessageError) -> [String] {
-    var strings: [String] = []
-    strings.reserveCapacity(count)
-    for index in 0..<count {
-        guard let values = unsafe values else { throw .malformed }
-        strings.append(try unsafe text(values[index]))
-    }
-    return strings
+    try unsafe texts(values, count: count) { $0 }
 }
 
 func text(_ field: ProtobufCBinaryData) throws(MessageError) -> String {

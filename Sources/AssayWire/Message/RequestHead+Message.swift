@@ -149,8 +149,8 @@ extension Expectations: @unsafe MessageFields {
         self.init(
             bundleId: try unsafe read(m.has_bundle_id, m.bundle_id),
             appAppleId: unsafe read(m.has_app_apple_id, m.app_apple_id),
-            environments: try unsafe texts(m.environments, count: m.n_environments)
-                .map { StoreEnvironment(rawValue: $0) },
+            environments: try unsafe texts(
+                m.environments, count: m.n_environments, as: StoreEnvironment.init(rawValue:)),
             productIds: try unsafe texts(m.product_ids, count: m.n_product_ids),
             appAccountToken: try unsafe read(m.has_app_account_token, m.app_account_token),
             transactionId: try unsafe read(m.has_transaction_id, m.transaction_id),

@@ -61,6 +61,23 @@ extension ResponseHead: @unsafe MessageFields {
 }
 
 extension MessageArena {
+    /// The head of an answer with a verdict; its payload as typed fields on request.
+    func answer(
+        _ id: UInt64, _ verification: Verification, withPayload: Bool
+    ) -> UnsafeMutablePointer<Assay__V1__ResponseHead> {
+        let head = unsafe compose(ResponseHead(id: id))
+        unsafe head.pointee.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION
+        if withPayload {
+            unsafe head.pointee.verification = compose(verification)
+        } else {
+            let message = unsafe allocate(Assay__V1__Verification.self)
+            unsafe Verification.clear(message)
+            unsafe verification.fillVerdict(&message.pointee, in: self)
+            unsafe head.pointee.verification = message
+        }
+        return unsafe head
+    }
+
     func health(serving: Bool) -> UnsafeMutablePointer<Assay__V1__HealthResult> {
         let health = unsafe allocate(Assay__V1__HealthResult.self)
         unsafe assay__v1__health_result__init(health)

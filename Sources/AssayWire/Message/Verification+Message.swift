@@ -7,6 +7,11 @@ extension Verification: @unsafe MessageFields {
     }
 
     func fill(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
+        unsafe fillVerdict(&m, in: arena)
+        unsafe fillPayload(&m, in: arena)
+    }
+
+    func fillVerdict(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
         unsafe m.has_verdict = 1
         unsafe m.verdict = Assay__V1__Verdict(UInt32(bitPattern: verdict.rawValue))
         unsafe arena.set(&m.has_detail, &m.detail, detail)
@@ -14,23 +19,26 @@ extension Verification: @unsafe MessageFields {
         unsafe arena.set(&m.has_environment, &m.environment, environment)
         unsafe arena.set(&m.has_dedup_key, &m.dedup_key, dedupKey)
         unsafe m.certificate = arena.message(certificate)
+    }
+
+    private func fillPayload(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
         switch evidence {
         case nil: break
         case .transaction(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION
-            unsafe m.transaction = arena.message(verified.payload)
+            unsafe m.transaction = arena.compose(verified.payload)
         case .renewalInfo(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_RENEWAL_INFO
-            unsafe m.renewal_info = arena.message(verified.payload)
+            unsafe m.renewal_info = arena.compose(verified.payload)
         case .appTransaction(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_TRANSACTION
-            unsafe m.app_transaction = arena.message(verified.payload)
+            unsafe m.app_transaction = arena.compose(verified.payload)
         case .notification(let notification):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION
             unsafe m.notification = arena.message(notification)
         case .realtimeRequest(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST
-            unsafe m.realtime_request = arena.message(verified.payload)
+            unsafe m.realtime_request = arena.compose(verified.payload)
         case .appReceipt(let receipt):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT
             unsafe m.app_receipt = arena.message(receipt)
@@ -90,7 +98,7 @@ extension VerifiedNotification: @unsafe MessageFields {
     }
 
     func fill(_ m: inout Assay__V1__VerifiedNotification, in arena: MessageArena) {
-        unsafe m.notification = arena.message(notification.payload)
+        unsafe m.notification = arena.compose(notification.payload)
         unsafe m.transaction = arena.message(transaction?.payload)
         unsafe m.renewal_info = arena.message(renewalInfo?.payload)
         unsafe m.app_transaction = arena.message(appTransaction?.payload)
