@@ -20,7 +20,7 @@ import Testing
         }
         var second = try #require(first)
         second.apps["other"] = second.apps["game"]
-        second.apps["game"]?.policy = Policy(bundleId: "com.example.other")
+        second.apps["game"] = second.apps["game"]?.with(Policy(bundleId: "com.example.other"))
         second.limits.requestsInFlight = 7
         let client = try RawClient(test.unix)
         try client.expectPong()

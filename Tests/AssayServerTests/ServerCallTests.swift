@@ -230,11 +230,3 @@ import Testing
         }
     }
 }
-
-extension AppEntry {
-    fileprivate func with(
-        _ policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
-    ) -> AppEntry {
-        AppEntry(verifier: verifier, policy: policy, unnamedEnvironments: unnamedEnvironments)
-    }
-}

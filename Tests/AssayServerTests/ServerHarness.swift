@@ -261,3 +261,11 @@ final class SharedClient: @unchecked Sendable {
     let client: BlockingClient
     init(_ client: BlockingClient) { self.client = client }
 }
+
+extension AppEntry {
+    func with(
+        _ policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
+    ) -> AppEntry {
+        AppEntry(verifier: verifier, policy: policy, unnamedEnvironments: unnamedEnvironments)
+    }
+}

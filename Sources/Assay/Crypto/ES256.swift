@@ -24,7 +24,8 @@ package struct ES256Signature: Sendable {
 
     /// Nil unless 64 octets with r and s in range.
     package init?(_ bytes: Span<UInt8>) {
-        guard bytes.count == Self.size, Self.isInRange(bytes, from: 0), Self.isInRange(bytes, from: 32)
+        guard bytes.count == Self.size, Self.isInRange(bytes, from: 0),
+            Self.isInRange(bytes, from: 32)
         else { return nil }
         octets = [64 of UInt8] { bytes[$0] }
     }
