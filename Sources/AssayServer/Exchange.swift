@@ -55,8 +55,9 @@ final class AcceptedRequest: Sendable {
 enum AcceptedEvidence: Sendable {
     /// Where it was received.
     case whole(SlabBytes)
-    /// A receipt that was read while it came; what is left is its end.
-    case receipt(AppReceiptStream)
+    /// A receipt that was read while it came; what is left is its end. Indirect: it is large, and
+    /// would make every other request so.
+    indirect case receipt(AppReceiptStream)
 }
 
 /// Where the wire and the verifier meet.

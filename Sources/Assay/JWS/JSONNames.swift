@@ -80,8 +80,12 @@ struct JSONNames {
         _ name: Int, _ tokens: [JSONToken], _ text: Span<UInt8>
     ) throws(JSONError) {
         var other = object + 1
+        let tag = tokens[name].tag
         while other < name {
-            if text.equalJSONStrings(tokens[name], tokens[other]) {
+            let otherTag = tokens[other].tag
+            let mayBeEqual =
+                tag == otherTag || tag == JSONToken.anyTag || otherTag == JSONToken.anyTag
+            if mayBeEqual, text.equalJSONStrings(tokens[name], tokens[other]) {
                 throw .duplicateMember(offset: Int(tokens[name].start))
             }
             other = Int(tokens[other + 1].next)
