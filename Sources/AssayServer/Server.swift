@@ -175,6 +175,12 @@ public final class Server: Sendable {
         return try? loop.call { () throws(LoopError) in server.value.counters }
     }
 
+    /// What it counts; nil when it has ended. Not from the loop's thread.
+    package var metrics: ServerMetrics? {
+        let server = server
+        return try? loop.call { () throws(LoopError) in server.value.metrics }
+    }
+
     /// Waits for the next event. One caller at a time; the end is told again and again.
     public func nextEvent() -> ServerEvent {
         let event = events.take()
@@ -217,7 +223,9 @@ package struct ServerHoldings: Equatable, Sendable {
     /// Chains that wait to be validated or are being, and the requests that wait for them.
     package var unseenChains = 0
     package var unseenRequests = 0
+    /// TLS handshakes that have not ended, and those of them that wait for their turn.
     package var handshakes = 0
+    package var handshakesWaiting = 0
     package var turns: UInt64 = 0
 
     package init() {}

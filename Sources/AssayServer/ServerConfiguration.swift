@@ -148,8 +148,18 @@ public struct ServerLimits: Sendable {
     /// A request's time where it names none, and the longest that it can name.
     public var defaultTimeoutMilliseconds: UInt32 = 2_000
     public var longestTimeoutMilliseconds: UInt32 = 30_000
-    /// TLS handshakes at a time; of more the oldest go, so that silent peers keep nobody out.
+    /// TLS handshakes at a time whose peer has to send more; of more the oldest go, so that silent
+    /// peers keep nobody out. And as many that wait for their turn; more wait to be accepted.
     public var handshakes = 1_000
+    /// Percent of the loop's thread that TLS handshakes may take, a second's at once; more wait.
+    /// One takes as long as some twenty requests: who floods a server with them leaves most of it
+    /// to those who are connected, and a restart's are over soon all the same.
+    public var handshakePercent = 25
+    /// In one turn of the loop: less than a handshake that signs takes, so one of those, or several
+    /// that only end.
+    static let handshakeNanosecondsPerTurn: UInt64 = 200_000
+    /// Who has waited longer for its turn may have given up.
+    static let handshakePatienceMilliseconds: UInt64 = 500
     /// A TLS handshake, from the connection's begin.
     public var handshakeMilliseconds: UInt64 = 10_000
     /// A connection with nothing in flight in either direction.

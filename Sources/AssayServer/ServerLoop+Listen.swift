@@ -7,10 +7,7 @@ extension ServerLoop {
     /// Listens; gives the addresses, with the ports that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
         if endpoint.isTLS, handshakes == nil, let tls = configuration.tls {
-            handshakes = Handshakes(tls, most: limits.handshakes) { [unowned self] outcome in
-                didShakeHands(outcome)
-            }
-            warnOfExpiry(tls)
+            prepareHandshakes(tls)
         }
         let added: [Listener]
         if case .inherited(let name) = endpoint {
@@ -21,7 +18,7 @@ extension ServerLoop {
                     on: loop, at: endpoint, access: configuration.socketAccess,
                     backlog: limits.backlog
                 ) { [self] stream in
-                    if endpoint.isTLS { handshakes?.begin(stream) } else { accept(stream) }
+                    if endpoint.isTLS { shakeHands(stream) } else { accept(stream) }
                 }
             ]
         }
@@ -43,36 +40,6 @@ extension ServerLoop {
                 })
         }
         return added
-    }
-
-    // MARK: TLS
-
-    private func didShakeHands(_ outcome: Handshakes.Outcome) {
-        switch outcome {
-        case .secured(let stream): accept(stream)
-        case .plain(let stream):
-            logFault("a connection without TLS where TLS is spoken")
-            accept(stream, lastWord: .speaksTLS)
-        case .failed(let error):
-            logFault(error)
-            endIfDrained()
-        }
-    }
-
-    /// A drain has no time for peers that do not even speak.
-    private static let drainingHandshakeMilliseconds: UInt64 = 1_000
-
-    func sweepHandshakes() {
-        guard let handshakes, handshakes.count > 0 else { return }
-        let most = limits.handshakeMilliseconds
-        handshakes.sweep(
-            now: now,
-            milliseconds: isDraining ? min(most, Self.drainingHandshakeMilliseconds) : most)
-    }
-
-    func warnOfExpiry(_ tls: TLSContext) {
-        guard let end = tls.notAfter, end < configuration.clock().seconds else { return }
-        log.write(.warning, "tls_certificate_expired", ["seconds": .number(Int(end))])
     }
 
     // MARK: Peers

@@ -34,6 +34,18 @@ import Testing
             #expect(waits == wait)
         }
     }
+
+    @Test func whatIsSpentInAdvanceIsWaitedFor() {
+        var bucket = TokenBucket(perSecond: 1_000)
+        bucket.spend(999, at: 0)
+        for (spent, now, wait) in [(1, 0, 1), (50, 0, 51), (0, 30, 21), (0, 51, 0)]
+            as [(Int, UInt64, UInt64)]
+        {
+            bucket.spend(spent, at: now)
+            let waits = bucket.wait(for: 1, at: now)
+            #expect(waits == wait, "\(now)")
+        }
+    }
 }
 
 @Suite struct StallWatchTests {
