@@ -79,9 +79,8 @@ public final class Server: Sendable {
         guard !configuration.listenOnAll.isEmpty else { throw .noListener }
         guard !configuration.apps.isEmpty else { throw .noApp }
         guard configuration.workers > 0 else { throw .noWorker }
-        if configuration.tls == nil, let endpoint = configuration.listen.first(where: \.isTLS) {
-            throw .noTLS(endpoint)
-        }
+        let hasTLS = configuration.tls != nil
+        if let problem = ServerError.of(configuration.listen, hasTLS: hasTLS) { throw problem }
         if let name = configuration.defaultApp, configuration.apps[name] == nil {
             throw .unknownDefaultApp(name)
         }

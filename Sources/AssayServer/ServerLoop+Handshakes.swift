@@ -10,8 +10,6 @@ extension ServerLoop {
         warnOfExpiry(tls)
     }
 
-    func shakeHands(_ stream: Stream) { handshakes?.begin(stream) }
-
     /// Called once all that was ready has been read, and answers are written.
     func workHandshakes() {
         guard let handshakes, handshakes.waitingCount > 0 else { return }

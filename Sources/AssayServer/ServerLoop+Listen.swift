@@ -10,16 +10,14 @@ extension ServerLoop {
             prepareHandshakes(tls)
         }
         let added: [Listener]
-        if case .inherited(let name) = endpoint {
-            added = try inherit(name)
+        if let name = endpoint.inheritedName {
+            added = try inherit(name, endpoint)
         } else {
             added = [
                 try Listener(
                     on: loop, at: endpoint, access: configuration.socketAccess,
                     backlog: limits.backlog
-                ) { [self] stream in
-                    if endpoint.isTLS { shakeHands(stream) } else { accept(stream) }
-                }
+                ) { [self] stream in welcome(stream, at: endpoint) }
             ]
         }
         for listener in added {
@@ -29,17 +27,23 @@ extension ServerLoop {
         return added.map(\.endpoint)
     }
 
-    private func inherit(_ name: String) throws(LoopError) -> [Listener] {
+    private func inherit(
+        _ name: String, _ endpoint: Endpoint
+    ) throws(LoopError) -> [Listener] {
         let sockets = configuration.sockets(named: name)
         guard !sockets.isEmpty else { throw .notPassed }
         var added: [Listener] = []
         for socket in sockets {
             added.append(
-                try Listener(on: loop, inheriting: socket, backlog: limits.backlog) {
-                    [self] stream in accept(stream)
-                })
+                try Listener(
+                    on: loop, inheriting: socket, tls: endpoint.isTLS, backlog: limits.backlog
+                ) { [self] stream in welcome(stream, at: endpoint) })
         }
         return added
+    }
+
+    private func welcome(_ stream: Stream, at endpoint: Endpoint) {
+        if endpoint.isTLS { handshakes?.begin(stream) } else { accept(stream) }
     }
 
     // MARK: Peers
@@ -57,21 +61,21 @@ extension ServerLoop {
 extension ServerConfiguration {
     /// What is listened on: sockets that were passed wait for somebody to serve them.
     var listenOnAll: [Endpoint] {
-        let isNamed = { (socket: InheritedSocket) in
-            listen.contains(.inherited(name: "")) || listen.contains(.inherited(name: socket.name))
-        }
         var names: [String] = []
-        for socket in inherited where !isNamed(socket) && !names.contains(socket.name) {
+        for socket in inherited
+        where !isNamed("") && !isNamed(socket.name) && !names.contains(socket.name) {
             names.append(socket.name)
         }
         return listen + names.map { .inherited(name: $0) }
     }
 
+    private func isNamed(_ name: String) -> Bool { listen.contains { $0.inheritedName == name } }
+
     /// The passed sockets of a name; those that are not named otherwise where it is empty.
     func sockets(named name: String) -> [InheritedSocket] {
         inherited.filter { socket in
             name.isEmpty
-                ? socket.name.isEmpty || !listen.contains(.inherited(name: socket.name))
+                ? socket.name.isEmpty || !isNamed(socket.name)
                 : socket.name == name
         }
     }
