@@ -168,12 +168,6 @@ public final class Server: Sendable {
         return try? loop.call { () throws(LoopError) in server.value.holdings }
     }
 
-    /// What it has refused so far; nil when it has ended. Not from the loop's thread.
-    package var counters: ServerCounters? {
-        let server = server
-        return try? loop.call { () throws(LoopError) in server.value.counters }
-    }
-
     /// What it counts; nil when it has ended. Not from the loop's thread.
     package var metrics: ServerMetrics? {
         let server = server

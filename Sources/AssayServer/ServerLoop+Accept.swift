@@ -9,7 +9,6 @@ extension ServerLoop {
     func pauseAccepting() {
         guard !isAcceptingPaused else { return }
         isAcceptingPaused = true
-        counters.acceptPauses += 1
         logFault("as many connections as there may be: further ones wait")
         for listener in listeners { listener.pause() }
     }

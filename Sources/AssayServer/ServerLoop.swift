@@ -35,7 +35,6 @@ final class ServerLoop {
     var readingRest = ReadingRest()
     var budget: Budget
     var watch: StallWatch
-    var counters = ServerCounters()
     /// No connection is accepted until one has been closed.
     var isAcceptingPaused = false
     /// The same for connections of TLS, until fewer handshakes wait.
