@@ -260,13 +260,14 @@ struct PressureTests {
             clock.arm()
             try client.send(RawClient.verify(1, .transaction, token))
             clock.isHeld.wait()
-            test.settles { _ in test.log.count(of: "worker_stalled") == 1 }
+            test.settles { _ in test.log.count(of: "worker_stalled") > 0 }
             #expect(try !isServing())
             clock.release.open()
             #expect(try client.receive()?.head.status == .ok)
             for _ in 0..<200 where try !isServing() { usleep(20_000) }
             #expect(try isServing())
-            #expect(test.log.count(of: "worker_is_back") == 1)
+            // Once, or more often where the machine has no time for a fifth of a second.
+            #expect(test.log.count(of: "worker_is_back") > 0)
         }
     }
 }
