@@ -150,6 +150,13 @@ struct MetricsPage {
             "assay_evidence_bytes_limit", .gauge,
             "Bytes of evidence and unfinished frames above which requests are refused.",
             Double(limits.evidenceBytes))
+        out.metric(
+            "assay_tls_handshakes", .gauge,
+            "Handshakes that have not ended, by whom they wait for: the peer, or their turn.",
+            [
+                ([("for", "peer")], Double(holdings.handshakes - holdings.handshakesWaiting)),
+                ([("for", "turn")], Double(holdings.handshakesWaiting)),
+            ])
     }
 
     private mutating func addTraffic() {

@@ -40,8 +40,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("listen"),
         help: ArgumentHelp(
-            "tcp://HOST:PORT, tls://HOST:PORT, unix:PATH or systemd:NAME; port 0 takes a free one. "
-                + "Repeat for more. "
+            "tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, systemd:NAME or systemd+tls:NAME; port 0 "
+                + "takes a free one. Repeat for more. "
                 + "(default: \(ServerSettings.defaultListen))",
             valueName: "address"),
         transform: endpointArgument)

@@ -29,4 +29,13 @@ extension Stream {
         _ = unsafe uv_fileno(memory, &number)
         return Int(number)
     }
+
+    /// Whether its peer writes no more, or has gone, and there is nothing left to read: what a
+    /// stream that is read from is told.
+    package var hasPeerLeft: Bool {
+        var byte: UInt8 = 0
+        let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+        let count = unsafe recv(Int32(descriptorNumber), &byte, 1, flags)
+        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    }
 }

@@ -1,6 +1,5 @@
 /// Where a server listens and a client connects: `tcp://HOST:PORT`, `tls://HOST:PORT`, `unix:PATH`
-/// or `unix:@NAME`;
-/// a server also on what it was started with: `systemd:NAME`.
+/// or `unix:@NAME`; a server also on what it was started with: `systemd:NAME`, `systemd+tls:NAME`.
 public enum Endpoint: Hashable, Sendable {
     /// A name or a literal address (IPv6 without its brackets); port 0 lets a listener choose.
     case tcp(host: String, port: UInt16)
@@ -8,7 +7,7 @@ public enum Endpoint: Hashable, Sendable {
     /// A path, or `@` and a name that has no file (abstract).
     case unix(path: String)
     /// Sockets that the service manager has passed under that name; without one, all of them.
-    case inherited(name: String)
+    case inherited(name: String, tls: Bool = false)
 
     /// `sun_path` holds 108 bytes, the last one a NUL.
     static let pathLimit = 107
@@ -29,6 +28,8 @@ public enum Endpoint: Hashable, Sendable {
             self = .unix(path: String(path))
         } else if let name = text.removingPrefix("systemd:") {
             self = .inherited(name: String(name))
+        } else if let name = text.removingPrefix("systemd+tls:") {
+            self = .inherited(name: String(name), tls: true)
         } else {
             throw .unknownScheme(text)
         }
@@ -73,14 +74,23 @@ extension Endpoint: CustomStringConvertible {
             "tcp://" + Self.text(host, port)
         case .tls(let host, let port): "tls://" + Self.text(host, port)
         case .unix(let path): "unix:\(path)"
-        case .inherited(let name): "systemd:\(name)"
+        case .inherited(let name, let tls): "systemd\(tls ? "+tls" : ""):\(name)"
         }
     }
 }
 
 extension Endpoint {
     package var isTLS: Bool {
-        if case .tls = self { true } else { false }
+        switch self {
+        case .tls: true
+        case .inherited(_, let tls): tls
+        case .tcp, .unix: false
+        }
+    }
+
+    /// Of sockets that the service manager has passed.
+    package var inheritedName: String? {
+        if case .inherited(let name, _) = self { name } else { nil }
     }
 
     var hostAndPort: (String, UInt16)? {

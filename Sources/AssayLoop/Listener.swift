@@ -41,12 +41,12 @@ package final class Listener: Handle {
 
     /// Listens on a socket that the process was started with.
     package convenience init(
-        on loop: EventLoop, inheriting socket: InheritedSocket, backlog: Int32 = 511,
-        onConnection: @escaping (Stream) -> Void
+        on loop: EventLoop, inheriting socket: InheritedSocket, tls: Bool = false,
+        backlog: Int32 = 511, onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         try self.init(
-            on: loop, .inherited(name: socket.name), isUnix: socket.isUnix, isInherited: true,
-            onConnection: onConnection)
+            on: loop, .inherited(name: socket.name, tls: tls), isUnix: socket.isUnix,
+            isInherited: true, onConnection: onConnection)
         try begin(backlog) { () throws(LoopError) in try adopt(socket.descriptor) }
     }
 

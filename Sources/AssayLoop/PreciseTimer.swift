@@ -5,19 +5,19 @@ import Glibc
 /// timers know milliseconds only.
 @safe
 package final class PreciseTimer: Handle {
-    private let descriptor: Int32
+    private let descriptor: CountingDescriptor
     private var action: () -> Void
 
     package init(on loop: EventLoop, _ action: @escaping () -> Void) throws(LoopError) {
-        let descriptor = timerfd_create(
-            CLOCK_MONOTONIC, Int32(TFD_NONBLOCK | TFD_CLOEXEC))
-        guard descriptor >= 0 else { throw .tooManyOpenFiles }
+        let descriptor = try CountingDescriptor(
+            timerfd_create(CLOCK_MONOTONIC, Int32(TFD_NONBLOCK | TFD_CLOEXEC)))
+        let number = descriptor.number
         self.descriptor = descriptor
         self.action = action
         try unsafe super.init(on: loop, type: UV_POLL) { handle in
             let poll = UnsafeMutableRawPointer(handle)
             return unsafe uv_poll_init(
-                loop.uv, poll.assumingMemoryBound(to: uv_poll_t.self), descriptor)
+                loop.uv, poll.assumingMemoryBound(to: uv_poll_t.self), number)
         }
         let code = unsafe uv_poll_start(pointer(as: uv_poll_t.self), Int32(UV_READABLE.rawValue)) {
             handle, _, _ in
@@ -35,18 +35,14 @@ package final class PreciseTimer: Handle {
         setting.it_value.tv_sec = Int(time / 1_000_000_000)
         setting.it_value.tv_nsec = Int(time % 1_000_000_000)
         let code = unsafe timerfd_settime(
-            descriptor, Int32(TFD_TIMER_ABSTIME), &setting, nil)
+            descriptor.number, Int32(TFD_TIMER_ABSTIME), &setting, nil)
         precondition(code == 0)
     }
 
     private func fire() {
-        var expirations: UInt64 = 0
-        _ = unsafe read(descriptor, &expirations, MemoryLayout<UInt64>.size)
+        descriptor.clear()
         action()
     }
 
-    override func didClose() {
-        Glibc.close(descriptor)
-        action = {}
-    }
+    override func didClose() { action = {} }
 }

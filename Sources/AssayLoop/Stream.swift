@@ -151,8 +151,8 @@ package final class Stream: Handle {
             uvStream,
             { handle, _, buffer in
                 let stream = unsafe Handle.object(Stream.self, of: handle)
-                if stream.tls != nil {
-                    unsafe stream.lendForSealed(to: buffer!)
+                if let tls = stream.tls {
+                    unsafe stream.lendForSealed(to: buffer!, tls)
                 } else {
                     unsafe stream.lend(to: buffer!)
                 }

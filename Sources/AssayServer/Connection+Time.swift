@@ -23,7 +23,6 @@ extension Connection {
                 // Its answer would come too late, and so would its bytes.
                 dropReceipt()
                 skipping = receipt.remaining
-                server.counters.expired += 1
                 let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
                 server.metrics.didAnswerAtOnce(.verify, refusal)
                 answer(refusal)

@@ -238,7 +238,6 @@ final class Connection {
             arriving = .whole(head)
         } else if let head = arriving?.head, server.budget.isFull {
             let refusal = ResponseHead.memoryExhausted(head.id)
-            server.counters.refusedForMemory += 1
             server.metrics.didAnswerAtOnce(.verify, refusal)
             answer(refusal)
             arriving = nil

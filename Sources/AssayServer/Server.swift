@@ -79,9 +79,8 @@ public final class Server: Sendable {
         guard !configuration.listenOnAll.isEmpty else { throw .noListener }
         guard !configuration.apps.isEmpty else { throw .noApp }
         guard configuration.workers > 0 else { throw .noWorker }
-        if configuration.tls == nil, let endpoint = configuration.listen.first(where: \.isTLS) {
-            throw .noTLS(endpoint)
-        }
+        let hasTLS = configuration.tls != nil
+        if let problem = ServerError.of(configuration.listen, hasTLS: hasTLS) { throw problem }
         if let name = configuration.defaultApp, configuration.apps[name] == nil {
             throw .unknownDefaultApp(name)
         }
@@ -169,10 +168,10 @@ public final class Server: Sendable {
         return try? loop.call { () throws(LoopError) in server.value.holdings }
     }
 
-    /// What it has refused so far; nil when it has ended. Not from the loop's thread.
-    package var counters: ServerCounters? {
+    /// What it counts; nil when it has ended. Not from the loop's thread.
+    package var metrics: ServerMetrics? {
         let server = server
-        return try? loop.call { () throws(LoopError) in server.value.counters }
+        return try? loop.call { () throws(LoopError) in server.value.metrics }
     }
 
     /// Waits for the next event. One caller at a time; the end is told again and again.
@@ -217,7 +216,9 @@ package struct ServerHoldings: Equatable, Sendable {
     /// Chains that wait to be validated or are being, and the requests that wait for them.
     package var unseenChains = 0
     package var unseenRequests = 0
+    /// TLS handshakes that have not ended, and those of them that wait for their turn.
     package var handshakes = 0
+    package var handshakesWaiting = 0
     package var turns: UInt64 = 0
 
     package init() {}

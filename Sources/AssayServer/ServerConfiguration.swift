@@ -12,7 +12,7 @@ public struct ServerConfiguration: Sendable {
     public var socketAccess = SocketFileAccess()
     /// Users that may use Unix sockets; nil: whoever the file's permissions let connect.
     public var allowedUsers: Set<UInt32>?
-    /// What listeners of `tls://` show and demand; nil: there are none.
+    /// What listeners of TLS show and demand; nil: there are none.
     public var tls: TLSContext?
     /// App entries by the names that requests choose them with.
     public var apps: [String: AppEntry]
@@ -148,8 +148,18 @@ public struct ServerLimits: Sendable {
     /// A request's time where it names none, and the longest that it can name.
     public var defaultTimeoutMilliseconds: UInt32 = 2_000
     public var longestTimeoutMilliseconds: UInt32 = 30_000
-    /// TLS handshakes at a time; of more the oldest go, so that silent peers keep nobody out.
+    /// TLS handshakes at a time whose peer has to send more; of more the oldest go, so that silent
+    /// peers keep nobody out. And as many that wait for their turn; more wait to be accepted.
     public var handshakes = 1_000
+    /// Percent of the loop's thread that TLS handshakes may take, a second's at once; more wait.
+    /// One takes as long as some twenty requests: who floods a server with them leaves most of it
+    /// to those who are connected, and a restart's are over soon all the same.
+    public var handshakePercent = 25
+    /// In one turn of the loop: less than a handshake that signs takes, so one of those, or several
+    /// that only end.
+    static let handshakeNanosecondsPerTurn: UInt64 = 200_000
+    /// Who has waited longer for its turn may have given up.
+    static let handshakePatienceMilliseconds: UInt64 = 500
     /// A TLS handshake, from the connection's begin.
     public var handshakeMilliseconds: UInt64 = 10_000
     /// A connection with nothing in flight in either direction.
@@ -181,10 +191,25 @@ public enum ServerError: Error, Equatable, Sendable {
     case noWorker
     /// An endpoint of TLS, and neither certificate nor key.
     case noTLS(Endpoint)
+    /// Sockets that were passed are served once: with TLS, or without.
+    case namedTwice(Endpoint)
     /// An endpoint can't be listened on.
     case listen(Endpoint, LoopError)
     /// The system refuses a loop or a thread.
     case system(LoopError)
+}
+
+extension ServerError {
+    /// What is wrong with addresses, as far as they tell it themselves; nil: nothing.
+    package static func of(_ listen: [Endpoint], hasTLS: Bool) -> ServerError? {
+        if !hasTLS, let endpoint = listen.first(where: \.isTLS) { return .noTLS(endpoint) }
+        var names: Set<String> = []
+        for endpoint in listen {
+            guard let name = endpoint.inheritedName else { continue }
+            if !names.insert(name).inserted { return .namedTwice(endpoint) }
+        }
+        return nil
+    }
 }
 
 extension ServerError: CustomStringConvertible {
@@ -195,6 +220,8 @@ extension ServerError: CustomStringConvertible {
         case .unknownDefaultApp(let name): "the default app \"\(name)\" is none of the entries"
         case .noTLS(let endpoint):
             "\(endpoint) needs a certificate and a key: [tls] of the configuration names them"
+        case .namedTwice(let endpoint):
+            "\(endpoint) names sockets that another address names already: name them once"
         case .noWorker: "at least one worker is needed"
         case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
         case .system(let error): "can't start: \(error)"

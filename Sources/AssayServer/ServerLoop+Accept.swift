@@ -9,7 +9,6 @@ extension ServerLoop {
     func pauseAccepting() {
         guard !isAcceptingPaused else { return }
         isAcceptingPaused = true
-        counters.acceptPauses += 1
         logFault("as many connections as there may be: further ones wait")
         for listener in listeners { listener.pause() }
     }
@@ -18,7 +17,29 @@ extension ServerLoop {
     func resumeAccepting() {
         guard isAcceptingPaused else { return }
         isAcceptingPaused = false
-        // Each may find the limit met again, and pause them all.
-        for listener in listeners where !isAcceptingPaused { listener.resume() }
+        resumeListeners()
+    }
+
+    /// As many handshakes wait for their turn as may. Connections without TLS need none.
+    func pauseAcceptingTLS() {
+        guard !isAcceptingTLSPaused else { return }
+        isAcceptingTLSPaused = true
+        logFault("as many TLS handshakes wait as may: further connections wait, too")
+        for listener in listeners where listener.endpoint.isTLS { listener.pause() }
+    }
+
+    func resumeAcceptingTLS() {
+        guard isAcceptingTLSPaused, handshakes?.hasRoom ?? true else { return }
+        isAcceptingTLSPaused = false
+        resumeListeners()
+    }
+
+    private func resumeListeners() {
+        // Each may find a limit met again, and pause others.
+        for listener in listeners where !mayNotAccept(listener) { listener.resume() }
+    }
+
+    private func mayNotAccept(_ listener: Listener) -> Bool {
+        isAcceptingPaused || isAcceptingTLSPaused && listener.endpoint.isTLS
     }
 }

@@ -7,22 +7,17 @@ extension ServerLoop {
     /// Listens; gives the addresses, with the ports that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
         if endpoint.isTLS, handshakes == nil, let tls = configuration.tls {
-            handshakes = Handshakes(tls, most: limits.handshakes) { [unowned self] outcome in
-                didShakeHands(outcome)
-            }
-            warnOfExpiry(tls)
+            prepareHandshakes(tls)
         }
         let added: [Listener]
-        if case .inherited(let name) = endpoint {
-            added = try inherit(name)
+        if let name = endpoint.inheritedName {
+            added = try inherit(name, endpoint)
         } else {
             added = [
                 try Listener(
                     on: loop, at: endpoint, access: configuration.socketAccess,
                     backlog: limits.backlog
-                ) { [self] stream in
-                    if endpoint.isTLS { handshakes?.begin(stream) } else { accept(stream) }
-                }
+                ) { [self] stream in welcome(stream, at: endpoint) }
             ]
         }
         for listener in added {
@@ -32,47 +27,23 @@ extension ServerLoop {
         return added.map(\.endpoint)
     }
 
-    private func inherit(_ name: String) throws(LoopError) -> [Listener] {
+    private func inherit(
+        _ name: String, _ endpoint: Endpoint
+    ) throws(LoopError) -> [Listener] {
         let sockets = configuration.sockets(named: name)
         guard !sockets.isEmpty else { throw .notPassed }
         var added: [Listener] = []
         for socket in sockets {
             added.append(
-                try Listener(on: loop, inheriting: socket, backlog: limits.backlog) {
-                    [self] stream in accept(stream)
-                })
+                try Listener(
+                    on: loop, inheriting: socket, tls: endpoint.isTLS, backlog: limits.backlog
+                ) { [self] stream in welcome(stream, at: endpoint) })
         }
         return added
     }
 
-    // MARK: TLS
-
-    private func didShakeHands(_ outcome: Handshakes.Outcome) {
-        switch outcome {
-        case .secured(let stream): accept(stream)
-        case .plain(let stream):
-            logFault("a connection without TLS where TLS is spoken")
-            accept(stream, lastWord: .speaksTLS)
-        case .failed(let error):
-            logFault(error)
-            endIfDrained()
-        }
-    }
-
-    /// A drain has no time for peers that do not even speak.
-    private static let drainingHandshakeMilliseconds: UInt64 = 1_000
-
-    func sweepHandshakes() {
-        guard let handshakes, handshakes.count > 0 else { return }
-        let most = limits.handshakeMilliseconds
-        handshakes.sweep(
-            now: now,
-            milliseconds: isDraining ? min(most, Self.drainingHandshakeMilliseconds) : most)
-    }
-
-    func warnOfExpiry(_ tls: TLSContext) {
-        guard let end = tls.notAfter, end < configuration.clock().seconds else { return }
-        log.write(.warning, "tls_certificate_expired", ["seconds": .number(Int(end))])
+    private func welcome(_ stream: Stream, at endpoint: Endpoint) {
+        if endpoint.isTLS { handshakes?.begin(stream) } else { accept(stream) }
     }
 
     // MARK: Peers
@@ -90,21 +61,21 @@ extension ServerLoop {
 extension ServerConfiguration {
     /// What is listened on: sockets that were passed wait for somebody to serve them.
     var listenOnAll: [Endpoint] {
-        let isNamed = { (socket: InheritedSocket) in
-            listen.contains(.inherited(name: "")) || listen.contains(.inherited(name: socket.name))
-        }
         var names: [String] = []
-        for socket in inherited where !isNamed(socket) && !names.contains(socket.name) {
+        for socket in inherited
+        where !isNamed("") && !isNamed(socket.name) && !names.contains(socket.name) {
             names.append(socket.name)
         }
         return listen + names.map { .inherited(name: $0) }
     }
 
+    private func isNamed(_ name: String) -> Bool { listen.contains { $0.inheritedName == name } }
+
     /// The passed sockets of a name; those that are not named otherwise where it is empty.
     func sockets(named name: String) -> [InheritedSocket] {
         inherited.filter { socket in
             name.isEmpty
-                ? socket.name.isEmpty || !listen.contains(.inherited(name: socket.name))
+                ? socket.name.isEmpty || !isNamed(socket.name)
                 : socket.name == name
         }
     }

@@ -38,7 +38,6 @@ extension ServerLoop {
         let isStreamed = isStreamed(kind, bodyBytes)
         let bytes = isStreamed ? reservation(call, bodyBytes) : bodyBytes
         guard isStreamed ? budget.admits(receipt: bytes) : budget.admits(bytes) else {
-            counters.refusedForMemory += 1
             return .memoryExhausted(head.id, mayFit: bytes <= limits.evidenceBytes)
         }
         return overload(head, began: began)
@@ -50,7 +49,7 @@ extension ServerLoop {
         guard let delay = excessiveDelay(before: deadline(of: head, began: began)) else {
             return nil
         }
-        return overloaded(head.id, delay)
+        return .overloaded(head.id, retryAfter: UInt32(clamping: delay))
     }
 
     /// The same where too many wait for anybody's patience, before the head is decoded: who is
@@ -59,7 +58,7 @@ extension ServerLoop {
         guard !isDraining, let delay = excessiveDelay(before: .max),
             let id = MessageCodec.idOfVerify(head.span), !connection.isInFlight(id)
         else { return nil }
-        let refusal = overloaded(id, delay)
+        let refusal = ResponseHead.overloaded(id, retryAfter: UInt32(clamping: delay))
         metrics.didAnswerAtOnce(.verify, refusal)
         return refusal
     }
@@ -70,11 +69,6 @@ extension ServerLoop {
             delay > limits.queueDelayMilliseconds || now + delay > deadline()
         else { return nil }
         return delay
-    }
-
-    private func overloaded(_ id: UInt64, _ delay: UInt64) -> ResponseHead {
-        counters.refusedForDelay += 1
-        return .overloaded(id, retryAfter: UInt32(clamping: delay))
     }
 
     /// What a receipt that is read while it comes may come to keep: the in-app records that were

@@ -141,13 +141,7 @@ extension ServerLoop {
 
     private func drop(_ request: AcceptedRequest) {
         let answer = ResponseHead.deadlineExceeded(request.id)
-        if request.connection.value.isClosed {
-            counters.abandoned += 1
-            metrics.didDrop(nil)
-        } else {
-            counters.expired += 1
-            metrics.didDrop(answer)
-        }
+        metrics.didDrop(request.connection.value.isClosed ? nil : answer)
         answered(request) { $0.answer(answer) }
     }
 
@@ -177,9 +171,7 @@ extension ServerLoop {
     // MARK: Unseen chains
 
     private func putAside(_ request: AcceptedRequest, for chain: UnseenChain) {
-        counters.putAside += 1
         guard let wait = lane.add(request, chain, at: now) else { return }
-        counters.refusedUnseen += 1
         let refusal = ResponseHead.tooManyUnseenChains(
             request.id, retryAfter: UInt32(clamping: wait))
         metrics.didDrop(refusal)
@@ -200,7 +192,7 @@ extension ServerLoop {
             }
         case .verify(let request):
             run([request], on: unseenWorkers, unseen: .validate) { server, _ in
-                server.counters.verifiedUnseen += 1
+                server.metrics.verifiedUnseen += 1
                 server.batch.addFirst(server.lane.finish())
             }
         }
@@ -211,7 +203,6 @@ extension ServerLoop {
     /// Says so when a thread keeps its work longer than it may, and when it has given it back.
     func checkStall() {
         guard watch.check(at: now) else { return }
-        if watch.isStalled { counters.stalls += 1 }
         log.write(
             watch.isStalled ? .error : .info, watch.isStalled ? "worker_stalled" : "worker_is_back",
             ["limit_ms": .number(Int(limits.workerStallMilliseconds))])

@@ -35,9 +35,10 @@ final class ServerLoop {
     var readingRest = ReadingRest()
     var budget: Budget
     var watch: StallWatch
-    var counters = ServerCounters()
     /// No connection is accepted until one has been closed.
     var isAcceptingPaused = false
+    /// The same for connections of TLS, until fewer handshakes wait.
+    var isAcceptingTLSPaused = false
     /// A connection with this descriptor or a higher one leaves too few.
     let descriptorsMost = Descriptors.limit - ServerLimits.reservedDescriptors
     var turnEnd: TurnEnd?
@@ -96,6 +97,7 @@ final class ServerLoop {
         configuration = new
         defaultApp = new.defaultApp.flatMap { new.apps[$0] }
         if let tls = new.tls { handshakes?.context = tls }
+        handshakes?.change(percent: new.limits.handshakePercent)
         decoder = FrameDecoder(new.limits)
         budget.limit = new.limits.evidenceBytes
         watch.limit = new.limits.workerStallMilliseconds
@@ -164,6 +166,7 @@ final class ServerLoop {
         holdings.unseenRequests = lane.requestCount
         holdings.turns = turn
         holdings.handshakes = handshakes?.count ?? 0
+        holdings.handshakesWaiting = handshakes?.waitingCount ?? 0
         for connection in connections.values {
             holdings.unwrittenBytes += connection.unwrittenCount
             holdings.requestsInFlight += connection.inFlight.count
@@ -180,6 +183,7 @@ final class ServerLoop {
         restFromReading()
         advanceLane()
         writeAnswers()
+        workHandshakes()
     }
 
     func writeAnswers() {

@@ -18,6 +18,12 @@ struct TokenBucket {
         return true
     }
 
+    /// Takes what has been used already, and where that is more than there is, in advance.
+    mutating func spend(_ count: Int, at now: UInt64) {
+        fill(now)
+        tokens -= Double(count)
+    }
+
     /// Milliseconds until there will be `count` tokens.
     mutating func wait(for count: Int, at now: UInt64) -> UInt64 {
         fill(now)

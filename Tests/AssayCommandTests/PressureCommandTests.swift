@@ -9,14 +9,14 @@ struct PressureCommandTests {
     private let folder = TemporaryFolder()
 
     /// A server that a shell has started, with the shell's limits.
-    private func start(_ limits: String) throws -> Process {
+    private func start(_ limits: String, backtraces: Bool = false) throws -> Process {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
             "-c", "\(limits) exec \(Tool.path) serve --listen unix:\(folder("s"))",
         ]
-        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        process.environment = ["SWIFT_BACKTRACE": backtraces ? "enable=yes" : "enable=no"]
         process.standardOutput = output
         process.standardError = try FileHandle(
             forWritingTo: URL(fileURLWithPath: folder.write("log", "")))
@@ -61,10 +61,12 @@ struct PressureCommandTests {
         #expect(server.isRunning)
     }
 
-    @Test("line 70: a process that a defect ends says so in its last line")
-    func lastWords() throws {
+    /// The runtime's backtraces are on in some places, and off in others.
+    @Test(
+        "line 70: a process that a defect ends says so in its last line", arguments: [false, true])
+    func lastWords(backtraces: Bool) throws {
         for (signal, name) in [(SIGILL, "SIGILL"), (SIGSEGV, "SIGSEGV"), (SIGABRT, "SIGABRT")] {
-            let server = try start("")
+            let server = try start("", backtraces: backtraces)
             kill(server.processIdentifier, signal)
             server.waitUntilExit()
             #expect(server.terminationReason == .uncaughtSignal)
@@ -72,6 +74,7 @@ struct PressureCommandTests {
             let log = try String(contentsOfFile: folder("log"), encoding: .utf8)
             let last = log.split(separator: "\n").last ?? ""
             #expect(last.hasPrefix("assay: ended by") && last.contains(name), "\(last)")
+            #expect(!last.contains("memory;"), "\(last)")
         }
     }
 }

@@ -49,6 +49,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
 @Suite struct EndpointTests {
     @Test(arguments: [
         ("tcp://127.0.0.1:7443", Endpoint.tcp(host: "127.0.0.1", port: 7443)),
+        ("systemd:a", .inherited(name: "a")), ("systemd+tls:a", .inherited(name: "a", tls: true)),
         ("tcp://[::1]:0", .tcp(host: "::1", port: 0)),
         ("tcp://localhost:65535", .tcp(host: "localhost", port: 65535)),
         ("unix:/run/a.sock", .unix(path: "/run/a.sock")),

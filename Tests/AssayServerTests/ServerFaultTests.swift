@@ -200,7 +200,7 @@ import Testing
             // server can see; one that was reset can't.
             if resets {
                 #expect(clock.count == asked + 1)
-                #expect(test.server.counters?.abandoned == 20)
+                #expect(test.server.metrics?.handled(.verify, .cancelled) == 20)
             }
         }
     }

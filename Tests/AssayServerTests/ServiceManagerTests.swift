@@ -1,3 +1,4 @@
+import AssayClient
 import AssayLoop
 import AssayMint
 import AssayModels
@@ -170,6 +171,65 @@ enum Present {
         if number == SIGTERM { #expect(counts.cut == 0) }
         #expect(last.end() == 0)
         print("restarts by \(number): \(counts)")
+    }
+
+    @Test("a passed socket with TLS, over a restart")
+    func passedTLS() async throws {
+        let pki = try TestPKI()
+        let (certificate, key) = try pki.issue("localhost", [.loopback])
+        let (root, file) = (temporaryPath("root"), temporaryPath("toml"))
+        try Present.writeRoot(root)
+        let text = """
+            listen = ["systemd+tls:assay"]
+            [tls]
+            certificate = "\(certificate)"
+            key = "\(key)"
+            [[app]]
+            name = "game"
+            bundle-id = "\(Minted.bundleId)"
+            environments = ["Sandbox"]
+            roots = ["\(root)"]
+            """
+        try SystemFile.create(file, Array(text.utf8), mode: 0o600)
+        let (socket, endpoint) = try ListeningSocket.open(.tcp(host: "127.0.0.1", port: 0))
+        defer { close(socket) }
+        guard case .tcp(let host, let port) = endpoint else { return }
+        let client = try AssayClient(
+            address: .tls(host: host, port: port),
+            options: ClientOptions(
+                timeout: .seconds(30), connectTimeout: .seconds(30), waitsForServer: true,
+                tls: pki.client()))
+        defer { client.close() }
+        for _ in 0..<2 {
+            // Who connects now waits for the server.
+            let plain = try RawClient(endpoint)
+            try plain.send(RawClient.ping(1))
+            let server = try ServerProcess(["--config", file], passing: socket)
+            #expect(server.ready == "assay ready systemd+tls:assay\n", "\(server.log)")
+            try plain.expectEnd(.invalidArgument)
+            plain.socket.close()
+            let answer = try await client.verify(
+                Present.token.get(), VerifyCall(kind: .transaction))
+            #expect(answer.verification.verdict == .valid, "\(answer.verification.detail)")
+            #expect(server.end() == 0)
+        }
+    }
+
+    @Test("a passed socket that is to have TLS needs a certificate, and one name")
+    func unusableTLS() throws {
+        let (socket, _) = try ListeningSocket.open(.tcp(host: "127.0.0.1", port: 0))
+        defer { close(socket) }
+        for (addresses, problem) in [
+            (["systemd+tls:assay"], "systemd+tls:assay needs a certificate and a key: [tls]"),
+            (["systemd:assay", "systemd:assay"], "systemd:assay names sockets that another"),
+        ] {
+            let options = addresses.flatMap { ["--listen", $0] }
+            for options in [options, options + ["--check"]] {
+                let server = try ServerProcess(options, passing: socket)
+                #expect(server.ready.isEmpty && server.wait() == 2)
+                #expect(server.log.contains(problem), "\(server.log)")
+            }
+        }
     }
 
     @Test("what is passed and can't be served ends the start")

@@ -34,6 +34,18 @@ import Testing
             #expect(waits == wait)
         }
     }
+
+    @Test func whatIsSpentInAdvanceIsWaitedFor() {
+        var bucket = TokenBucket(perSecond: 1_000)
+        bucket.spend(999, at: 0)
+        for (spent, now, wait) in [(1, 0, 1), (50, 0, 51), (0, 30, 21), (0, 51, 0)]
+            as [(Int, UInt64, UInt64)]
+        {
+            bucket.spend(spent, at: now)
+            let waits = bucket.wait(for: 1, at: now)
+            #expect(waits == wait, "\(now)")
+        }
+    }
 }
 
 @Suite struct StallWatchTests {
@@ -149,9 +161,9 @@ struct UnseenLaneTests {
             }
             pool.stop()
             #expect(failures.load(ordering: .relaxed) == 0)
-            let counters = try #require(test.server.counters)
+            let verified = try #require(test.server.metrics).verifiedUnseen
             // One, and one more for each worker that had just looked when it was done.
-            #expect((1...3).contains(counters.verifiedUnseen), "\(counters)")
+            #expect((1...3).contains(verified), "\(verified)")
             #expect(test.verifier.chains.validations == 1)
         }
     }
@@ -250,8 +262,9 @@ struct UnseenLaneTests {
                 try client.send(RawClient.verify(id, .transaction, token))
                 #expect(Self.verdict(try client.receive()?.head) == .valid)
             }
-            let counters = try #require(test.server.counters)
-            #expect(counters.refusedUnseen >= 40 && counters.verifiedUnseen <= 12, "\(counters)")
+            let metrics = try #require(test.server.metrics)
+            #expect(metrics.refused(.overloaded) >= 40, "\(metrics)")
+            #expect(metrics.verifiedUnseen <= 12, "\(metrics)")
             #expect(try #require(test.server.holdings).unseenChains <= 9)
             attacker.socket.reset()
         }
@@ -325,7 +338,7 @@ struct UnseenLaneTests {
                 #expect(Self.verdict(try client.receive()?.head) == .untrustedChain)
             }
             #expect(test.verifier.chains.validations == 1)
-            let chains = try #require(test.server.counters).verifiedUnseen
+            let chains = try #require(test.server.metrics).verifiedUnseen
             #expect((1...3).contains(chains))
             for id in 1...50 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .appReceipt, id % 2 == 0 ? receipt : forged))
@@ -335,7 +348,7 @@ struct UnseenLaneTests {
                 let isGood = (head?.id ?? 1) % 2 == 0
                 #expect((Self.verdict(head) == .valid) == isGood)
             }
-            let receipts = try #require(test.server.counters).verifiedUnseen - chains
+            let receipts = try #require(test.server.metrics).verifiedUnseen - chains
             #expect((1...3).contains(receipts))
         }
     }

@@ -61,6 +61,13 @@ package final class ServerProcess: @unchecked Sendable {
 
     package var isRunning: Bool { process.isRunning }
 
+    /// Addresses that it uses.
+    package var addressBytes: Int? { AddressSpace.bytes(of: process.processIdentifier) }
+
+    package func limitAddresses(to bytes: Int) throws {
+        try AddressSpace.limit(process.processIdentifier, to: bytes)
+    }
+
     package func signal(_ number: Int32) { _ = kill(process.processIdentifier, number) }
 
     /// Its exit status, or minus the signal that ended it.

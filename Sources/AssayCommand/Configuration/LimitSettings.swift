@@ -64,6 +64,7 @@ struct LimitSettings {
             Limit("frame-bytes-per-second", 1...1 << 30, \.frameBytesPerSecond),
             Limit("write-stall-seconds", 1...3600, \.writeStallMilliseconds, unit: 1000),
             Limit("worker-stall-seconds", 1...3600, \.workerStallMilliseconds, unit: 1000),
+            Limit("handshake-percent", 1...100, \.handshakePercent),
             Limit("handshake-seconds", 1...300, \.handshakeMilliseconds, unit: 1000),
             Limit("drain-delay-seconds", drainDelay, \.drainDelayMilliseconds, unit: 1000),
             Limit("drain-seconds", 1...3600, \.drainMilliseconds, unit: 1000),

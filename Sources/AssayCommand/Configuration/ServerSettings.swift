@@ -58,8 +58,8 @@ struct ServerSettings {
         self.inherited = inherited
         unix = file?.unix ?? UnixSettings()
         tls = file?.tls
-        if tls == nil, let endpoint = listen.first(where: \.isTLS) {
-            throw Failure(ServerError.noTLS(endpoint).description)
+        if let problem = ServerError.of(listen, hasTLS: tls != nil) {
+            throw Failure(problem.description)
         }
         self.workers = workers ?? file?.workers
         keyTables = flags.noKeyTables ? .never : .onRequest

@@ -1,6 +1,6 @@
 import AssayLoop
 
-/// `[tls]`: what the listeners of `tls://` show, and whom they serve.
+/// `[tls]`: what the listeners of TLS show, and whom they serve.
 struct TLSSettings {
     var settings: TLSServerSettings
     /// Made at the start, so that a mistake is told then.

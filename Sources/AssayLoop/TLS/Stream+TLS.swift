@@ -10,9 +10,14 @@ final class TLSLayer {
     /// The socket has ended; what came before is not all read.
     fileprivate var hasSocketEnded = false
     fileprivate var isPumping = false
+    /// Of a handshake that goes on when its owner says so.
+    fileprivate var onArrival: (() -> Void)?
 
-    fileprivate init(_ context: TLSContext, host: String?) throws(TLSError) {
+    fileprivate init(
+        _ context: TLSContext, host: String?, onArrival: (() -> Void)?
+    ) throws(TLSError) {
         self.context = context
+        self.onArrival = onArrival
         session = try TLSSession(context, host: host)
     }
 }
@@ -20,14 +25,28 @@ final class TLSLayer {
 extension Stream {
     /// Speaks TLS from here on; what was received and not taken is TLS already. `.connected` tells
     /// of the handshake's end, `.failed` of its failure: `finish` then has the peer told why.
-    package func secure(_ context: TLSContext, host: String? = nil) throws(TLSError) {
-        let layer = try TLSLayer(context, host: host)
+    ///
+    /// - Parameter onArrival: called when more of the handshake has come, which then goes on with
+    ///   `continueHandshake`; nil: it goes on at once.
+    package func secure(
+        _ context: TLSContext, host: String? = nil, onArrival: (() -> Void)? = nil
+    ) throws(TLSError) {
+        let layer = try TLSLayer(context, host: host, onArrival: onArrival)
         tls = layer
         if let early = received.unread {
             unsafe early.span.withUnsafeBytes { unsafe layer.session.feed($0) }
             received.skip(early.count)
         }
+        continueHandshake()
+    }
+
+    /// What has arrived of the handshake is worked on, and reading goes on.
+    package func continueHandshake() {
+        guard let tls, !tls.isPumping else { return }
+        // Reading alone would have it worked on a turn later.
+        tls.isPumping = true
         resumeReading()
+        tls.isPumping = false
         pump()
     }
 
@@ -41,17 +60,22 @@ extension Stream {
 
     /// Sealed bytes are read into memory that all streams of a loop share: each read is taken out
     /// before the next.
-    func lendForSealed(to buffer: UnsafeMutablePointer<uv_buf_t>) {
+    func lendForSealed(to buffer: UnsafeMutablePointer<uv_buf_t>, _ layer: TLSLayer) {
         let memory = unsafe loop.sealedLanding
         unsafe buffer.pointee.base = memory.assumingMemoryBound(to: CChar.self).baseAddress
-        unsafe buffer.pointee.len = memory.count
+        unsafe buffer.pointee.len =
+            layer.onArrival == nil ? memory.count : min(memory.count, Self.handshakeReadBytes)
     }
+
+    /// What a handshake that waits for its owner may hold: a flight of one has some KB.
+    package static let handshakeReadBytes = 16 * 1024
 
     func didReadSealed(_ count: Int, _ layer: TLSLayer) {
         loop.traffic.received &+= UInt64(max(count, 0))
         if count > 0 {
             unsafe layer.session.feed(
                 UnsafeRawBufferPointer(rebasing: loop.sealedLanding[..<count]))
+            if let onArrival = layer.onArrival { return onArrival() }
         } else if count == Int(UV_EOF.rawValue) {
             layer.hasSocketEnded = true
         } else if count < 0 {
@@ -94,6 +118,7 @@ extension Stream {
                 received.compact(&loop.landing)
             } else {
                 layer.isSecured = true
+                layer.onArrival = nil
                 handle(.connected)
             }
             return true

@@ -1,0 +1,185 @@
+import AssayClient
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// More TLS handshakes than there is time for.
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(5))) struct HandshakeFloodTests {
+    /// What a client begins with: it makes the server sign, and costs its sender nothing.
+    private static func hello(_ pki: TestPKI) throws -> [UInt8] {
+        let path = temporaryPath("hello")
+        let listening = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(listening) }
+        bindSocket(listening, path)
+        _ = listen(listening, 1)
+        let loop = try EventLoop(name: "hello")
+        try loop.start()
+        defer {
+            loop.stop()
+            loop.join()
+        }
+        let context = try pki.client()
+        try loop.call { () throws(LoopError) in
+            var kept: AssayLoop.Stream?
+            kept = try .connect(to: .unix(path: path), on: loop) { event in
+                if case .connected = event {
+                    try? kept?.secure(context, host: "localhost")
+                }
+            }
+        }
+        let accepted = accept(listening, nil, nil)
+        defer { close(accepted) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe bytes.withUnsafeMutableBytes {
+            unsafe recv(accepted, $0.baseAddress!, $0.count, 0)
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    /// A server of TLS that gives handshakes little time.
+    private static func with(
+        _ pki: TestPKI, _ change: (inout ServerLimits) -> Void = { _ in },
+        _ body: (TestServer, Endpoint) async throws -> Void
+    ) async throws {
+        let test = try TestServer {
+            $0.listen.append(.tls(host: "127.0.0.1", port: 0))
+            $0.tls = try? pki.server(ofClients: false)
+            // A hundredth of a second at once, and then as much each second.
+            $0.limits.handshakePercent = 1
+            $0.limits.handshakeMilliseconds = 120_000
+            change(&$0.limits)
+        }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(test, test.server.endpoints[2])) } catch {
+            result = .failure(error)
+        }
+        test.settles(seconds: 60) { $0.connections == 0 && $0.handshakes == 0 }
+        test.server.drain()
+        test.server.wait()
+        try result.get()
+    }
+
+    private static func client(_ endpoint: Endpoint, _ tls: TLSContext) throws -> AssayClient {
+        try AssayClient(
+            address: endpoint,
+            options: ClientOptions(
+                timeout: .seconds(30), connectTimeout: .seconds(30), retriesOnce: false,
+                tls: tls))
+    }
+
+    private static func ping(_ endpoint: Endpoint, _ tls: TLSContext) async throws {
+        let client = try client(endpoint, tls)
+        defer { client.close() }
+        try await client.ping()
+    }
+
+    /// Hellos, until the server has spent what it had for them, and some wait.
+    private static func crowd(
+        _ test: TestServer, _ endpoint: Endpoint, _ hello: [UInt8], waiting: Int
+    ) throws -> [BlockingClient] {
+        var crowd: [BlockingClient] = []
+        while crowd.count < 5_000 {
+            if try #require(test.server.holdings).handshakesWaiting >= waiting { return crowd }
+            let client = try BlockingClient(endpoint)
+            try client.send(hello)
+            crowd.append(client)
+        }
+        Issue.record("a flood of handshakes was worked on as it came")
+        return crowd
+    }
+
+    @Test("line 61: a flood of handshakes waits, and who is connected is served")
+    func flood() async throws {
+        let pki = try TestPKI()
+        let hello = try Self.hello(pki), tls = try pki.client()
+        try await Self.with(pki) { test, endpoint in
+            let connected = try Self.client(endpoint, tls)
+            try await connected.ping()
+            let flood = try Self.crowd(test, endpoint, hello, waiting: 20)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // They get through in the end, behind the flood.
+                for _ in 0..<3 { group.addTask { try await Self.ping(endpoint, tls) } }
+                let start = ContinuousClock.now
+                var served = 0
+                while try #require(test.server.holdings).handshakesWaiting > 0 {
+                    try await connected.ping()
+                    served += 1
+                }
+                // Worked on as they came, all would have been done before the second answer.
+                let seconds = ContinuousClock.now - start
+                #expect(served >= 5, "\(served) in \(seconds)")
+                print("handshakes: \(flood.count) held back, \(served) answers in \(seconds)")
+                try await group.waitForAll()
+            }
+            connected.close()
+            for client in flood { client.close() }
+        }
+    }
+
+    @Test("line 61: with as many as may wait, more wait to be accepted, and others are")
+    func full() async throws {
+        let pki = try TestPKI()
+        let hello = try Self.hello(pki), tls = try pki.client()
+        try await Self.with(pki) {
+            $0.handshakes = 12
+        } _: { test, endpoint in
+            let crowd = try Self.crowd(test, endpoint, hello, waiting: 12)
+            let reason = "as many TLS handshakes wait as may: further connections wait, too"
+            test.settles { _ in test.server.metrics?.faults[reason] ?? 0 > 0 }
+            async let late: Void = Self.ping(endpoint, tls)
+            for _ in 0..<10 {
+                let plain = try RawClient(test.tcp)
+                try plain.expectPong()
+            }
+            try await late
+            for client in crowd { client.close() }
+        }
+    }
+
+    @Test("who has gone while it waited is not worked on")
+    func gone() async throws {
+        let pki = try TestPKI()
+        let hello = try Self.hello(pki)
+        try await Self.with(pki) { test, endpoint in
+            // Worked on, they would take half a minute.
+            let crowd = try Self.crowd(test, endpoint, hello, waiting: 800)
+            for client in crowd { client.close() }
+            test.settles(seconds: 20) { $0.handshakes == 0 }
+        }
+    }
+
+    @Test("who has waited too long is let go")
+    func late() async throws {
+        let pki = try TestPKI()
+        let hello = try Self.hello(pki)
+        try await Self.with(pki) {
+            $0.handshakeMilliseconds = 1_000
+        } _: { test, endpoint in
+            let crowd = try (0..<300).map { _ in
+                let client = try BlockingClient(endpoint)
+                try client.send(hello)
+                return client
+            }
+            test.settles { _ in test.log.count(of: "too many TLS handshakes at a time") > 0 }
+            for client in crowd { client.close() }
+        }
+    }
+
+    @Test("a drain hurries those that have connected by then")
+    func drain() async throws {
+        let pki = try TestPKI()
+        let hello = try Self.hello(pki)
+        try await Self.with(pki) { test, endpoint in
+            let crowd = try Self.crowd(test, endpoint, hello, waiting: 50)
+            test.server.drain()
+            // All have their answer: at a hundredth of the time that would take a while.
+            for client in crowd { #expect(try client.receive(exactly: 5) != nil) }
+            for client in crowd { client.close() }
+        }
+    }
+}
