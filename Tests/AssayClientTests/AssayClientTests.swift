@@ -139,7 +139,8 @@ private func error<Answer>(
         }
     }
 
-    @Test func aCancelledTaskStopsWaiting() async throws {
+    @Test("lines 65 and 69: who has cancelled waits no more, and the answer harms nobody")
+    func aCancelledTaskStopsWaiting() async throws {
         let arrived = Latch()
         try await withServer { peer, head, _ in
             if case .health = head.call {
