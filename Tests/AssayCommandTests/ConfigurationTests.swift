@@ -246,6 +246,26 @@ struct ConfigurationTests {
         #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
     }
 
+    @Test("names of a hundred thousand parts, and keys of a megabyte")
+    func largeNames() throws {
+        let parts = Array(repeating: "a", count: 100_000).joined(separator: ".")
+        let quoted = Array(repeating: "\"a\"", count: 100_000).joined(separator: " . ")
+        let brackets = String(repeating: "[", count: 100_000)
+        let braces = String(repeating: "{a=", count: 100_000)
+        for text in [
+            "[\(parts)]", "[[\(quoted)]]", "\(parts) = 1", "a = {\(parts) = 1}",
+            "a = \(brackets)", "a = \(braces)",
+            "\(String(repeating: "a", count: 1_000_000)) = 1",
+        ] {
+            #expect(throws: ConfigurationProblems.self) { try settings(text) }
+        }
+        let most = Array(repeating: "a", count: TOMLTrap.mostDots + 1).joined(separator: ".")
+        let problems = try #require(throws: ConfigurationProblems.self) {
+            try settings("\(most) = 1\n[b.\(most.dropFirst(2))]\n" + Self.game)
+        }
+        #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
+    }
+
     @Test("a file that is not text, or not there")
     func unreadable() throws {
         let nul = folder.write("nul.toml", "workers = 1\u{0}")

@@ -55,6 +55,7 @@ final class ConfigurationTable {
                     "not TOML: a table's name can't begin like this",
                     "write letters, digits, - and _, or put it in quotes"
                 )
+            case .depth: ("more than \(TOMLTrap.mostDots) dots", "no name of a setting has so many")
             case .dateOrTime: ("a date or a time, which no setting takes", "put it in quotes")
             }
         return ConfigurationProblem(

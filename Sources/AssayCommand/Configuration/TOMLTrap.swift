@@ -10,6 +10,11 @@ enum TOMLTrap: Equatable {
     /// `1979-05-27T*`: dates and times that go wrong half way. No setting takes one, so whole ones
     /// need not be told apart.
     case dateOrTime
+    /// Tables within tables by the ten thousand, in one dotted name: the stack ends before they do.
+    case depth
+
+    /// Dots in one statement; no setting has more than one.
+    static let mostDots = 100
 
     /// The first one, and the bytes before it.
     static func first(in text: [UInt8]) -> (trap: TOMLTrap, place: Int)? {
@@ -25,6 +30,8 @@ private struct TOMLScan {
     private var depth = 0
     /// No more than space has come since the last statement's end.
     private var isAtStart = true
+    /// Since the statement's beginning.
+    private var dots = 0
 
     init(text: [UInt8]) { self.text = text }
 
@@ -43,7 +50,10 @@ private struct TOMLScan {
             default:
                 isAtStart = false
                 let start = position
-                if isDateOrTime(word()) { return (.dateOrTime, start) }
+                let word = word()
+                if isDateOrTime(word) { return (.dateOrTime, start) }
+                dots += word.count { $0 == UInt8(ascii: ".") }
+                if dots > TOMLTrap.mostDots { return (.depth, start) }
             }
         }
         return nil
@@ -66,7 +76,7 @@ private struct TOMLScan {
         switch byte {
         case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
         case UInt8(ascii: "]"), UInt8(ascii: "}"): depth = max(depth - 1, 0)
-        case UInt8(ascii: "\n") where depth == 0: isAtStart = true
+        case UInt8(ascii: "\n") where depth == 0: (isAtStart, dots) = (true, 0)
         case ...0x20, 0x7F...: return
         default: break
         }
