@@ -8,22 +8,27 @@ import TestSupport
 import Testing
 
 /// Lines 61 and 62 of the catalogue of hostile input, in the numbers that stand there. The largest
-/// have a process of their own, so that the tests beside them keep their descriptors and their time.
+/// crowds have a process of their own, and leave descriptors and time to the tests beside them.
 @Suite("Hostile pressure of crowds", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct PressureCrowdTests {
     private static func giveWay() { _ = nice(5) }
+
+    /// What a process of its own throws would end it without a word.
+    private static func noting(_ body: () throws -> Void) {
+        do { try body() } catch { Issue.record(error) }
+    }
 
     /// As many connections, both ends of which are this process's, as it may have descriptors.
     private static func connections(most: Int) -> Int {
         Descriptors.raiseLimit()
         var limit = rlimit()
         _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return min(most, (Int(clamping: limit.rlim_cur) - 400) / 2)
+        return min(most, (Int(clamping: limit.rlim_cur) - 800) / 2)
     }
 
     @Test("line 61: 10,000 connections of a byte a second hold little, and are closed in time")
     func slowWriters() async {
-        await #expect(processExitsWith: .success) { try Self.meetSlowWriters() }
+        await #expect(processExitsWith: .success) { Self.noting { try Self.meetSlowWriters() } }
     }
 
     private static func meetSlowWriters() throws {
@@ -61,7 +66,9 @@ struct PressureCrowdTests {
                 if index % 10 == 0 {
                     client.socket.reset()
                 } else {
-                    try client.expectEnd(.deadlineExceeded)
+                    // Its end may be a reset: what is on its way when the server closes.
+                    let head = try client.receive()?.head
+                    #expect(head?.id == 0 && head?.status == .deadlineExceeded)
                     client.socket.close()
                 }
             }
@@ -119,7 +126,7 @@ struct PressureCrowdTests {
 
     @Test("line 62: 1,000,000 small frames of one connection starve nobody")
     func aMillionFrames() async {
-        await #expect(processExitsWith: .success) { try Self.meetAMillionFrames() }
+        await #expect(processExitsWith: .success) { Self.noting { try Self.meetAMillionFrames() } }
     }
 
     private static func meetAMillionFrames() throws {
