@@ -25,9 +25,11 @@ struct PressureTests {
             $0.limits.evidenceBytes = 128 << 20
             $0.limits.frameBytes = 33 << 20
             $0.limits.connections = 2000
+            $0.limits.longestTimeoutMilliseconds = 600_000
         } _: { test in
             let size = 32 << 20
-            let frame = RawClient.verify(7, .appReceipt, [UInt8](repeating: 0x30, count: size))
+            let frame = RawClient.verify(
+                7, .appReceipt, [UInt8](repeating: 0x30, count: size), timeout: 600_000)
             let head = Array(frame.prefix(frame.count - size))
             let rest = Array(frame.dropFirst(head.count).dropLast())
             let clients = try (0..<1000).map { _ in try RawClient(test.unix) }
