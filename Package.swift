@@ -16,7 +16,7 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "assay",
     products: [
-        .executable(name: "assay", targets: ["AssayCommand"]),
+        .executable(name: "assay", targets: ["AssayMain"]),
         .library(name: "Assay", targets: ["Assay"]),
         .library(name: "AssayWire", targets: ["AssayWire"]),
         .library(name: "AssayServer", targets: ["AssayServer"]),
@@ -76,8 +76,8 @@ let package = Package(
         .target(
             name: "AssayFuzzDoors",
             dependencies: [
-                "Assay", "AssayLoop", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
-                "TestSupport",
+                "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayLoop", "AssayMint",
+                "AssayModels", "AssayServer", "AssayWire", "TestSupport",
             ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
@@ -89,7 +89,7 @@ let package = Package(
                 .product(name: "RealModule", package: "swift-numerics"),
             ],
             swiftSettings: settings),
-        .executableTarget(
+        .target(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
@@ -98,6 +98,9 @@ let package = Package(
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
             swiftSettings: settings),
+        // The tool's entry alone: what it does is a library, which tests and the fuzzer use.
+        .executableTarget(
+            name: "AssayMain", dependencies: ["AssayCommand"], swiftSettings: settings),
 
         // Measures; never part of the product.
         .target(name: "BenchAllocations", path: "bench/allocations"),

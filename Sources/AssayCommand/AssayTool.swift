@@ -2,8 +2,12 @@ import ArgumentParser
 import Assay
 import AssayLoop
 
+/// What the executable runs.
+package enum AssayProgram {
+    package static func main() async { await AssayTool.main() }
+}
+
 /// The tool: arguments in, an exit status out. What is between stands in one file a subcommand.
-@main
 struct AssayTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assay",

@@ -261,7 +261,7 @@ enum ConnectionMutation {
     ) -> [UInt8] {
         guard input.count > 4, !mutation.once(in: 16) else { return mutation.usual(input) }
         if mutation.once(in: 16) { return mutation.usual(Array(input[..<4])).prefix4 + input[4...] }
-        var frames = frames(input[4...])
+        var frames = FuzzFrame.all(in: input[4...])
         guard !frames.isEmpty else { return mutation.usual(input) }
         let index = mutation.below(frames.count)
         switch mutation.below(12) {
@@ -280,37 +280,7 @@ enum ConnectionMutation {
         return input[..<4] + stream
     }
 
-    private struct Frame {
-        var head: [UInt8]
-        var body: [UInt8]
-        /// Replaces both lengths.
-        var lengths: [UInt8]?
-
-        var bytes: [UInt8] {
-            if let lengths { return lengths + head + body }
-            var bytes: [UInt8] = []
-            FrameWriter.append(head: head.span, body: body.span, to: &bytes)
-            return bytes
-        }
-    }
-
-    private static func frames(_ stream: ArraySlice<UInt8>) -> [Frame] {
-        let decoder = FrameDecoder()
-        var frames: [Frame] = []
-        var rest = stream
-        while !rest.isEmpty {
-            let own = Array(rest)
-            guard case .frame(let frame) = decoder.next(in: own.span) else {
-                frames.append(Frame(head: own, body: [], lengths: []))
-                break
-            }
-            frames.append(Frame(head: Array(own[frame.head]), body: Array(own[frame.body])))
-            rest = rest.dropFirst(frame.end)
-        }
-        return frames
-    }
-
-    private static func changeHead(_ frame: inout Frame, _ mutation: inout FuzzMutation) {
+    private static func changeHead(_ frame: inout FuzzFrame, _ mutation: inout FuzzMutation) {
         let codec = MessageCodec()
         guard var head = try? codec.decodeRequest(frame.head.span) else { return }
         switch mutation.below(5) {
@@ -331,7 +301,7 @@ enum ConnectionMutation {
     }
 
     private static func changeBody(
-        _ frame: inout Frame, _ mutation: inout FuzzMutation, _ authority: FuzzAuthority
+        _ frame: inout FuzzFrame, _ mutation: inout FuzzMutation, _ authority: FuzzAuthority
     ) {
         if frame.body.first == 0x30 {
             frame.body = DERMutation.mutate(frame.body, &mutation)

@@ -31,7 +31,8 @@ public struct FuzzTarget: Sendable {
         [
             json, base64, der, certificate(authority), signature(authority), token(authority),
             receipt(authority), receiptPayload(authority), transactionReceipt(authority), frame,
-            head, connection(authority),
+            head, connection(authority), client(), tls(), handshake(), admin(authority),
+            configuration(authority),
         ]
     }
 }

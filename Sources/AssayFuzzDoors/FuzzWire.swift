@@ -96,7 +96,7 @@ extension FuzzTarget {
         return payload
     }()
 
-    private static let results: [ResponseHead.CallResult] = [
+    static let results: [ResponseHead.CallResult] = [
         .none, .pong, .health(serving: true),
         .verification(
             Verification(

@@ -72,10 +72,10 @@ private final class ThreadMain: Sendable {
 
 /// Counts what one thread may take and another has given.
 @safe
-final class Semaphore: @unchecked Sendable {
+package final class Semaphore: @unchecked Sendable {
     private let memory: UnsafeMutablePointer<uv_sem_t>
 
-    init() throws(LoopError) {
+    package init() throws(LoopError) {
         let memory = UnsafeMutablePointer<uv_sem_t>.allocate(capacity: 1)
         let code = unsafe uv_sem_init(memory, 0)
         guard code == 0 else {
@@ -90,6 +90,6 @@ final class Semaphore: @unchecked Sendable {
         unsafe memory.deallocate()
     }
 
-    func signal() { unsafe uv_sem_post(memory) }
-    func wait() { unsafe uv_sem_wait(memory) }
+    package func signal() { unsafe uv_sem_post(memory) }
+    package func wait() { unsafe uv_sem_wait(memory) }
 }

@@ -125,7 +125,8 @@ private func error<Answer>(
             // Its answer, when it comes after all, disturbs nobody.
             let isServing = try await client.health()
             #expect(!isServing)
-            #expect(server.connectionCount == 1)
+            // Ten seconds without an answer, which a starved machine may bring about, end it.
+            if clock.now - start < .seconds(9) { #expect(server.connectionCount == 1) }
         }
     }
 
@@ -139,7 +140,8 @@ private func error<Answer>(
         }
     }
 
-    @Test func aCancelledTaskStopsWaiting() async throws {
+    @Test("lines 65 and 69: who has cancelled waits no more, and the answer harms nobody")
+    func aCancelledTaskStopsWaiting() async throws {
         let arrived = Latch()
         try await withServer { peer, head, _ in
             if case .health = head.call {

@@ -154,6 +154,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 @Suite(.timeLimit(.minutes(1))) struct HostileServerTests {
     /// Bytes that are no answer, and whether they are taken for one of another protocol.
     @Test(
+        "line 69: what is no answer, or one that nobody asked for, ends the connection",
         arguments: [
             Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
             [0, 0, 0, 3, 1, 1, 1],

@@ -199,6 +199,73 @@ struct ConfigurationTests {
         #expect(problems.all.count == 4)
     }
 
+    /// A fuzzer's finding: TOMLKit's parser ends the process at these.
+    @Test("a table's name that begins with what no name begins with")
+    func tableNames() throws {
+        let long = String(repeating: "\"", count: 3)
+        let table: [(text: String, place: String?)] = [
+            ("[!]", "line 1, column 2"), ("[\n]", "line 1, column 2"),
+            ("[[=]]", "line 1, column 3"), ("[ #a]", "line 1, column 3"),
+            ("\u{FEFF}[\u{11}a]", "line 1, column 5"), ("a = 1\r\n  [,]", "line 2, column 4"),
+            ("a = [1, # [\n]\n[é]", "line 3, column 2"), (#"a = "\"" # ""# + "\n[.]", "line 2"),
+            ("a = \(long)\(long)\n[*]", "line 2"), ("a = '''x\n[!]''''\n[*]", "line 3"),
+            (#"a = '\' # '"# + "\n[*]", "line 2"), ("a = {b = [{}]}\n[*]", "line 2"),
+            // Neither a table's name nor a mistake.
+            ("a = \(long)\n[!]\\\(long)\n[*]\(long)", nil), ("a = [\n[+1],\n[{}]]", nil),
+            ("# a\n#[!]", nil), (#"["!"]"#, nil), ("[ '!' ]\n[[a . b]]\n[_]\n[-]", nil),
+            // Told by the parser.
+            ("[]", nil), ("[[]]", nil), ("[", nil), ("[[", nil), ("[a", nil), ("a = ]\n[a]", nil),
+        ]
+        for (text, place) in table {
+            let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
+                try settings(text)
+            }
+            let told = problems.all.map(\.description)
+            let isTold = told.contains { $0.contains("a table's name can't begin like this") }
+            #expect(isTold == (place != nil), "\(text): \(told)")
+            if let place { #expect(told.first?.contains(place) == true, "\(text): \(told)") }
+        }
+    }
+
+    /// Another one: at the first of these.
+    @Test("dates and times, which no setting takes")
+    func dates() throws {
+        for text in [
+            "a = 1979-05-27T*7:32:00", "a = [1979-05-27]", "a = 07:32:00", "a = {b = +07:00}",
+            "a = 1979-05-27 07:32:00.9Z", "\na=1-",
+        ] {
+            let problems = try #require(throws: ConfigurationProblems.self) {
+                try settings(text)
+            }
+            #expect(problems.all.first?.problem == "a date or a time, which no setting takes")
+        }
+        // In quotes or a comment it is none, and so a number with an exponent, or a name.
+        let text =
+            "workers = 2 # 07:32\nlisten = [\"unix:1-2:3\"]\nx = 1e-3\ny-1-2 = 1\n" + Self.game
+        let problems = try #require(throws: ConfigurationProblems.self) { try settings(text) }
+        #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
+    }
+
+    @Test("names of a hundred thousand parts, and keys of a megabyte")
+    func largeNames() throws {
+        let parts = Array(repeating: "a", count: 100_000).joined(separator: ".")
+        let quoted = Array(repeating: "\"a\"", count: 100_000).joined(separator: " . ")
+        let brackets = String(repeating: "[", count: 100_000)
+        let braces = String(repeating: "{a=", count: 100_000)
+        for text in [
+            "[\(parts)]", "[[\(quoted)]]", "\(parts) = 1", "a = {\(parts) = 1}",
+            "a = \(brackets)", "a = \(braces)",
+            "\(String(repeating: "a", count: 1_000_000)) = 1",
+        ] {
+            #expect(throws: ConfigurationProblems.self) { try settings(text) }
+        }
+        let most = Array(repeating: "a", count: TOMLTrap.mostDots + 1).joined(separator: ".")
+        let problems = try #require(throws: ConfigurationProblems.self) {
+            try settings("\(most) = 1\n[b.\(most.dropFirst(2))]\n" + Self.game)
+        }
+        #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
+    }
+
     @Test("a file that is not text, or not there")
     func unreadable() throws {
         let nul = folder.write("nul.toml", "workers = 1\u{0}")

@@ -116,6 +116,22 @@ struct TidyTests {
     @Test("lines end where their text ends")
     func trailing() { #expect(Self.offences { $0.hasSuffix(" ") || $0.hasSuffix("\t") } == []) }
 
+    @Test("the tests that the table of hostile input names are there")
+    func hostile() throws {
+        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/Tests/HOSTILE.md"))
+        let sources = Self.files.filter { $0.path.hasPrefix("Tests/") }
+            .map { $0.lines.joined(separator: "\n") }
+        var names = 0
+        for match in String(decoding: bytes, as: UTF8.self).matches(of: /`(\w+)\/(\w+)`/) {
+            let isThere = sources.contains {
+                $0.contains("struct \(match.1) ") && $0.contains("func \(match.2)(")
+            }
+            #expect(isThere, "\(match.0)")
+            names += 1
+        }
+        #expect(names > 100)
+    }
+
     @Test("the exchange in the README is the one that runs")
     func exchange() throws {
         let readme = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))

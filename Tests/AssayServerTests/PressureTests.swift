@@ -25,9 +25,11 @@ struct PressureTests {
             $0.limits.evidenceBytes = 128 << 20
             $0.limits.frameBytes = 33 << 20
             $0.limits.connections = 2000
+            $0.limits.longestTimeoutMilliseconds = 600_000
         } _: { test in
             let size = 32 << 20
-            let frame = RawClient.verify(7, .appReceipt, [UInt8](repeating: 0x30, count: size))
+            let frame = RawClient.verify(
+                7, .appReceipt, [UInt8](repeating: 0x30, count: size), timeout: 600_000)
             let head = Array(frame.prefix(frame.count - size))
             let rest = Array(frame.dropFirst(head.count).dropLast())
             let clients = try (0..<1000).map { _ in try RawClient(test.unix) }
@@ -247,7 +249,8 @@ struct PressureTests {
         try withServer {
             $0.clock = clock.now
             $0.workers = 1
-            $0.limits.workerStallMilliseconds = 200
+            // Longer than a busy machine keeps a worker from running.
+            $0.limits.workerStallMilliseconds = 2_000
         } _: { test in
             let client = try RawClient(test.unix)
             let health = try RawClient(test.tcp)

@@ -7,12 +7,21 @@ import Testing
 
 /// What a client does wrong, and what it is told.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerFaultTests {
-    @Test(arguments: ["unix", "tcp"]) func whatIsNoFrameEndsTheConnection(over: String) throws {
+    @Test(
+        "line 59: what is no frame, or too large a one, is told so and ends the connection",
+        arguments: ["unix", "tcp"])
+    func whatIsNoFrameEndsTheConnection(over: String) throws {
+        let much = [UInt8](repeating: 0x20, count: 3 << 20)
         let cases: [(String, [UInt8], AssayWire.Status)] = [
             ("zero length", [0, 0, 0, 0], .invalidArgument),
+            ("a length of 1", [0, 0, 0, 1], .invalidArgument),
             ("too short a length", [0, 0, 0, 3], .invalidArgument),
             ("a head beyond its frame", [0, 0, 0, 10, 0, 0, 0, 7], .invalidArgument),
             ("above the limit", [0x02, 0, 0, 1], .resourceExhausted),
+            ("above it, and its bytes", [0x02, 0, 0, 1] + much, .resourceExhausted),
+            ("2^31", [0x80, 0, 0, 0], .resourceExhausted),
+            ("2^31, and its bytes", [0x80, 0, 0, 0] + much, .resourceExhausted),
+            ("2^32 - 1", [0xFF, 0xFF, 0xFF, 0xFF], .resourceExhausted),
             ("garbage", [UInt8](repeating: 0xFF, count: 64), .resourceExhausted),
             ("HTTP/1", Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), .invalidArgument),
             ("HTTP/2", Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), .invalidArgument),
@@ -29,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func unusableHeadsAreSkipped() throws {
+    @Test("line 60: heads that are no message, or a flood, are told so and skipped")
+    func unusableHeadsAreSkipped() throws {
         func frame(_ head: [UInt8]) -> [UInt8] {
             var bytes: [UInt8] = []
             FrameWriter.append(
@@ -40,6 +50,8 @@ import Testing
         let cases: [(String, [UInt8], AssayWire.Status, UInt64)] = [
             ("no message", [0xFF, 0xFF, 0xFF], .invalidArgument, 0),
             ("no message with an id", [0x08, 9, 0x1A, 2, 0xFF, 0xFF], .invalidArgument, 9),
+            ("a length of 2^31", [0x08, 9, 0x1A, 0x80, 0x80, 0x80, 0x80, 8], .invalidArgument, 9),
+            ("groups", [0x08, 9] + [UInt8](repeating: 0x7B, count: 60_000), .invalidArgument, 9),
             (
                 "a flood of fields",
                 [0x08, 9] + Array(repeatElement([0x7A, 0], count: 20_000).joined()),
@@ -59,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func requestsThatAreNotCarriedOut() throws {
+    @Test("line 69: ids of nobody, and requests that are not carried out")
+    func requestsThatAreNotCarriedOut() throws {
         let token = try Minted.transaction.get()
         let cases: [(String, [UInt8], AssayWire.Status, UInt64)] = [
             ("id 0", RawClient.ping(0), .invalidArgument, 0),
@@ -123,7 +136,8 @@ import Testing
         }
     }
 
-    @Test func idsInFlightAreUnique() throws {
+    @Test("line 69: an id that is in flight is refused")
+    func idsInFlightAreUnique() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
@@ -147,7 +161,8 @@ import Testing
         }
     }
 
-    @Test func timeThatIsOverIsToldAndNotWorkedOn() throws {
+    @Test("line 65: time that is over in the queue is told, and not worked on")
+    func timeThatIsOverIsToldAndNotWorkedOn() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
@@ -162,13 +177,22 @@ import Testing
             try client.send(RawClient.verify(2, .transaction, token, timeout: 150))
             let answer = try client.receive()?.head
             #expect(answer?.id == 2 && answer?.status == .deadlineExceeded)
+            // No time at all is the server's own.
+            try client.send(RawClient.verify(3, .transaction, token, timeout: 0))
             clock.release.open()
-            #expect(try client.receive()?.head.id == 1)
+            var ids: Set<UInt64> = []
+            for _ in 0..<2 {
+                let head = try #require(try client.receive()?.head)
+                #expect(head.status == .ok)
+                ids.insert(head.id)
+            }
+            #expect(ids == [1, 3])
         }
     }
 
     /// Requests of a client that has gone are not worked on.
-    @Test(arguments: [false, true]) func aClientThatHasGoneCostsNoWork(resets: Bool) throws {
+    @Test("lines 61 and 65: a client that has gone costs no work", arguments: [false, true])
+    func aClientThatHasGoneCostsNoWork(resets: Bool) throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
@@ -205,7 +229,8 @@ import Testing
         }
     }
 
-    @Test func halfAFrameAtTheEndIsTold() throws {
+    @Test("line 61: half a frame at the end is told")
+    func halfAFrameAtTheEndIsTold() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 100_000)
         try withServer { test in
@@ -228,7 +253,8 @@ import Testing
     }
 
     /// All that was sent before the end of the stream is answered, however much it is.
-    @Test func whatCameBeforeTheEndIsAnswered() throws {
+    @Test("line 61: what came before the end is answered")
+    func whatCameBeforeTheEndIsAnswered() throws {
         let token = try Minted.transaction.get()
         try withServer { test in
             let client = try RawClient(test.unix)

@@ -167,7 +167,8 @@ import Testing
     }
 
     /// A client that sends and does not read is not read from; one that never reads is cut off.
-    @Test func aSlowReaderIsPausedAndThenCutOff() throws {
+    @Test("line 61: a slow reader is paused, and then cut off")
+    func aSlowReaderIsPausedAndThenCutOff() throws {
         try withServer {
             $0.limits.writeStallMilliseconds = 500
         } _: { test in
@@ -212,12 +213,12 @@ import Testing
     }
 
     /// A flood on one connection leaves the others their turns.
-    @Test func aFloodStarvesNobody() throws {
+    @Test("line 62: a flood without an end starves nobody")
+    func aFloodStarvesNobody() throws {
         try withServer { test in
             let flood = SharedClient(try BlockingClient(test.unix))
             let pings = Array(repeatElement(RawClient.ping(1), count: 2_000).joined())
             let pool = try WorkerPool(count: 2, name: "flood")
-            let stop = Latch()
             pool.submit { while (try? flood.client.send(pings)) != nil {} }
             pool.submit {
                 while let more = try? flood.client.receive(upTo: 65_536), !more.isEmpty {}
@@ -227,11 +228,10 @@ import Testing
                 let before = ContinuousClock.now
                 try client.expectPong(id)
                 let taken = ContinuousClock.now - before
-                #expect(taken < .seconds(1), "\(taken)")
+                #expect(taken < .seconds(5), "\(taken)")
             }
             let holdings = try #require(test.server.holdings)
             #expect(holdings.bufferedBytes < 256 << 10, "\(holdings)")
-            stop.open()
             flood.client.shutDown()
             pool.stop()
         }

@@ -48,7 +48,8 @@ import Testing
 
 /// Limits in time, shortened.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
-    @Test func idleConnectionsEnd() throws {
+    @Test("line 61: an idle connection ends, half open or not")
+    func idleConnectionsEnd() throws {
         try withServer {
             $0.limits.idleMilliseconds = 300
         } _: { test in
@@ -61,7 +62,8 @@ import Testing
         }
     }
 
-    @Test func aSlowFrameEndsItsConnection() throws {
+    @Test("line 61: a slow frame ends its connection")
+    func aSlowFrameEndsItsConnection() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 100_000)
         for frame in [

@@ -104,7 +104,7 @@ struct HostileMessageTests {
     }
 
     /// Each a head of 64 KiB that would take megabytes.
-    @Test func floods() {
+    @Test("line 60: floods of fields, known and unknown") func floods() {
         let size = 64 * 1024
         func flood(_ unit: [UInt8]) -> [UInt8] {
             Array(repeatElement(unit, count: size / unit.count).joined())
@@ -130,7 +130,7 @@ struct HostileMessageTests {
     }
 
     /// Memory that runs out at each point of an unpacking: refused, and nothing else happens.
-    @Test func memoryThatRunsOut() {
+    @Test("line 60: memory that runs out") func memoryThatRunsOut() {
         for bytes in Self.responses {
             guard case .success(let head) = response(bytes) else {
                 Issue.record("a sample that does not decode")
@@ -167,7 +167,7 @@ struct HostileMessageTests {
         #expect(request(Self.bytes(short)) == .success(short))
     }
 
-    @Test func wrongWireTypes() {
+    @Test("line 60: wrong wire types") func wrongWireTypes() {
         let cases: [[UInt8]] = [
             [0x0a, 1, 0x41],  // id as text
             [0x0d, 1, 2, 3, 4],  // id as 32 bits
@@ -180,7 +180,7 @@ struct HostileMessageTests {
         #expect(request([0x08, 1]) == .success(RequestHead(id: 1, call: .unknown)))
     }
 
-    @Test func unusableBytes() {
+    @Test("line 60: groups in groups, lengths of 2^31 and more") func unusableBytes() {
         let cases: [[UInt8]] = [
             [0x0b], [0x0b, 0x0c],  // a group
             .init(repeating: 0x7b, count: 60_000),  // groups in groups
@@ -201,7 +201,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test func enumerations() {
+    @Test("line 60: enumerations unknown and negative") func enumerations() {
         // A kind of 8, of -1, of 0, and one that is 1 in its low 32 bits only.
         let kinds: [([UInt8], EvidenceKind?)] = [
             ([1], .transaction), ([7], .transactionReceipt), ([8], nil), ([0], nil),

@@ -9,6 +9,12 @@ package struct HTTPRequest: Sendable {
     /// Decoded, and without its query.
     package var path: String
     package var host: String?
+
+    package init(method: String, path: String, host: String?) {
+        self.method = method
+        self.path = path
+        self.host = host
+    }
 }
 
 package struct HTTPAnswer: Sendable {

@@ -25,6 +25,7 @@ final class ConfigurationTable {
             throw ConfigurationProblem(
                 source: file, place: "", problem: "not UTF-8 text", remedy: "save it as UTF-8")
         }
+        if let found = TOMLTrap.first(in: text) { throw problem(found, in: text, of: file) }
         do {
             let table = try TOMLTable(string: string)
             return ConfigurationTable(file: file, path: "", table: table, notes: Notes())
@@ -38,6 +39,28 @@ final class ConfigurationTable {
                 source: file, place: "", problem: "not TOML: \(error)",
                 remedy: "see https://toml.io/en/v1.0.0")
         }
+    }
+
+    private static func problem(
+        _ found: (trap: TOMLTrap, place: Int), in text: [UInt8], of file: String
+    ) -> ConfigurationProblem {
+        let newline = UInt8(ascii: "\n")
+        let before = text[..<found.place]
+        let line = before.count { $0 == newline } + 1
+        let column = before.count - (before.lastIndex(of: newline) ?? -1)
+        let (problem, remedy) =
+            switch found.trap {
+            case .tableName:
+                (
+                    "not TOML: a table's name can't begin like this",
+                    "write letters, digits, - and _, or put it in quotes"
+                )
+            case .depth: ("more than \(TOMLTrap.mostDots) dots", "no name of a setting has so many")
+            case .dateOrTime: ("a date or a time, which no setting takes", "put it in quotes")
+            }
+        return ConfigurationProblem(
+            source: file, place: "line \(line), column \(column)", problem: problem,
+            remedy: remedy)
     }
 
     private init(file: String, path: String, table: TOMLTable, notes: Notes) {

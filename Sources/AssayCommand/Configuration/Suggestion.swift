@@ -2,9 +2,13 @@
 enum Suggestion {
     /// "did you mean "x"?" where one of the names is near, or all of the names.
     static func remedy(for word: String, among names: [String]) -> String {
-        let near = names.map { (name: $0, distance: distance(word.lowercased(), $0.lowercased())) }
-            .filter { $0.distance <= max(1, $0.name.count / 3) }
-            .min { $0.distance < $1.distance }
+        // What is longer is near to none, and would take long to compare.
+        let isLong = word.utf8.count > 4 * (names.map(\.utf8.count).max() ?? 0)
+        let near = (isLong ? [] : names).map {
+            (name: $0, distance: distance(word.lowercased(), $0.lowercased()))
+        }
+        .filter { $0.distance <= max(1, $0.name.count / 3) }
+        .min { $0.distance < $1.distance }
         if let near { return "did you mean \"\(near.name)\"?" }
         return "write one of " + names.joined(separator: ", ")
     }

@@ -34,7 +34,7 @@ extension Stream {
         let layer = try TLSLayer(context, host: host, onArrival: onArrival)
         tls = layer
         if let early = received.unread {
-            unsafe early.span.withUnsafeBytes { unsafe layer.session.feed($0) }
+            layer.session.feed(early.span)
             received.skip(early.count)
         }
         continueHandshake()

@@ -2,14 +2,14 @@ import COpenSSL
 
 /// One TLS connection as OpenSSL sees it: sealed bytes go in and out of memory, never of a socket.
 @safe
-struct TLSSession: ~Copyable {
+package struct TLSSession: ~Copyable {
     private let session: OpaquePointer
     /// What came and is not deciphered; what is sealed and not sent. The session owns both.
     private var sealedIn: OpaquePointer
     private var sealedOut: OpaquePointer
     private var inHighWater = 0
 
-    enum Step {
+    package enum Step {
         /// Done, or so many bytes.
         case bytes(Int)
         /// The peer has to send more.
@@ -23,7 +23,7 @@ struct TLSSession: ~Copyable {
     private static let keptBytes = 4 * 1024
 
     /// - Parameter host: what a client connects to.
-    init(_ context: TLSContext, host: String?) throws(TLSError) {
+    package init(_ context: TLSContext, host: String?) throws(TLSError) {
         let (new, input, output) = try unsafe Self.make(context, host)
         unsafe session = unsafe new
         unsafe sealedIn = unsafe input
@@ -73,7 +73,7 @@ struct TLSSession: ~Copyable {
 
     // MARK: Steps
 
-    mutating func handshake() -> Step {
+    package mutating func handshake() -> Step {
         ERR_clear_error()
         let code = unsafe SSL_do_handshake(session)
         return code == 1 ? .bytes(0) : outcome(code)
@@ -86,8 +86,18 @@ struct TLSSession: ~Copyable {
         return count > 0 ? .bytes(Int(count)) : outcome(count)
     }
 
+    /// The same for whoever has no memory of its own to read into.
+    package mutating func read(upTo room: Int, into bytes: inout [UInt8]) -> Step {
+        var piece = [UInt8](repeating: 0, count: room)
+        let step = unsafe piece.withUnsafeMutableBytes {
+            unsafe read(into: $0.baseAddress!, room: $0.count)
+        }
+        if case .bytes(let count) = step { bytes += piece.prefix(count) }
+        return step
+    }
+
     /// Seals all of it.
-    mutating func write(_ bytes: Span<UInt8>) -> Step {
+    package mutating func write(_ bytes: Span<UInt8>) -> Step {
         ERR_clear_error()
         var start = 0
         while start < bytes.count {
@@ -140,13 +150,17 @@ struct TLSSession: ~Copyable {
         inHighWater = max(inHighWater, Int(unsafe BIO_ctrl_pending(sealedIn)))
     }
 
+    package mutating func feed(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBytes { unsafe feed($0) }
+    }
+
     /// Whether there may be something to read without the peer.
     var hasPending: Bool {
         unsafe SSL_pending(session) > 0 || BIO_ctrl_pending(sealedIn) > 0
     }
 
     /// What has to go to the peer.
-    mutating func takeSealed() -> [UInt8] {
+    package mutating func takeSealed() -> [UInt8] {
         let count = Int(unsafe BIO_ctrl_pending(sealedOut))
         guard count > 0 else { return [] }
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -161,7 +175,7 @@ struct TLSSession: ~Copyable {
     }
 
     /// Between reads a session holds little: OpenSSL's memories never shrink.
-    mutating func compact() {
+    package mutating func compact() {
         guard inHighWater > Self.keptBytes, unsafe BIO_ctrl_pending(sealedIn) == 0,
             let fresh = unsafe Self.memory()
         else { return }

@@ -1,0 +1,6 @@
+import AssayCommand
+
+@main
+struct Main {
+    static func main() async { await AssayProgram.main() }
+}

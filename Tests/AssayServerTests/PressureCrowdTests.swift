@@ -1,0 +1,179 @@
+import AssayLoop
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// Lines 61 and 62 of the catalogue of hostile input, in the numbers that stand there. The largest
+/// crowds have a process of their own, and leave descriptors and time to the tests beside them.
+@Suite("Hostile pressure of crowds", .ownThread, .serialized, .timeLimit(.minutes(5)))
+struct PressureCrowdTests {
+    private static func giveWay() { _ = nice(5) }
+
+    /// What a process of its own throws would end it without a word.
+    private static func noting(_ body: () throws -> Void) {
+        do { try body() } catch { Issue.record(error) }
+    }
+
+    /// As many connections, both ends of which are this process's, as it may have descriptors.
+    private static func connections(most: Int) -> Int {
+        Descriptors.raiseLimit()
+        var limit = rlimit()
+        _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return min(most, (Int(clamping: limit.rlim_cur) - 800) / 2)
+    }
+
+    @Test("line 61: 10,000 connections of a byte a second hold little, and are closed in time")
+    func slowWriters() async {
+        await #expect(processExitsWith: .success) { Self.noting { try Self.meetSlowWriters() } }
+    }
+
+    private static func meetSlowWriters() throws {
+        giveWay()
+        let count = connections(most: 10_000)
+        try #require(count >= 200)
+        var configuration: ServerConfiguration?
+        try withServer {
+            $0.limits.connections = 20_000
+            $0.limits.frameGraceMilliseconds = 600_000
+            configuration = $0
+        } _: { test in
+            let frame = RawClient.ping(1)
+            let clients = try (0..<count).map { _ in try RawClient(test.unix) }
+            for (index, client) in clients.enumerated() {
+                try client.send(Array(frame.prefix(1 + index % 4)))
+            }
+            test.settles(seconds: 60) {
+                $0.connections == count && $0.bufferedBytes == (0..<count).sum { 1 + $0 % 4 }
+            }
+            try RawClient(test.tcp).expectPong()
+            // They are there, however long that has taken: from here on their time counts.
+            var strict = try #require(configuration)
+            strict.limits.frameGraceMilliseconds = 2_000
+            #expect(try test.server.reload(strict) == [])
+            for round in 1...5 {
+                for (index, client) in clients.enumerated() {
+                    // It may have been told, and closed.
+                    try? client.send([frame[index % 4 + round]])
+                }
+                try RawClient(test.tcp).expectPong()
+                sleep(1)
+            }
+            for (index, client) in clients.enumerated() {
+                if index % 10 == 0 {
+                    client.socket.reset()
+                } else {
+                    // Its end may be a reset: what is on its way when the server closes.
+                    let head = try client.receive()?.head
+                    #expect(head?.id == 0 && head?.status == .deadlineExceeded)
+                    client.socket.close()
+                }
+            }
+        }
+    }
+
+    @Test("line 61: 100 connections that read a byte a second hold no more than theirs, and go")
+    func slowReaders() throws {
+        try withServer {
+            $0.limits.framesPerTurn = 4
+            $0.limits.writeStallMilliseconds = 3_000
+        } _: { test in
+            let info = RawClient.frame(RequestHead(id: 1, call: .info))
+            let requests = Array(repeatElement(info, count: 100).joined())
+            let clients = try (0..<100).map { _ in
+                try RawClient(test.unix, receiveBuffer: 4096)
+            }
+            for client in clients { try client.send(requests) }
+            test.settles { $0.unwrittenBytes > 1 << 20 }
+            // The bound, and the answers of a turn, of 40 KB, before it is looked at. All answers
+            // would be 4 MB each.
+            let each = ServerLimits().outputBytes + 4 * (64 << 10)
+            for _ in 0..<3 {
+                let unwritten = try #require(test.server.holdings).unwrittenBytes
+                #expect(unwritten < clients.count * each)
+                try RawClient(test.tcp).expectPong()
+                for client in clients { _ = try? client.socket.receive(upTo: 1) }
+                sleep(1)
+            }
+            test.settles(seconds: 60) { $0.connections == 0 }
+        }
+    }
+
+    @Test("line 61: a connection that is reset within a frame leaves nothing behind")
+    func resetWithinAFrame() throws {
+        let token = try Minted.transaction.get()
+        let receipt = try Minted.receipt(bytes: 100_000)
+        try withServer { test in
+            for frame in [
+                RawClient.ping(1), RawClient.verify(2, .transaction, token),
+                RawClient.verify(3, .appReceipt, receipt),
+            ] {
+                for endpoint in [test.tcp, test.unix] {
+                    let client = try RawClient(endpoint)
+                    try client.expectPong()
+                    try client.send(Array(frame.dropLast()))
+                    client.socket.reset()
+                }
+            }
+            test.settles {
+                $0.connections == 0 && $0.bufferedBytes == 0 && $0.evidenceBytes == 0
+            }
+        }
+    }
+
+    @Test("line 62: 1,000,000 small frames of one connection starve nobody")
+    func aMillionFrames() async {
+        await #expect(processExitsWith: .success) { Self.noting { try Self.meetAMillionFrames() } }
+    }
+
+    private static func meetAMillionFrames() throws {
+        giveWay()
+        let pong = {
+            var bytes: [UInt8] = []
+            MessageCodec().encodeFrame(
+                ResponseHead(id: 1, result: .pong), body: [], into: &bytes)
+            return bytes.count
+        }()
+        try withServer { test in
+            let flood = SharedClient(try BlockingClient(test.unix))
+            let pings = Array(repeatElement(RawClient.ping(1), count: 10_000).joined())
+            let pool = try WorkerPool(count: 2, name: "flood")
+            let answered = Locked(0)
+            let isOver = Atomic(false)
+            pool.submit {
+                for _ in 0..<100 {
+                    guard (try? flood.client.send(pings)) != nil else { break }
+                }
+                flood.client.finishWriting()
+            }
+            pool.submit {
+                while let more = try? flood.client.receive(upTo: 1 << 20), !more.isEmpty {
+                    answered.withLock { $0 += more.count }
+                }
+                isOver.store(true, ordering: .releasing)
+            }
+            let client = try RawClient(test.tcp)
+            var (others, longest) = (0, Duration.zero)
+            while !isOver.load(ordering: .acquiring) {
+                let before = ContinuousClock.now
+                try client.expectPong(UInt64(others + 1))
+                longest = max(longest, ContinuousClock.now - before)
+                others += 1
+                if others % 10 == 0 {
+                    let holdings = try #require(test.server.holdings)
+                    #expect(holdings.bufferedBytes < 256 << 10, "\(holdings)")
+                }
+            }
+            pool.stop()
+            #expect(answered.withLock { $0 } == 1_000_000 * pong)
+            #expect(longest < .seconds(20) && others >= 20, "\(longest), \(others)")
+        }
+    }
+}
+
+extension Sequence where Element == Int {
+    fileprivate func sum(_ value: (Int) -> Int) -> Int { reduce(0) { $0 + value($1) } }
+}
