@@ -2,6 +2,7 @@ import Assay
 import AssayLoop
 import AssayMint
 import AssayModels
+import AssayServer
 import TestSupport
 
 /// Keys, certificates, and a server that shakes hands and echoes; made with the first input. Of now
@@ -155,13 +156,14 @@ private final class EchoServer: Sendable {
     private let loop: EventLoop
     private let handshakes = Locked<LoopBound<Handshakes>?>(nil)
     private let secured = Locked(0)
+    private let turns = Locked<LoopBound<TurnEnd>?>(nil)
 
     init(_ context: TLSContext) throws {
         let loop = try EventLoop(name: "echo")
         try loop.start()
         self.loop = loop
-        endpoint = try loop.call { [handshakes, secured] () throws(LoopError) in
-            let new = Handshakes(context, most: 1000) { outcome in
+        endpoint = try loop.call { [handshakes, secured, turns] () throws(LoopError) in
+            let new = Handshakes(context, most: 1000, percent: 100) { outcome in
                 switch outcome {
                 case .secured(let stream):
                     secured.withLock { $0 += 1 }
@@ -171,6 +173,10 @@ private final class EchoServer: Sendable {
                 }
             }
             handshakes.withLock { $0 = LoopBound(new, to: loop) }
+            let turnEnd = try TurnEnd(on: loop) { [unowned loop] in
+                while new.work(now: loop.now, isHurried: true) {}
+            }
+            turns.withLock { $0 = LoopBound(turnEnd, to: loop) }
             let name = "@assay-fuzz-\(SystemClock.monotonicNanoseconds)"
             return try Listener(on: loop, at: .unix(path: name)) { new.begin($0) }.endpoint
         }

@@ -1,4 +1,4 @@
-import AssayLoop
+package import AssayLoop
 
 /// Connections of a server whose TLS handshake has not ended. Belongs to the loop's thread.
 ///
@@ -6,8 +6,8 @@ import AssayLoop
 /// handshake costs what some twenty requests do. So all of them together have a share of the
 /// thread's time, and who comes when it is used up waits, unread, while those who are connected are
 /// served.
-final class Handshakes {
-    enum Outcome {
+package final class Handshakes {
+    package enum Outcome {
         case secured(Stream)
         /// What came is no TLS: it can be told so in the clear.
         case plain(Stream)
@@ -42,7 +42,7 @@ final class Handshakes {
     /// - Parameter most: at a time that have to send more, of which the oldest go; and at a time
     ///   that wait for their turn.
     /// - Parameter percent: of the thread's time.
-    init(
+    package init(
         _ context: TLSContext, most: Int, percent: Int, onOutcome: @escaping (Outcome) -> Void
     ) {
         self.context = context
@@ -57,7 +57,7 @@ final class Handshakes {
 
     func change(percent: Int) { share = Self.share(percent) }
 
-    var count: Int { pending.count }
+    package var count: Int { pending.count }
     var waitingCount: Int { waiting.count }
 
     /// As many wait for their turn as may.
@@ -65,7 +65,7 @@ final class Handshakes {
     /// So few wait again that more may come.
     var hasRoom: Bool { waiting.count <= most / 2 }
 
-    func begin(_ stream: Stream) {
+    package func begin(_ stream: Stream) {
         if pending.count - waiting.count >= most, let oldest = oldestSilent {
             if !oldest.isFinishing { onOutcome(.failed(.crowdedOut)) }
             remove(oldest.stream)
@@ -158,7 +158,7 @@ final class Handshakes {
     ///
     /// - Parameter isHurried: whether there is nothing better to do with the thread's time.
     /// - Returns: whether there is more for the next turn.
-    func work(now: UInt64, isHurried: Bool) -> Bool {
+    package func work(now: UInt64, isHurried: Bool) -> Bool {
         var spent: UInt64 = 0
         while let stream = waiting.first {
             guard spent < ServerLimits.handshakeNanosecondsPerTurn else { return true }
