@@ -305,11 +305,13 @@ struct UnseenLaneTests {
             $0.limits.unseenChainsPerSecond = 1
         } _: { test in
             let client = try RawClient(test.unix)
-            try client.send(RawClient.verify(1, .transaction, strangers[0]))
-            #expect(Self.verdict(try client.receive()?.head) == .valid)
-            // A second's wait is more than it has: refused at once.
-            try client.send(RawClient.verify(2, .transaction, strangers[1], timeout: 200))
-            let refused = try client.receive()?.head
+            // A second's wait is more than the other has: refused at once.
+            try client.send(
+                RawClient.verify(1, .transaction, strangers[0])
+                    + RawClient.verify(2, .transaction, strangers[1], timeout: 200))
+            let answers = try (0..<2).map { _ in try #require(try client.receive()?.head) }
+            #expect(Self.verdict(answers.first { $0.id == 1 }) == .valid)
+            let refused = answers.first { $0.id == 2 }
             #expect(refused?.status == .resourceExhausted)
             #expect(refused?.retryAfterMilliseconds ?? 0 > 0)
             // Whose time would do waits, and so does another with the same chain and less time.
