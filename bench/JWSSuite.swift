@@ -22,7 +22,10 @@ enum JWSSuite {
         var rows = measurements.map {
             $0.row(against: $0.name.hasPrefix("of it") ? nil : measurements[0])
         }
-        if part == nil { rows.append(try allocations(ca, trust)) }
+        if part == nil {
+            rows.append(try allocations(ca, trust))
+            rows.append(Primitives.allocations())
+        }
         if part == nil { rows += try unseen(ca, trust, rounds: isQuick ? 3 : 9) }
         return rows
     }

@@ -50,18 +50,21 @@ struct Measurement {
 
     /// As a row; `base` ÷ it is its ratio.
     func row(against base: Measurement? = nil) -> Row {
-        var row = row
         guard let base else { return row }
-        row.ratio = base.median / median
-        row.ratioSpread = zip(base.samples, samples).map { $0 / $1 }.spread
-        return row
+        return row(withRatios: zip(base.samples, samples).map { $0 / $1 })
     }
 
     /// As a row of which more is worse: it ÷ `base` is its ratio.
     func row(over base: Measurement) -> Row {
+        row(withRatios: zip(base.samples, samples).map { $1 / $0 })
+    }
+
+    /// Of each round, whose parts follow each other at once: a machine that others use, too, is
+    /// now faster and now slower.
+    private func row(withRatios ratios: [Double]) -> Row {
         var row = row
-        row.ratio = median / base.median
-        row.ratioSpread = zip(base.samples, samples).map { $1 / $0 }.spread
+        row.ratio = ratios.median
+        row.ratioSpread = ratios.spread
         return row
     }
 

@@ -30,11 +30,7 @@ enum ReceiptSuite {
     private static func rows(of measurements: [Measurement], _ rounds: Int) -> [Row] {
         var measurements = measurements
         Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
-        return measurements.map { measurement in
-            var row = measurement.row()
-            row.ratio = measurement.median / measurements[0].median
-            return row
-        }
+        return measurements.map { $0.row(over: measurements[0]) }
     }
 
     private static func sha256(

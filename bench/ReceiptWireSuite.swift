@@ -40,9 +40,11 @@ enum ReceiptWireSuite {
         func row(_ name: String, _ samples: [Double], to base: [Double]) -> Row {
             // A megabyte's, in microseconds; more is worse, so it ÷ copying and hashing.
             let scale = 1000 / Double(megabytes)
+            let ratios = zip(samples, base).map { $0 / $1 }
             return Row(
                 name: "\(megabytes) MB over TCP, \(name)", value: samples.median * scale,
-                spread: samples.spread * scale, unit: "µs", ratio: samples.median / base.median)
+                spread: samples.spread * scale, unit: "µs", ratio: ratios.median,
+                ratioSpread: ratios.spread)
         }
         var rows: [Row] = []
         for (name, inApp) in [("no records", .none), ("latest records", .latest)]
