@@ -341,7 +341,8 @@ struct UnseenLaneTests {
             }
             #expect(test.verifier.chains.validations == 1)
             let chains = try #require(test.server.metrics).verifiedUnseen
-            #expect((1...3).contains(chains))
+            // One, and those that were on their way to it.
+            #expect((1...10).contains(chains))
             for id in 1...50 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .appReceipt, id % 2 == 0 ? receipt : forged))
             }
@@ -351,7 +352,7 @@ struct UnseenLaneTests {
                 #expect((Self.verdict(head) == .valid) == isGood)
             }
             let receipts = try #require(test.server.metrics).verifiedUnseen - chains
-            #expect((1...3).contains(receipts))
+            #expect((1...10).contains(receipts))
         }
     }
 }
