@@ -1,7 +1,6 @@
 import Assay
 import AssayMint
 import AssayModels
-import BenchAllocations
 
 /// Whole in-process verifications of tokens, against bare EVP_PKEY_verify.
 enum JWSSuite {
@@ -87,19 +86,11 @@ enum JWSSuite {
         }
     }
 
-    /// What malloc is asked for in the steady state, by Swift and OpenSSL together. The answers'
-    /// own texts and JSON are among it.
+    /// The answers' own texts and JSON are among it.
     private static func allocations(_ ca: DevelopmentCA, _ trust: TrustStore) throws -> Row {
         let tokens = try tokens(.transaction, Minter(ca.chain))
-        let verifier = Verifier(trust: trust)
-        for _ in 0..<40 { verify(verifier, tokens, .transaction) }
-        let before = bench_allocations()
-        for _ in 0..<10 { verify(verifier, tokens, .transaction) }
-        let count = Double(bench_allocations() - before)
-        return Row(
-            name: "allocations a transaction, batch of 64",
-            value: count / Double(10 * tokens.count),
-            spread: 0, unit: "")
+        return whole("", tokens, .transaction, 64, trust)
+            .allocations(as: "allocations a transaction, batch of 64")
     }
 
     // MARK: Parts

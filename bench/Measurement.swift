@@ -1,3 +1,4 @@
+import BenchAllocations
 import Foundation
 
 /// One thing that is measured in process.
@@ -68,12 +69,28 @@ struct Measurement {
         return row
     }
 
+    /// What malloc is asked for a unit, in the steady state, by Swift and OpenSSL together.
+    func allocations(as name: String) -> Row {
+        let calls = 10
+        for _ in 0..<calls { body() }
+        let before = bench_allocations()
+        for _ in 0..<calls { body() }
+        let count = Double(bench_allocations() - before)
+        return Row(name: name, value: count / Double(calls * unitsPerCall), spread: 0, unit: "")
+    }
+
     private var row: Row {
         Row(name: name, value: median, spread: spread, unit: "µs", rounds: samples.count)
     }
 }
 
 extension [Double] {
+    /// Each ÷ the mean of the two of a base that it was measured between.
+    func ratios(between base: [Double]) -> [Double] {
+        precondition(base.count == count + 1)
+        return indices.map { 2 * self[$0] / (base[$0] + base[$0 + 1]) }
+    }
+
     var median: Double { isEmpty ? .nan : sorted()[count / 2] }
     var spread: Double {
         isEmpty ? 0 : sorted()[count * 3 / 4] - sorted()[count / 4]

@@ -63,13 +63,12 @@ enum OverloadSuite {
             refused.append(Double(over.refused) / Double(seconds))
             best.append(try most())
         }
-        let ratios = twice.indices.map { 2 * twice[$0] / (best[$0] + best[$0 + 1]) }
         return [
             Row(
                 name: "the most answers", value: best.median, spread: best.spread, unit: "/s"),
             Row(
                 name: "goodput at twice the capacity", value: twice.median, spread: twice.spread,
-                unit: "/s", ratio: ratios.median),
+                unit: "/s", ratio: twice.ratios(between: best).median),
             Row(
                 name: "refused at twice the capacity", value: refused.median,
                 spread: refused.spread, unit: "/s"),

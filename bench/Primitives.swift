@@ -1,5 +1,4 @@
 import Assay
-import BenchAllocations
 import Foundation
 
 /// P-256 in batches against EVP, and the digests.
@@ -55,15 +54,9 @@ enum Primitives {
     /// What malloc is asked for by the signature alone. It is OpenSSL that asks: of a group whose
     /// generator is a key's point, each product compares that point with its table's.
     static func allocations() -> Row {
-        let (signer, tables, size) = (Signer(), KeyTables(isEnabled: true), 64)
+        let (signer, tables) = (Signer(), KeyTables(isEnabled: true))
         build(signer.publicKey, tables)
-        let measurement = batch("", signer, size, tables)
-        for _ in 0..<4 { measurement.body() }
-        let before = bench_allocations()
-        for _ in 0..<10 { measurement.body() }
-        return Row(
-            name: "of it: allocations of the signature",
-            value: Double(bench_allocations() - before) / Double(10 * size), spread: 0, unit: "")
+        return batch("", signer, 64, tables).allocations(as: "of it: allocations of the signature")
     }
 
     private static func digests() -> [Measurement] {

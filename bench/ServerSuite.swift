@@ -44,7 +44,7 @@ enum ServerSuite {
             base.append(verifications())
         }
         func row(_ name: String, _ rates: [Double]) -> Row {
-            let ratios = rates.indices.map { 2 * rates[$0] / (base[$0] + base[$0 + 1]) }
+            let ratios = rates.ratios(between: base)
             return Row(
                 name: name, value: rates.median, spread: rates.spread, unit: "/s",
                 ratio: ratios.median, ratioSpread: ratios.spread, rounds: rounds)

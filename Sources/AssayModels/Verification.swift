@@ -53,7 +53,7 @@ public struct SigningCertificate: Hashable, Sendable {
 ///
 /// It has up to 900 bytes and dozens of strings, and is handed on many times, as one reference.
 public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendable {
-    /// The typed fields.
+    /// The typed fields; one of them is read without a copy of all.
     public var payload: Payload { _read { yield content.payload } }
     /// The payload's JSON, byte for byte as it was signed; it keeps members unknown here.
     public var json: [UInt8] { content.json }

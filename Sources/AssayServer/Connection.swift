@@ -306,26 +306,26 @@ final class Connection {
     }
 
     func answer(_ head: ResponseHead) {
-        guard canWrite else { return }
-        server.codec.encodeFrame(head, into: &output)
-        server.metrics.framesSent += 1
-        server.touch(self)
+        answer { server.codec.encodeFrame(head, into: &$0) }
     }
 
     func answer(
         _ request: AcceptedRequest, _ verification: Verification, at now: Timestamp
     ) {
-        guard canWrite else { return }
-        Exchange.encode(
-            verification, answering: request, at: now, by: server.codec, into: &output)
-        server.metrics.framesSent += 1
-        server.touch(self)
+        answer {
+            Exchange.encode(
+                verification, answering: request, at: now, by: server.codec, into: &$0)
+        }
     }
 
     /// An answer that is encoded already.
     func append(_ frame: ArraySlice<UInt8>) {
+        answer { $0.append(contentsOf: frame) }
+    }
+
+    private func answer(_ appendFrame: (inout [UInt8]) -> Void) {
         guard canWrite else { return }
-        output.append(contentsOf: frame)
+        appendFrame(&output)
         server.metrics.framesSent += 1
         server.touch(self)
     }

@@ -6,6 +6,7 @@ extension JWSTransactionDecodedPayload: PayloadObject {
         try read(&members)
     }
 
+    /// Apart from `init`, which would copy what it has read so far, and all of it at its end.
     private mutating func read(_ members: inout JSONMembers) throws(JSONError) {
         originalTransactionId = try members.string("originalTransactionId")
         transactionId = try members.string("transactionId")
