@@ -89,13 +89,20 @@ package struct SlabBytes: Sendable {
         }
     }
 
-    /// The same bytes in memory of their own: so that what waits keeps nothing else alive, a whole
-    /// slab for a twelfth of it perhaps.
-    package var detached: SlabBytes {
+    /// Bytes of memory that stay alive with them.
+    package var heldCount: Int { slab.capacity }
+
+    /// The same bytes for a long wait: in memory of their own, so that they keep nothing else
+    /// alive, a whole slab for a twelfth of it perhaps. A good part of a slab stays where it is,
+    /// as to copy it would cost more.
+    package var forWaiting: SlabBytes {
+        guard count < slab.capacity / Self.smallestPartKept else { return self }
         let own = slab.sibling(capacity: count)
         own.copy(from: slab, at: range.lowerBound, count: count, to: 0)
         return SlabBytes(slab: own, range: 0..<count)
     }
+
+    private static let smallestPartKept = 4
 
     /// A part of them, by offsets from their first.
     package func extracting(_ part: Range<Int>) -> SlabBytes {

@@ -251,14 +251,17 @@ final class ServerLoop {
         began: UInt64?
     ) {
         guard let app = app(named: head.app), let kind = call.kind else { return }
-        let body = batch.isLong ? body.detached : body
-        connection.didAccept(head.id, bytes: body.count)
-        budget.give(body.count)
+        // What is soon verified holds its slab for a moment, together with others there.
+        let isLong = batch.isLong
+        let body = isLong ? body.forWaiting : body
+        let bytes = isLong ? body.heldCount : body.count
+        connection.didAccept(head.id, bytes: bytes)
+        budget.give(bytes)
         metrics.didStart(.verify)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: .whole(body), bytes: body.count,
+                call: call, evidence: .whole(body), bytes: bytes,
                 deadline: deadline(of: head, began: began),
                 arrived: SystemClock.monotonicNanoseconds))
         verifyFullPiece()

@@ -133,6 +133,17 @@ extension SlabBytes {
         #expect(slabs < 40)
     }
 
+    @Test(arguments: [(100, false), (16_383, false), (16_384, true), (60_000, true)])
+    func whatWaitsKeepsLittleElseAlive(count: Int, staysInItsSlab: Bool) throws {
+        var reads = Reads(streams: 1)
+        reads.read(0, upTo: 64_000)
+        let taken = reads.take(0, 64_000)
+        let all = try #require(taken)
+        let waiting = all.extracting(1_000..<1_000 + count).forWaiting
+        #expect(waiting.array == Array(all.array[1_000..<1_000 + count]))
+        #expect(waiting.heldCount == (staysInItsSlab ? Slab.standardCapacity : count))
+    }
+
     @Test func workersReadWhileTheLoopReceives() throws {
         try withLoop { loop in
             let total = 3_000_000
