@@ -74,6 +74,11 @@ public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendabl
         content = Content(payload, json)
     }
 
+    /// All of the typed fields without a copy.
+    package func withPayload<Result>(_ body: (borrowing Payload) -> Result) -> Result {
+        body(content.payload)
+    }
+
     public static func == (left: Self, right: Self) -> Bool {
         left.payload == right.payload && left.json == right.json
     }

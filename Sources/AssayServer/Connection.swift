@@ -6,7 +6,7 @@ import AssayWire
 /// One client. Lives on the loop's thread.
 final class Connection {
     let stream: Stream
-    unowned let server: ServerLoop
+    let server: ServerLoop
     var limits: ServerLimits { server.limits }
 
     enum State {

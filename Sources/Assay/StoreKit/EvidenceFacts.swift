@@ -38,39 +38,35 @@ struct EvidenceFacts: Equatable, Sendable {
 
 extension EvidenceFacts {
     init(_ payload: borrowing JWSTransactionDecodedPayload) {
-        self.init(kind: .transaction, environment: payload.environment ?? .unspecified)
-        carriesBundleId = true
-        bundleId = payload.bundleId
-        productId = payload.productId
-        appAccountToken = payload.appAccountToken
-        transactionId = payload.transactionId
-        deviceBinding = DeviceBinding(
-            payload.deviceVerification, nonce: payload.deviceVerificationNonce)
-        identity = payload.transactionId
+        self.init(
+            kind: .transaction, environment: payload.environment ?? .unspecified,
+            carriesBundleId: true, bundleId: payload.bundleId, productId: payload.productId,
+            appAccountToken: payload.appAccountToken, transactionId: payload.transactionId,
+            deviceBinding: DeviceBinding(
+                payload.deviceVerification, nonce: payload.deviceVerificationNonce),
+            identity: payload.transactionId)
     }
 
     init(_ payload: borrowing JWSRenewalInfoDecodedPayload) {
-        self.init(kind: .renewalInfo, environment: payload.environment ?? .unspecified)
-        productId = payload.productId
-        appAccountToken = payload.appAccountToken
-        transactionId = payload.originalTransactionId
-        deviceBinding = DeviceBinding(
-            payload.deviceVerification, nonce: payload.deviceVerificationNonce)
-        if let id = payload.originalTransactionId, let date = payload.signedDate {
-            identity = "\(id)/\(date.milliseconds)"
-        }
+        let id = payload.originalTransactionId
+        let date = payload.signedDate?.milliseconds
+        self.init(
+            kind: .renewalInfo, environment: payload.environment ?? .unspecified,
+            productId: payload.productId, appAccountToken: payload.appAccountToken,
+            transactionId: id,
+            deviceBinding: DeviceBinding(
+                payload.deviceVerification, nonce: payload.deviceVerificationNonce),
+            identity: id.flatMap { id in date.map { "\(id)/\($0)" } })
     }
 
     init(_ payload: borrowing AppTransaction) {
-        self.init(kind: .appTransaction, environment: payload.receiptType ?? .unspecified)
-        carriesBundleId = true
-        bundleId = payload.bundleId
-        carriesAppAppleId = true
-        appAppleId = payload.appAppleId
-        transactionId = payload.appTransactionId
-        deviceBinding = DeviceBinding(
-            payload.deviceVerification, nonce: payload.deviceVerificationNonce)
-        identity = payload.appTransactionId
+        self.init(
+            kind: .appTransaction, environment: payload.receiptType ?? .unspecified,
+            carriesBundleId: true, bundleId: payload.bundleId, carriesAppAppleId: true,
+            appAppleId: payload.appAppleId, transactionId: payload.appTransactionId,
+            deviceBinding: DeviceBinding(
+                payload.deviceVerification, nonce: payload.deviceVerificationNonce),
+            identity: payload.appTransactionId)
     }
 
     init(_ receipt: AppReceipt) {
@@ -99,12 +95,10 @@ extension EvidenceFacts {
     }
 
     init(_ payload: borrowing DecodedRealtimeRequestBody) {
-        self.init(kind: .realtimeRequest, environment: payload.environment)
-        carriesAppAppleId = true
-        appAppleId = payload.appAppleId
-        productId = payload.productId
-        transactionId = payload.originalTransactionId
-        identity = payload.requestIdentifier
+        self.init(
+            kind: .realtimeRequest, environment: payload.environment, carriesAppAppleId: true,
+            appAppleId: payload.appAppleId, productId: payload.productId,
+            transactionId: payload.originalTransactionId, identity: payload.requestIdentifier)
     }
 
     /// Bundle, app id and environment from the first present of data, summary,

@@ -23,7 +23,7 @@ protocol ListElement: MessageFields {
 // MARK: - From a model to protobuf-c
 
 extension MessageArena {
-    func compose<M: MessageFields>(_ model: M) -> UnsafeMutablePointer<M.Message> {
+    func compose<M: MessageFields>(_ model: borrowing M) -> UnsafeMutablePointer<M.Message> {
         let message = unsafe allocate(M.Message.self)
         unsafe M.clear(message)
         unsafe model.fill(&message.pointee, in: self)

@@ -26,19 +26,19 @@ extension Verification: @unsafe MessageFields {
         case nil: break
         case .transaction(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION
-            unsafe m.transaction = arena.compose(verified.payload)
+            unsafe m.transaction = verified.withPayload { unsafe arena.compose($0) }
         case .renewalInfo(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_RENEWAL_INFO
-            unsafe m.renewal_info = arena.compose(verified.payload)
+            unsafe m.renewal_info = verified.withPayload { unsafe arena.compose($0) }
         case .appTransaction(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_TRANSACTION
-            unsafe m.app_transaction = arena.compose(verified.payload)
+            unsafe m.app_transaction = verified.withPayload { unsafe arena.compose($0) }
         case .notification(let notification):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION
             unsafe m.notification = arena.message(notification)
         case .realtimeRequest(let verified):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST
-            unsafe m.realtime_request = arena.compose(verified.payload)
+            unsafe m.realtime_request = verified.withPayload { unsafe arena.compose($0) }
         case .appReceipt(let receipt):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT
             unsafe m.app_receipt = arena.message(receipt)
@@ -98,7 +98,7 @@ extension VerifiedNotification: @unsafe MessageFields {
     }
 
     func fill(_ m: inout Assay__V1__VerifiedNotification, in arena: MessageArena) {
-        unsafe m.notification = arena.compose(notification.payload)
+        unsafe m.notification = notification.withPayload { unsafe arena.compose($0) }
         unsafe m.transaction = arena.message(transaction?.payload)
         unsafe m.renewal_info = arena.message(renewalInfo?.payload)
         unsafe m.app_transaction = arena.message(appTransaction?.payload)
