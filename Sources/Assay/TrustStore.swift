@@ -5,9 +5,8 @@ public import AssayModels
 /// An anchor of a chain comes from here alone; a root that a chain brings along proves nothing.
 public struct TrustStore: Sendable {
     public private(set) var anchors: [TrustAnchor]
-    /// SHA-256, in lower-case hexadecimal, of certificates or of their subjectPublicKeyInfo, that
-    /// are refused wherever they occur (CERTIFICATE_REVOKED).
-    public private(set) var denied: Set<String> = []
+    /// Certificates, or keys, that are refused wherever they occur (CERTIFICATE_REVOKED).
+    public private(set) var denied: Set<Fingerprint> = []
     /// Certificates that may complete a chain of RSA; they are trusted in nothing.
     private(set) var intermediates: [Certificate]
 
@@ -19,7 +18,8 @@ public struct TrustStore: Sendable {
     /// What two stores of the same trust have in common, and others have not.
     package var identity: [String] {
         anchors.map { $0.fingerprint + ($0.development ? " development" : "") }
-            + intermediates.map(\.fingerprint.text) + denied.sorted()
+            + intermediates.map(\.fingerprint.text)
+            + denied.map(\.description).sorted()
     }
 
     /// Trusts nothing; a store to pin into.
@@ -73,10 +73,10 @@ public struct TrustStore: Sendable {
         return store
     }
 
-    /// This store, refusing certificates (or keys) of these SHA-256 fingerprints.
-    public func denying(_ fingerprints: Set<String>) -> TrustStore {
+    /// This store, refusing certificates (or keys) of these fingerprints.
+    public func denying(_ fingerprints: Set<Fingerprint>) -> TrustStore {
         var store = self
-        store.denied.formUnion(fingerprints.map { $0.lowercased() })
+        store.denied.formUnion(fingerprints)
         return store
     }
 
@@ -85,7 +85,9 @@ public struct TrustStore: Sendable {
     ) throws(Refusal) {
         guard !denied.isEmpty else { return }
         let key = SHA256.digest(certificate.der.span.extracting(certificate.publicKey.range))
-        guard !denied.contains(certificate.fingerprint.text), !denied.contains(key.text) else {
+        guard !denied.contains(Fingerprint(certificate.fingerprint)),
+            !denied.contains(Fingerprint(key))
+        else {
             throw Refusal(
                 .certificateRevoked,
                 "the \(position.rawValue) of serial \(certificate.serialText) is on the deny list")

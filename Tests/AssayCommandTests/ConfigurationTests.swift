@@ -61,7 +61,8 @@ struct ConfigurationTests {
         #expect(settings.apps[0].appAppleId == 42)
         #expect(settings.apps[0].trust.anchors.count == TrustStore.apple.anchors.count)
         #expect(settings.apps[1].trust.anchors.last?.development == true)
-        #expect(settings.apps[1].trust.denied == [String(repeating: "ab", count: 32)])
+        let denied = Fingerprint(String(repeating: "ab", count: 32))
+        #expect(settings.apps[1].trust.denied.map { $0 } == [denied])
     }
 
     @Test("each limit is read, told by --check, documented, and bounded")

@@ -82,19 +82,19 @@ import Testing
         Fixture.expect(Fixture.verify(token, expecting: later, at: years), .mismatch)
 
         let trust = Fixture.trust(Fixture.ca.rootCertificate)
-        func digests(_ der: [UInt8]) throws -> [String] {
+        func digests(_ der: [UInt8]) throws -> [Fingerprint] {
             let key = try Certificate(der: der).publicKey.range
             let info = Array(der[key])
-            return [SHA256.digest(der.span).text, SHA256.digest(info.span).text]
+            return [
+                Fingerprint(SHA256.digest(der.span)), Fingerprint(SHA256.digest(info.span)),
+            ]
         }
         let (leaf, intermediate) = (Fixture.ca.leafCertificate, Fixture.ca.intermediateCertificate)
         for digest in try digests(leaf) + digests(intermediate) {
-            for text in [digest, digest.uppercased()] {
-                let denying = Verifier(trust: trust.denying([text]))
-                Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
-                // A second time, from whatever cache there is.
-                Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
-            }
+            let denying = Verifier(trust: trust.denying([digest]))
+            Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
+            // A second time, from whatever cache there is.
+            Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
         }
         for digest in try digests(Fixture.stranger.leafCertificate) {
             let denying = Verifier(trust: trust.denying([digest]))

@@ -9,7 +9,7 @@ import Testing
 
     private func verify(
         _ receipt: MintedTransactionReceipt, _ intermediates: [[UInt8]]? = nil,
-        denying denied: Set<String> = []
+        denying denied: Set<Fingerprint> = []
     ) throws -> Verification {
         let intermediates = try intermediates ?? [MintedRSA.intermediate()]
         let trust = try MintedRSA.trust(intermediates: intermediates).denying(denied)
@@ -123,7 +123,7 @@ import Testing
         let minted = try receipt()
         let intermediate = try MintedRSA.intermediate()
         for certificate in [minted.leaf, intermediate] {
-            let fingerprint = SHA256.digest(certificate.span).text
+            let fingerprint = Fingerprint(SHA256.digest(certificate.span))
             let answer = try verify(minted, [intermediate], denying: [fingerprint])
             #expect(answer.verdict == .certificateRevoked)
         }

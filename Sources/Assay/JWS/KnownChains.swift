@@ -79,8 +79,8 @@ final class KnownChains: Sendable {
         return KnownChain(header: header, chain: try result.get())
     }
 
-    /// One step further in the slot, whose lock is held. The order of checks is that of
-    /// verification.md: shape, algorithm, structure, markers, then dates, then signatures.
+    /// One step further in the slot, whose lock is held. Verdicts show the order of
+    /// checks: shape, algorithm, structure, markers, then dates, then signatures.
     private func resolve(
         _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate,
         puttingAside unseen: UnseenChain?

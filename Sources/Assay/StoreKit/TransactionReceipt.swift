@@ -8,7 +8,7 @@ struct VerifiedTransactionReceipt: Sendable {
     /// What stands beside the signed data and disagrees with it; for the answer's sentence.
     let disagreement: String?
 
-    /// Every check but the policy, in the order of verification.md: shape, structure of the
+    /// Every check but the policy, in the order that verdicts show: shape, structure of the
     /// chain, markers, dates, then signatures.
     ///
     /// - Parameter allowsLegacyKey: whether the key of 1024 bits of version 2 passes.

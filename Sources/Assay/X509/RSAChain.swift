@@ -47,9 +47,8 @@ final class ValidatedRSAChain: AnchoredChain {
 /// Finds the path from a leaf to a pinned root.
 ///
 /// Several intermediates share one name, and two of them (of 2008 and of 2013) one key: so every
-/// candidate that bears the issuer's name is carried through the stages of verification.md
-/// (structure, algorithms, markers, dates, signatures), and the first that passes all of them is
-/// the one. Where none passes, the refusal is that of the last stage that any of them reached.
+/// candidate that bears the issuer's name is carried through the stages (structure,
+/// algorithms, markers, dates, signatures), and the first that passes all of them is the one. Where none passes, the refusal is that of the last stage that any of them reached.
 struct RSAChainBuilder {
     let purpose: RSAChainPurpose
     let trust: TrustStore

@@ -6,7 +6,7 @@ import AssayModels
 struct ConfigurationFile {
     var listen: [Endpoint]?
     var workers: Int?
-    var denied: Set<String>
+    var denied: Set<Fingerprint>
     var limits: LimitSettings
     var unix: UnixSettings
     var admin: AdminSettings
@@ -66,19 +66,17 @@ struct ConfigurationFile {
         }
     }
 
-    private static func fingerprints(_ table: ConfigurationTable) -> Set<String> {
-        var fingerprints: Set<String> = []
+    private static func fingerprints(_ table: ConfigurationTable) -> Set<Fingerprint> {
+        var fingerprints: Set<Fingerprint> = []
         for (index, text) in (table.strings("denied") ?? []).enumerated() {
-            let digits = text.lowercased().filter { $0 != ":" }
-            guard digits.utf8.count == 64, digits.allSatisfy({ $0.isASCII && $0.isHexDigit })
-            else {
+            guard let fingerprint = Fingerprint(text) else {
                 table.note(
                     "denied", "\"\(text)\" is no fingerprint",
                     "write the SHA-256 of the certificate, or of its public key, in 64 "
                         + "hexadecimal digits", element: index + 1)
                 continue
             }
-            fingerprints.insert(digits)
+            fingerprints.insert(fingerprint)
         }
         return fingerprints
     }

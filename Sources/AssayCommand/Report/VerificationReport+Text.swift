@@ -82,7 +82,7 @@ extension VerificationReport {
     }
 }
 
-/// The checks in the order in which the first failure decides (verification.md, section 2).
+/// The checks in the order in which the first failure decides (README, "Verdicts").
 private enum Check: String, CaseIterable {
     case shape, algorithm, chain, markers, revocation, dates, signatures, kind, bundle, app
     case environment, expectations
