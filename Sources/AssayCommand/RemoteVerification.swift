@@ -12,13 +12,13 @@ struct RemoteVerification {
     /// Asks for the signed JSON instead of typed fields: it has unknown members too.
     func report(
         on evidence: [UInt8], as kind: EvidenceKind, expecting expectations: Expectations,
-        inApp: InAppSelection, isVerifyReceipt: Bool
+        app: String, inApp: InAppSelection, isVerifyReceipt: Bool
     ) async throws -> VerificationReport {
         let call = VerifyCall(
             kind: kind, expectations: expectations, returnsTypedPayload: false,
             returnsPayloadJSON: true, inApp: inApp, returnsVerifyReceiptJSON: isVerifyReceipt)
         let answer = try await server.ask(tls) { client throws(ClientError) in
-            try await client.verify(evidence, call)
+            try await client.verify(evidence, call, app: app)
         }
         if isVerifyReceipt {
             var report = VerificationReport(answer.verification)

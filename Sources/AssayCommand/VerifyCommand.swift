@@ -83,6 +83,12 @@ struct VerifyCommand: AsyncParsableCommand {
     var server: Endpoint?
 
     @Option(
+        help: ArgumentHelp(
+            "With --server: the server's app entry. (default: its default one)",
+            valueName: "name"))
+    var app: String?
+
+    @Option(
         name: .customLong("intermediate"),
         help: ArgumentHelp(
             "A further intermediate for old receipts, which bring none, PEM or DER. Repeat for "
@@ -131,7 +137,13 @@ struct VerifyCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--format verify-receipt goes with --kind app-receipt and transaction-receipt")
         }
-        guard server != nil else { return }
+        guard server != nil else {
+            if app != nil {
+                throw ValidationError(
+                    "--app names an entry of a server's configuration: it goes with --server.")
+            }
+            return
+        }
         if !intermediates.isEmpty {
             throw ValidationError(
                 "--intermediate can't go with --server: a server completes chains from its own "
@@ -154,7 +166,12 @@ struct VerifyCommand: AsyncParsableCommand {
         let report = try await report(on: evidence)
         switch format {
         case .json: try Output.line(report.json)
-        case .text: try Output.line(report.text)
+        case .text:
+            try Output.line(
+                report.text(
+                    of: .init(
+                        namesBundle: bundleId != nil, namesApp: appAppleId != nil,
+                        isRemote: server != nil)))
         case .verifyReceipt: try Output.line(report.verifyReceipt ?? [])
         }
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
@@ -173,8 +190,8 @@ struct VerifyCommand: AsyncParsableCommand {
         if let server {
             return try await RemoteVerification(server: server, tls: tls.context(for: server))
                 .report(
-                    on: evidence, as: kind, expecting: expectations(of: kind), inApp: inApp,
-                    isVerifyReceipt: format == .verifyReceipt)
+                    on: evidence, as: kind, expecting: expectations(of: kind), app: app ?? "",
+                    inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
         }
         var trust = TrustStore.apple
         for root in roots { trust = try trust.pinning(file: root) }

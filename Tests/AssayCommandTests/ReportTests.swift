@@ -22,19 +22,46 @@ struct ReportTests {
         #expect(deciding.count == Verdict.allCases.count - 1)
         for (verdict, name) in deciding {
             let report = VerificationReport(Verification(verdict: verdict, detail: "why"))
-            let lines = report.text.split(separator: "\n").dropFirst().map { line in
+            let lines = report.text(of: Self.all).split(separator: "\n").dropFirst().map { line in
                 line.split(separator: " ").map(String.init)
             }
             #expect(lines.map { $0[1] } == names)
             let failed = names.firstIndex(of: name)!
-            #expect(lines[..<failed].allSatisfy { $0[0] == "pass" })
+            let before = verdict == .wrongKind ? "-" : "pass"
+            #expect(lines[..<failed].allSatisfy { $0[0] == ($0[1] == "shape" ? "pass" : before) })
             #expect(lines[failed] == ["FAIL", name, "why"])
             #expect(lines[(failed + 1)...].allSatisfy { $0.suffix(2) == ["not", "reached"] })
         }
         let valid = VerificationReport(Verification(verdict: .valid, detail: "good"))
-        #expect(valid.text.hasPrefix("VALID: good\n"))
-        #expect(valid.text.split(separator: "\n").count == names.count + 1)
-        #expect(!valid.text.contains("FAIL"))
+        let text = valid.text(of: Self.all)
+        #expect(text.hasPrefix("VALID: good\n"))
+        #expect(text.split(separator: "\n").count == names.count + 1)
+        #expect(text.split(separator: "\n").dropFirst().allSatisfy { $0.hasPrefix("  pass") })
+    }
+
+    private static let all = VerificationReport.Question(
+        namesBundle: true, namesApp: true, isRemote: false)
+
+    @Test("text says passed of nothing that was not checked")
+    func notChecked() {
+        typealias Question = VerificationReport.Question
+        let nothing = Question(namesBundle: false, namesApp: false, isRemote: false)
+        let remote = Question(namesBundle: false, namesApp: false, isRemote: true)
+        let rows: [(EvidenceKind, Question, bundle: String, app: String)] = [
+            (.appTransaction, Self.all, "pass", "pass"),
+            (.transaction, Self.all, "pass", "not checked: this kind carries no App Store id"),
+            (.renewalInfo, remote, "pass", "not checked: this kind carries no App Store id"),
+            (.notification, nothing, "not checked: no --bundle-id", "no --app-apple-id"),
+            (.notification, remote, "pass", "pass"),
+        ]
+        for (kind, question, bundle, app) in rows {
+            let answer = Verification(verdict: .valid, detail: "good", kind: kind)
+            let lines = VerificationReport(answer).text(of: question).split(separator: "\n")
+            for (name, words) in [("bundle", bundle), ("app", app)] {
+                let line = lines.first { $0.dropFirst(8).hasPrefix(name + " ") }
+                #expect(line?.contains(words) == true, "\(kind) \(name)")
+            }
+        }
     }
 
     @Test("members that are not known are left out")

@@ -89,6 +89,12 @@ struct ServeCommandTests {
             bundle-id = "com.example.game"
             app-apple-id = 1234567890
             roots = ["ca/root.pem"]
+            default = true
+            [[app]]
+            name = "other"
+            bundle-id = "com.example.other"
+            environments = ["Sandbox"]
+            roots = ["ca/root.pem"]
             """)
         let server = try ServerProcess(["--config", config])
         #expect(server.ready == "assay ready \(socket)\n")
@@ -104,6 +110,10 @@ struct ServeCommandTests {
         #expect(try verdict(other, "--bundle-id", "com.example.other") == "WRONG_BUNDLE")
         let sandbox = try token("transaction", "--environment", "Sandbox")
         #expect(try verdict(sandbox, "--environment", "Sandbox") == "WRONG_ENVIRONMENT")
+        let others = try token(
+            "transaction", "--environment", "Sandbox", "--bundle-id", "com.example.other")
+        #expect(try verdict(others, "--app", "other", "--environment", "Sandbox") == "VALID")
+        #expect(try verdict(others, "--environment", "Sandbox") == "WRONG_BUNDLE")
         let app = try token("app-transaction", "--app-apple-id", "7")
         #expect(try verdict(app, "--app-apple-id", "7") == "WRONG_APP")
         #expect(server.end() == 0)

@@ -172,6 +172,7 @@ struct VerifyCommandTests {
                     "2025-01-01T00:00:00Z", "x",
                 ], "its own clock"
             ),
+            (["verify", "--kind", "transaction", "--app", "game", "x"], "it goes with --server"),
             (["verify", "--kind", "transaction", "--server", "unix:/none", root], "unix:/none"),
             (["health", "unix:" + folder("none")], "no such file"),
             (["health", "here"], "tcp://HOST:PORT"),

@@ -3,24 +3,49 @@ import AssayModels
 
 extension VerificationReport {
     /// For people: each check in the documented order, then the main fields.
-    var text: String {
+    func text(of question: Question) -> String {
         var lines = ["\(verification.verdict.name): \(verification.detail)", ""]
         let failed = Check(decidedBy: verification.verdict)
         for check in Check.allCases {
-            let name = check.rawValue.padded(to: 14)
-            if let failed, check == failed {
-                lines.append("  FAIL  \(name) \(verification.detail)")
-            } else if let failed, check.isAfter(failed) {
-                lines.append("  -     \(name) not reached")
-            } else {
-                lines.append("  pass  \(name) \(check.meaning)")
-            }
+            let (mark, words) = outcome(of: check, failed: failed, question)
+            lines.append("  \(mark.padded(to: 4))  \(check.rawValue.padded(to: 14)) \(words)")
         }
         let fields = fields
         if !fields.isEmpty { lines.append("") }
         let width = fields.map(\.name.count).max() ?? 0
         for (name, value) in fields { lines.append("  \(name.padded(to: width))  \(value)") }
         return lines.joined(separator: "\n")
+    }
+
+    /// What was asked, as far as a verdict alone does not tell which checks it stands for.
+    struct Question {
+        var namesBundle: Bool
+        var namesApp: Bool
+        /// A server has a configuration of its own.
+        var isRemote: Bool
+    }
+
+    /// A check is said to have passed only where the verdict says so.
+    private func outcome(
+        of check: Check, failed: Check?, _ question: Question
+    ) -> (mark: String, words: String) {
+        if let failed {
+            if check == failed { return ("FAIL", verification.detail) }
+            if check.isAfter(failed) { return ("-", "not reached") }
+            // What plainly is of another kind is refused before anything of it is verified.
+            if failed == .kind, check.isAfter(.shape) {
+                return ("-", "not told: another kind may be refused before")
+            }
+        }
+        switch check {
+        case .bundle where !question.namesBundle && !question.isRemote:
+            return ("-", "not checked: no --bundle-id")
+        case .app where verification.kind.map { !$0.mayCarryAppAppleId } ?? false:
+            return ("-", "not checked: this kind carries no App Store id")
+        case .app where !question.namesApp && !question.isRemote:
+            return ("-", "not checked: no --app-apple-id")
+        default: return ("pass", check.meaning)
+        }
     }
 
     private var fields: [(name: String, value: String)] {
@@ -79,6 +104,16 @@ extension VerificationReport {
                 text.unicodeScalars.map {
                     $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
                 }))
+    }
+}
+
+extension EvidenceKind {
+    fileprivate var mayCarryAppAppleId: Bool {
+        switch self {
+        case .transaction, .renewalInfo: false
+        case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
+            true
+        }
     }
 }
 
