@@ -25,8 +25,9 @@ package enum Limits {
     /// Clocks of signer and verifier may differ by this much before a date lies in the future.
     package static let clockSkewMilliseconds: Int64 = 5 * 60 * 1000
 
-    /// Chains known to be valid. Only a pinned root's signature makes one, and Apple uses one
-    /// leaf for about two years; an entry takes some 10 KB.
+    /// Headers whose chain is valid and under which a signature held, which nobody but the owner of
+    /// a leaf's key can make more of; Apple uses one leaf for about two years. An entry takes some
+    /// 10 KB.
     package static let knownChains = 256
     /// Those of them that a token is compared with before anything is hashed. Apple signs with one
     /// leaf in each environment, and for some weeks with the next one.
@@ -36,6 +37,9 @@ package enum Limits {
     package static let refusedChains = 4096
     /// How long a refused chain is remembered.
     package static let refusedChainMilliseconds: Int64 = 60 * 1000
+    /// Leaves under their intermediates, which a pinned root's signature stands behind; an entry
+    /// takes some 3 KB.
+    package static let validatedPairs = 256
     /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
     package static let validatedIntermediates = 64
 

@@ -277,11 +277,11 @@ public struct PreparedVerification: Sendable {
             switch state {
             case .jws(let unverified):
                 let jws = try VerifiedJWS(
-                    unverified, signatureHolds: holds[holds.startIndex])
+                    unverified, signatureHolds: holds[holds.startIndex], chains: chains)
                 state = try afterSignature(jws, chains: chains)
             case .notification(let notification):
                 let evidence = try notification.verified(
-                    holds, expecting: request.expectations)
+                    holds, expecting: request.expectations, chains: chains)
                 state = .answered(
                     request.accepted(notification.chain, notification.facts, evidence))
             case .answered, .putAside:

@@ -15,13 +15,15 @@ import Testing
         KnownChains(trust: Fixture.trust(Fixture.ca.rootCertificate))
     }
 
-    /// The verdict of a chain alone; `.valid` where it stands.
+    /// The verdict of a chain alone; `.valid` where it stands, and a signature under it then held.
     private static func resolve(
         _ header: [UInt8], by chains: KnownChains, at date: Timestamp = Fixture.now,
         now: Timestamp = Fixture.now
     ) -> Verdict {
         do throws(Refusal) {
-            _ = try chains.resolve(header: header.span, effectiveDate: .at(date), now: now)
+            let chain = try chains.resolve(
+                header: header.span, effectiveDate: .at(date), now: now)
+            chains.enter(chain)
             return .valid
         } catch {
             return error.verdict
@@ -153,14 +155,40 @@ import Testing
                 #expect(Self.resolve(Self.header(chain), by: chains) == verdict)
             }
         }
-        #expect(chains.counts == (4, 1) && chains.validations == 5)
+        // The third certificate proves nothing, and is nothing that a validation depends on.
+        #expect(chains.counts == (4, 1) && chains.validations == 4)
         // A header of other bytes around the same certificates is another entry.
         let spaced = Array(
             Fixture.text(
                 AssayMint::JWSHeader(certificates: ca.chain.certificates).json
             ).replacing(",", with: ", ").utf8)
         #expect(Self.resolve(Base64URL.encode(spaced.span), by: chains) == .valid)
-        #expect(chains.counts == (5, 1) && chains.validations == 6)
+        #expect(chains.counts == (5, 1) && chains.validations == 4)
+    }
+
+    @Test("line 36: headers varied around a good chain evict nothing, and wait for nobody")
+    func variedHeaders() throws {
+        let verifier = Verifier(trust: Fixture.trust(Fixture.ca.rootCertificate))
+        let genuine = Fixture.token()
+        Fixture.expect(Fixture.verify(genuine, by: verifier), .valid)
+        let json = Fixture.text(
+            AssayMint::JWSHeader(certificates: Fixture.ca.chain.certificates).json)
+        let rest = genuine.drop { $0 != UInt8(ascii: ".") }
+        for number in 0..<Limits.knownChains + 10 {
+            let varied = json.replacing("{\"alg\"", with: "{\"x\":\(number),\"alg\"")
+            #expect(varied != json)
+            let token = Base64URL.encode(Array(varied.utf8).span) + rest
+            Fixture.expect(Fixture.verify(token, by: verifier), .invalidSignature)
+            // Not put aside, as a chain that was never seen is.
+            let prepared = verifier.prepare(
+                token.span, as: .transaction, policy: Fixture.policy, at: Fixture.now,
+                unseen: .putAside)
+            #expect(prepared.unseenChain == nil)
+        }
+        #expect(verifier.chains.validations == 1)
+        #expect(verifier.chains.counts == (1, 0))
+        let isQuick = verifier.isQuick(genuine.span, as: .transaction)
+        #expect(isQuick)
     }
 
     @Test("line 36: a refused chain is refused again, at no public-key operation, for a minute")

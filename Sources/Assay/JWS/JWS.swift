@@ -35,9 +35,11 @@ struct JWSSegments: Equatable, Sendable {
 final class UnverifiedJWS: Sendable {
     let payload: JSONDocument
     let effectiveDate: Timestamp
-    let chain: ValidatedChain
     /// What has to hold.
     let signature: ES256Check
+    fileprivate let known: KnownChain
+
+    var chain: ValidatedChain { known.chain }
 
     /// Everything but the signature, cheap checks first.
     init(
@@ -50,7 +52,6 @@ final class UnverifiedJWS: Sendable {
         let signature = try Base64URL.signature(token.extracting(segments.signature))
         payload = try JSONDocument.payload(text, named: "payload")
         let date = Self.effectiveDate(of: payload, now: now)
-        let known: KnownChain
         if let recent {
             try recent.chain.checkValidity(at: try date.seconds())
             known = recent
@@ -59,7 +60,6 @@ final class UnverifiedJWS: Sendable {
                 header: token.extracting(segments.header), effectiveDate: date, now: now,
                 unseen: unseen)
         }
-        chain = known.chain
         guard case .at(let time) = date else { preconditionFailure("seconds() refused it") }
         effectiveDate = time
         guard let signature else {
@@ -71,7 +71,7 @@ final class UnverifiedJWS: Sendable {
         var digest = known.headerDigest
         digest.update(token.extracting(segments.payload))
         self.signature = ES256Check(
-            key: chain.leafKey, digest: digest.finish(), signature: signature)
+            key: known.chain.leafKey, digest: digest.finish(), signature: signature)
     }
 
     /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.
@@ -99,11 +99,14 @@ struct VerifiedJWS: Sendable {
     var chain: ValidatedChain { jws.chain }
 
     /// - Parameter signatureHolds: the answer to `unverified.signature`.
-    init(_ unverified: UnverifiedJWS, signatureHolds: Bool) throws(Refusal) {
+    init(
+        _ unverified: UnverifiedJWS, signatureHolds: Bool, chains: KnownChains
+    ) throws(Refusal) {
         guard signatureHolds else {
             throw Refusal(
                 .invalidSignature, "the signature does not verify with the leaf certificate's key")
         }
+        chains.enter(unverified.known)
         jws = unverified
     }
 }

@@ -3,13 +3,16 @@ import Synchronization
 
 /// The chains of one trust configuration, by the exact bytes of the JWS header that brought them.
 ///
-/// A valid chain is entered after a full validation only, and never as "valid now": each piece of
-/// evidence compares the windows with its own effective date. Refused chains are remembered
-/// apart, so that a flood of them evicts no valid one. Simultaneous requests for one unseen chain
-/// share one validation: the first holds the slot's lock, the others wait for its result.
+/// A valid chain is entered once a signature under it has held, and never as "valid now": each
+/// piece of evidence compares the windows with its own effective date. A header is easily varied
+/// around a genuine chain, but nobody can sign it then: so no flood evicts an entry, nor do its
+/// headers cost a public-key operation each. Refused chains are remembered apart. Simultaneous
+/// requests for one unseen chain share one validation: the first holds the slot's lock, the others
+/// wait for its result.
 final class KnownChains: Sendable {
     private let trust: TrustStore
     private let intermediates = ValidatedIntermediates()
+    private let pairs = ValidatedPairs()
     private let tables = Mutex(Tables())
     private let validationCount = Atomic<Int>(0)
     /// Nobody outside knows which headers share a place.
@@ -75,8 +78,17 @@ final class KnownChains: Sendable {
                 puttingAside: unseen == .putAside ? digest.chain : nil)
             return (result, state)
         }
-        tables.withLock { $0.settle(slot, state, digest, key, header, now: now) }
+        tables.withLock { $0.settle(slot, state, digest, now: now) }
         return KnownChain(header: header, chain: try result.get())
+    }
+
+    /// A signature under that header has held: from now on it is known.
+    func enter(_ chain: KnownChain) {
+        guard !chain.isEntered.load(ordering: .relaxed) else { return }
+        chain.isEntered.store(true, ordering: .relaxed)
+        let header = chain.header
+        let key = keyedHash(header.span)
+        tables.withLock { $0.enter(chain, key) }
     }
 
     /// One step further in the slot, whose lock is held. Verdicts show the order of
@@ -91,12 +103,18 @@ final class KnownChains: Sendable {
             case .unseen: preconditionFailure("set above")
             case .unvalidated(let chain):
                 try chain.checkValidity(at: try effectiveDate.seconds())
+                if let valid = pairs[chain] {
+                    state = .valid(valid)
+                    try valid.checkValidity(at: try effectiveDate.seconds())
+                    return .success(valid)
+                }
                 // A leaf that is itself pinned has no signature to check.
                 if let unseen, chain.intermediate != nil { throw .putAside(for: unseen) }
                 validationCount.add(1, ordering: .relaxed)
                 do throws(Refusal) {
                     let valid = try chain.validate(intermediates: intermediates)
                     state = .valid(valid)
+                    pairs.remember(valid)
                     try valid.checkValidity(at: try effectiveDate.seconds())
                     return .success(valid)
                 } catch {
@@ -132,6 +150,7 @@ final class KnownChain: Sendable {
     /// SHA-256 after the header and the full stop behind.
     let headerDigest: SHA256
     let header: [UInt8]
+    fileprivate let isEntered = Atomic<Bool>(false)
 
     init(header: Span<UInt8>, chain: ValidatedChain) {
         var digest = SHA256()
@@ -263,17 +282,12 @@ private struct Tables {
     }
 
     mutating func settle(
-        _ slot: ChainSlot, _ state: ChainSlot.State, _ digest: HeaderDigest, _ key: UInt64,
-        _ header: Span<UInt8>, now: Timestamp
+        _ slot: ChainSlot, _ state: ChainSlot.State, _ digest: HeaderDigest, now: Timestamp
     ) {
         let isFirst = inFlight[digest] === slot
         if isFirst { inFlight[digest] = nil }
         switch state {
-        case .unseen, .unvalidated: break
-        case .valid(let chain):
-            // Not the first where that one's date kept it from validating anything, or it put
-            // the chain aside.
-            if isFirst || lookUp(key, header) == nil { enter(chain, key, header) }
+        case .unseen, .unvalidated, .valid: break
         case .refused where isFirst || refused[digest] == nil:
             if refused.count >= Limits.refusedChains { dropExpired(now) }
             refused[digest] = Refused(
@@ -282,7 +296,9 @@ private struct Tables {
         }
     }
 
-    private mutating func enter(_ chain: ValidatedChain, _ key: UInt64, _ header: Span<UInt8>) {
+    mutating func enter(_ chain: KnownChain, _ key: UInt64) {
+        let header = chain.header
+        guard lookUp(key, header.span) == nil else { return }
         if known[key] == nil, known.count >= Limits.knownChains,
             let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse })
         {
@@ -290,7 +306,7 @@ private struct Tables {
         }
         forget(key)
         uses += 1
-        known[key] = Known(chain: KnownChain(header: header, chain: chain), lastUse: uses)
+        known[key] = Known(chain: chain, lastUse: uses)
     }
 
     private mutating func forget(_ key: UInt64) {

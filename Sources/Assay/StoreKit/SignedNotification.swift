@@ -45,7 +45,8 @@ final class SignedNotification: Sendable {
 
     /// The notification with everything nested in it, or the first refusal.
     func verified(
-        _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations
+        _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations,
+        chains: KnownChains
     ) throws(Refusal) -> VerifiedEvidence {
         var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
         var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
@@ -53,7 +54,8 @@ final class SignedNotification: Sendable {
         var expected = facts
         for (nested, holds) in zip(nested, signaturesHold) {
             try Self.naming(nested.member) { () throws(Refusal) in
-                let jws = try VerifiedJWS(nested.jws, signatureHolds: holds)
+                let jws = try VerifiedJWS(
+                    nested.jws, signatureHolds: holds, chains: chains)
                 let (evidence, nestedFacts) = try jws.decode(as: nested.kind)
                 try check(nestedFacts, chain: jws.chain)
                 switch evidence {
