@@ -16,10 +16,23 @@ public struct TrustStore: Sendable {
     }
 
     /// What two stores of the same trust have in common, and others have not.
-    package var identity: [String] {
-        anchors.map { $0.fingerprint + ($0.development ? " development" : "") }
-            + intermediates.map(\.fingerprint.text)
-            + denied.map(\.description).sorted()
+    package struct Identity: Hashable {
+        struct Anchor: Hashable {
+            let fingerprint: String
+            let development: Bool
+        }
+
+        let anchors: [Anchor]
+        let intermediates: [String]
+        let denied: Set<Fingerprint>
+    }
+
+    package var identity: Identity {
+        Identity(
+            anchors: anchors.map {
+                Identity.Anchor(fingerprint: $0.fingerprint, development: $0.development)
+            },
+            intermediates: intermediates.map(\.fingerprint.text), denied: denied)
     }
 
     /// Trusts nothing; a store to pin into.

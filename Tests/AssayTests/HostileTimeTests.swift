@@ -90,7 +90,8 @@ import Testing
             ]
         }
         let (leaf, intermediate) = (Fixture.ca.leafCertificate, Fixture.ca.intermediateCertificate)
-        for digest in try digests(leaf) + digests(intermediate) {
+        let root = Fixture.ca.rootCertificate
+        for digest in try digests(leaf) + digests(intermediate) + digests(root) {
             let denying = Verifier(trust: trust.denying([digest]))
             Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
             // A second time, from whatever cache there is.

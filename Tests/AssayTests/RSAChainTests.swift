@@ -127,6 +127,30 @@ import Testing
             let answer = try verify(minted, [intermediate], denying: [fingerprint])
             #expect(answer.verdict == .certificateRevoked)
         }
+        let trust = try MintedRSA.trust(intermediates: [intermediate])
+        let root = try #require(Fingerprint(trust.anchors[0].fingerprint))
+        let text = try minted.text
+        let answer = Verifier(trust: trust.denying([root])).verify(
+            text.span, as: .transactionReceipt,
+            policy: AppleTransactionReceiptTests.everything, at: Self.now)
+        #expect(answer.verdict == .certificateRevoked)
+    }
+
+    /// A server keeps the verifier of a trust that has not changed.
+    @Test func identity() throws {
+        let intermediate = try MintedRSA.intermediate()
+        let fingerprint = Fingerprint(SHA256.digest(intermediate.span))
+        let root = try MintedRSA.root()
+        let plain = try TrustStore.empty.pinning(root, development: false)
+        let stores = [
+            plain, try plain.adding(intermediate: intermediate), plain.denying([fingerprint]),
+            try plain.adding(intermediate: intermediate).denying([fingerprint]),
+            try plain.pinning(root, development: true),
+            .empty, .apple,
+        ]
+        #expect(Set(stores.map(\.identity)).count == stores.count)
+        let again = try TrustStore.empty.pinning(root, development: false)
+        #expect(again.identity == plain.identity)
     }
 
     /// A root that is not pinned signs nothing, whatever its name.

@@ -72,20 +72,24 @@ extension UnvalidatedChain {
         guard leaf.der[leaf.issuer] == intermediate.der[intermediate.subject] else {
             throw Refusal(.invalidChain, "the issuer of the leaf is not the intermediate's subject")
         }
-        let candidates = trust.anchors.filter {
+        var candidates = trust.anchors.filter {
             $0.certificate.der[$0.certificate.subject] == intermediate.der[intermediate.issuer]
         }
         guard !candidates.isEmpty else {
             throw Refusal(
                 .untrustedChain, "no pinned root bears the name that issued the intermediate")
         }
-        for candidate in candidates where candidate.certificate.version == 3 {
+        candidates = try passing(candidates) { candidate throws(Refusal) in
+            guard candidate.certificate.version == 3 else { return }
             try candidate.certificate.checkIssues(as: .root, certificatesBelow: 1)
         }
         try Self.checkAlgorithms(leaf, intermediate)
         try Self.checkMarkers(leaf, intermediate)
         try trust.checkNotDenied(leaf, as: .leaf)
         try trust.checkNotDenied(intermediate, as: .intermediate)
+        candidates = try passing(candidates) { candidate throws(Refusal) in
+            try trust.checkNotDenied(candidate.certificate, as: .root)
+        }
         self.init(leaf: leaf, intermediate: intermediate, candidates: candidates)
     }
 

@@ -11,6 +11,25 @@ package enum ChainPosition: String, Sendable {
     case root
 }
 
+/// Those candidates that pass the check; the first one's refusal where none does. A certificate
+/// that is pinned and of no use stands in no other's way.
+func passing<Candidate>(
+    _ candidates: [Candidate], _ check: (Candidate) throws(Refusal) -> Void
+) throws(Refusal) -> [Candidate] {
+    var passing: [Candidate] = []
+    var first: Refusal?
+    for candidate in candidates {
+        do throws(Refusal) {
+            try check(candidate)
+            passing.append(candidate)
+        } catch {
+            first = first ?? error
+        }
+    }
+    if let first, passing.isEmpty { throw first }
+    return passing
+}
+
 extension Certificate {
     /// Parses one certificate of a chain.
     static func parse(_ der: [UInt8], as position: ChainPosition) throws(Refusal) -> Certificate {

@@ -48,7 +48,8 @@ final class ValidatedRSAChain: AnchoredChain {
 ///
 /// Several intermediates share one name, and two of them (of 2008 and of 2013) one key: so every
 /// candidate that bears the issuer's name is carried through the stages (structure,
-/// algorithms, markers, dates, signatures), and the first that passes all of them is the one. Where none passes, the refusal is that of the last stage that any of them reached.
+/// algorithms, markers, dates, signatures), and the first that passes all of them is the one. Where
+/// none passes, the refusal is that of the last stage that any of them reached.
 struct RSAChainBuilder {
     let purpose: RSAChainPurpose
     let trust: TrustStore
@@ -81,6 +82,7 @@ struct RSAChainBuilder {
         try trust.checkNotDenied(leaf, as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
             try trust.checkNotDenied(path.intermediate, as: .intermediate)
+            try trust.checkNotDenied(path.anchor.certificate, as: .root)
         }
         let seconds = try effectiveDate.seconds()
         try leaf.checkValidity(at: seconds, as: .leaf)
@@ -211,24 +213,6 @@ struct RSAChainBuilder {
     private func isKnown(_ path: Path, _ leaf: Certificate) -> Bool {
         links.isKnown(path.intermediate, under: path.anchor.certificate)
             && links.isKnown(leaf, under: path.intermediate)
-    }
-
-    /// Those that pass the check; the first one's refusal where none does.
-    private func passing<Candidate>(
-        _ candidates: [Candidate], _ check: (Candidate) throws(Refusal) -> Void
-    ) throws(Refusal) -> [Candidate] {
-        var passing: [Candidate] = []
-        var first: Refusal?
-        for candidate in candidates {
-            do throws(Refusal) {
-                try check(candidate)
-                passing.append(candidate)
-            } catch {
-                first = first ?? error
-            }
-        }
-        if let first, passing.isEmpty { throw first }
-        return passing
     }
 }
 

@@ -122,7 +122,7 @@ extension ServerSettings {
     func serverConfiguration(
         reusing earlier: ServerConfiguration? = nil
     ) -> ServerConfiguration {
-        var verifiers: [[String]: Verifier] = [:]
+        var verifiers: [TrustStore.Identity: Verifier] = [:]
         for entry in earlier?.apps.values.map({ $0 }) ?? [] {
             verifiers[entry.verifier.trust.identity] = entry.verifier
         }
