@@ -25,6 +25,9 @@ package struct CivilTime: Equatable, Sendable {
         self.second = second
     }
 
+    /// Of the years 0 to 9999, since 1970.
+    static let seconds: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+
     /// The second that a count since 1970 names.
     package init(secondsSince1970 seconds: Int64) {
         let day = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)

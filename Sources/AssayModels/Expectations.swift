@@ -1,10 +1,12 @@
 /// What the caller expects of this piece of evidence. Each one narrows; none can widen the policy.
-/// An expectation of a field that the evidence does not carry is a mismatch.
+/// A bundle or app id is compared where evidence of that kind carries one (renewal info carries
+/// neither, a transaction no app id, a realtime request no bundle); any other expectation of what
+/// the evidence does not carry is a mismatch.
 public struct Expectations: Equatable, Sendable {
     /// Bundle identifier, compared byte for byte (WRONG_BUNDLE).
     public var bundleId: String?
-    /// App Store id of the app; compared where the evidence carries one, demanded of Production
-    /// evidence whose kind does (WRONG_APP).
+    /// App Store id of the app; compared where the evidence carries one other than 0, demanded of
+    /// Production evidence whose kind does (WRONG_APP).
     public var appAppleId: Int64?
     /// Environments that the caller accepts; empty: those of the policy (WRONG_ENVIRONMENT).
     public var environments: [StoreEnvironment]

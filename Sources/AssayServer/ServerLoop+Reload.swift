@@ -1,4 +1,6 @@
+import Assay
 import AssayLoop
+import AssayModels
 import AssayWire
 
 /// What changes while the server runs.
@@ -20,8 +22,28 @@ extension ServerLoop {
         take(new)
         if let tls = new.tls { warnOfExpiry(tls) }
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
+        logTrust()
         for name in fixed { log.write(.warning, "restart_needed", ["setting": .text(name)]) }
         return fixed
+    }
+
+    /// Whom the server believes, at the start and whenever that may have changed.
+    func logTrust() {
+        var told: Set<String> = []
+        let now = configuration.clock().seconds
+        for name in configuration.apps.keys.sorted() {
+            for anchor in configuration.apps[name]?.verifier.trust.anchors ?? [] {
+                let use = anchor.development ? "development" : "all"
+                guard told.insert(anchor.fingerprint + use).inserted else { continue }
+                let days = (anchor.notAfter.seconds - now) / 86_400
+                log.write(
+                    anchor.notAfter.seconds < now ? .warning : .info, "trusted_root",
+                    [
+                        "name": .text(anchor.name), "fingerprint": .text(anchor.fingerprint),
+                        "use": .text(use), "days_left": .number(Int(days)),
+                    ])
+            }
+        }
     }
 
     func noteFailedReload(_ reasons: [String]) {

@@ -88,6 +88,7 @@ final class ServerLoop {
             afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
         ) { [self] in sweep() }
         sweepTimer = timer
+        logTrust()
     }
 
     var now: UInt64 { loop.now }

@@ -86,8 +86,10 @@ enum InAppSelection {
   IN_APP_SELECTION_NONE = 4;
 }
 
-// What the caller expects. Each field narrows the server's policy, none can widen it; an
-// expectation of a field that the evidence does not carry is a MISMATCH.
+// What the caller expects. Each field narrows the server's policy, none can widen it. A bundle or
+// app id is compared where evidence of that kind carries one (renewal info carries neither, a
+// transaction no app id, a realtime request no bundle); any other expectation of what the evidence
+// does not carry is a MISMATCH.
 message Expectations {
   // Bundle identifier, compared byte for byte (WRONG_BUNDLE).
   optional string bundle_id = 1;
@@ -105,8 +107,8 @@ message Expectations {
   // The device that an app receipt was made for: the 16 bytes of identifierForVendor, or the 6 of
   // a Mac's network address (MISMATCH).
   optional bytes device_identifier = 7;
-  // App Store id of the app; compared where the evidence carries one, demanded of Production
-  // evidence whose kind does (WRONG_APP).
+  // App Store id of the app; compared where the evidence carries one other than 0, demanded of
+  // Production evidence whose kind does (WRONG_APP).
   optional int64 app_apple_id = 8;
   // AppStore.deviceVerificationID of the device that a transaction, renewal info or app
   // transaction was made for; compared without regard to case (MISMATCH).

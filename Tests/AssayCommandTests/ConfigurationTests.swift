@@ -44,6 +44,7 @@ struct ConfigurationTests {
             app-apple-id = 42
             environments = ["Production", "Sandbox"]
             default = true
+            legacy-key = false
             [[app]]
             name = "test"
             bundle-id = "com.example.test"
@@ -59,6 +60,9 @@ struct ConfigurationTests {
         #expect(settings.defaultApp?.name == "game")
         #expect(settings.apps[0].environments == [.production, .sandbox])
         #expect(settings.apps[0].appAppleId == 42)
+        let entries = settings.serverConfiguration().apps
+        #expect(entries["game"]?.policy.allowsLegacyKey == false)
+        #expect(entries["test"]?.policy.allowsLegacyKey == true)
         #expect(settings.apps[0].trust.anchors.count == TrustStore.apple.anchors.count)
         #expect(settings.apps[1].trust.anchors.last?.development == true)
         let denied = Fingerprint(String(repeating: "ab", count: 32))

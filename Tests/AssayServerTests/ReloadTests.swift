@@ -28,6 +28,7 @@ import Testing
         try client.send(RawClient.verify(1, .transaction, token))
         clock.isHeld.wait()
         #expect(try test.server.reload(second) == [])
+        #expect(test.log.count(of: "\"event\":\"trusted_root\"") >= 2)
         try client.send(
             RawClient.verify(2, .transaction, token, app: "game")
                 + RawClient.verify(3, .transaction, token, app: "other"))

@@ -63,6 +63,15 @@ import Testing
                 Fixture.expect(answer, .mismatch, comment: member)
             }
         }
+        // The caller's app id counts in the sandbox, too, where there is one.
+        for (id, verdict) in [("1234567890", Verdict.valid), ("999", .wrongApp), ("0", .valid)] {
+            let token = Fixture.token(
+                Fixture.payload(.appTransaction, environment: .sandbox, changing: ["appAppleId": id]))
+            let answer = Fixture.verify(
+                token, as: .appTransaction, policy: Policy(bundleId: nil, environments: [.sandbox]),
+                expecting: .init(appAppleId: 1_234_567_890))
+            Fixture.expect(answer, verdict, comment: "app \(id) in the sandbox")
+        }
         // A caller narrows and never widens.
         let sandbox = Fixture.token(Fixture.payload(environment: .sandbox))
         let asking = Expectations(environments: [.sandbox])

@@ -35,6 +35,14 @@ import Testing
             }
             #expect(try HostileReceipts.verdict(payload: twice) == .malformed, "\(type) twice")
         }
+        // What Apple may add some day may come twice.
+        for type in [22, 24, 31, 33, 63] as [Int64] {
+            let twice = Self.payload { list in
+                let one = ReceiptAttribute(type: type, version: 1, value: [1])
+                list += [one, one]
+            }
+            #expect(try HostileReceipts.verdict(payload: twice) == .valid, "\(type) twice")
+        }
         #expect(try HostileReceipts.verdict(payload: Self.payload { $0.reverse() }) == .valid)
         let unknown = Self.payload {
             $0.append(ReceiptAttribute(type: 9999, version: 7, value: [1, 2, 3]))
@@ -72,6 +80,11 @@ import Testing
             (16, text(0x0C, "1"), .malformed),
             (18, text(0x16, ""), .valid), (18, text(0x16, "9999-12-31T23:59:59Z"), .valid),
             (18, text(0x16, "10000-01-01T00:00:00Z"), .malformed),
+            // In UTC it is the year 10000, and one before the year 0.
+            (18, text(0x16, "9999-12-31T14:59:59-0900"), .valid),
+            (18, text(0x16, "9999-12-31T15:00:00-0900"), .malformed),
+            (18, text(0x16, "0000-01-01T09:00:00+0900"), .valid),
+            (18, text(0x16, "0000-01-01T08:59:59+0900"), .malformed),
             (18, text(0x16, "2015-02-29T00:00:00Z"), .malformed),
             (18, text(0x16, "2016-02-29T00:00:00Z"), .valid),
             (18, text(0x16, "2015-01-01T24:00:00Z"), .malformed),
@@ -124,6 +137,10 @@ import Testing
         #expect(try verdict(ReceiptPayload.inApp([ReceiptPayload.inApp([quantity])])) == .valid)
         #expect(
             try verdict(ReceiptPayload.inApp([record(5000, [1]), record(5000, [1])])) == .valid)
+        for (type, expected) in [(1709, Verdict.malformed), (1722, .malformed), (1723, .valid)] {
+            let one = record(Int64(type), [0x0C, 0x00])
+            #expect(try verdict(ReceiptPayload.inApp([one, one])) == expected, "\(type) twice")
+        }
         #expect(try verdict(record(17, [0x30, 0x00])) == .malformed)
         #expect(try verdict(record(17, [])) == .malformed)
         #expect(try verdict(record(17, [0x31, 0x00, 0x00])) == .malformed)

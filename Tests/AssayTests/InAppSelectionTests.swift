@@ -87,6 +87,15 @@ import Testing
             #expect(verdict(Expectations(productIds: ["other"])) == .mismatch)
             #expect(verdict(Expectations(productIds: [product + "x"])) == .mismatch)
             #expect(verdict(Expectations(transactionId: "1")) == .mismatch)
+            // Both together have to be of one record.
+            let id = record.transactionId
+            let other = all.inApp.first { $0.productId != product }?.productId ?? "none"
+            let products = [other, product]
+            #expect(verdict(Expectations(productIds: [product], transactionId: id)) == .valid)
+            #expect(verdict(Expectations(productIds: products, transactionId: id)) == .valid)
+            #expect(other != "none")
+            #expect(verdict(Expectations(productIds: [other])) == .valid)
+            #expect(verdict(Expectations(productIds: [other], transactionId: id)) == .mismatch)
         }
     }
 

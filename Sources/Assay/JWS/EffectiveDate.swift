@@ -22,9 +22,11 @@ enum EffectiveDate: Sendable, Equatable {
         }
     }
 
-    func seconds() throws(Refusal) -> Int64 {
+    func seconds() throws(Refusal) -> Int64 { try timestamp().seconds }
+
+    func timestamp() throws(Refusal) -> Timestamp {
         switch self {
-        case .at(let date): return date.seconds
+        case .at(let date): return date
         case .invalid(let detail): throw Refusal(.invalidDate, detail)
         }
     }

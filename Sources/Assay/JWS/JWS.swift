@@ -60,8 +60,7 @@ final class UnverifiedJWS: Sendable {
                 header: token.extracting(segments.header), effectiveDate: date, now: now,
                 unseen: unseen)
         }
-        guard case .at(let time) = date else { preconditionFailure("seconds() refused it") }
-        effectiveDate = time
+        effectiveDate = try date.timestamp()
         guard let signature else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")

@@ -40,8 +40,11 @@ struct UnverifiedAppReceipt: Sendable {
 private struct AppReceiptAttributes: ResumableReader, Sendable {
     private(set) var receipt = AppReceipt()
     private(set) var inApp: InAppCollector
-    /// Types below 64 that have occurred; all but 17 may do so once.
+    /// Types that have occurred, of those that may do so once.
     private var seen: UInt64 = 0
+    /// Types that Apple writes once. What else there may be some day is not ours to refuse.
+    private static let single: UInt64 = ([Int64](0...16) + [18, 19, 20, 21, 23, 25, 32])
+        .reduce(0) { $0 | 1 << UInt64($1) }
     /// Octets of the SET that are still to come; nil before its header.
     private var remaining: Int?
     private var dates = ReceiptDates()
@@ -85,7 +88,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             return
         }
         if (0..<64).contains(attribute.type) {
-            let bit: UInt64 = 1 << UInt64(attribute.type)
+            let bit = 1 << UInt64(attribute.type) & Self.single
             guard seen & bit == 0 else { throw .duplicate(at: attribute.value.start) }
             seen |= bit
         }

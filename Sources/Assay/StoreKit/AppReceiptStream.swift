@@ -188,7 +188,7 @@ public struct AppReceiptStream: Sendable {
         let request = VerificationRequest(
             kind: .appReceipt, policy: policy, expectations: expectations, now: now)
         return request.answer(
-            unverified, chain, effectiveDate: Timestamp(milliseconds: try date.seconds() * 1000))
+            unverified, chain, effectiveDate: try date.timestamp())
     }
 
     /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.

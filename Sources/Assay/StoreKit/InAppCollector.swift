@@ -39,20 +39,21 @@ struct InAppCollector {
         }
     }
 
-    /// Expectations hold for the receipt where they hold for one of its records, kept or not.
+    /// Expectations hold for the receipt where they hold for one of its records, kept or not; a
+    /// product and a transaction id for one that has both.
     private mutating func note(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {
         func has(_ field: InAppPurchases.TextField, _ text: String) -> Bool {
             let slice = record[field]
             return slice.count > 0 && octets.extracting(slice.range).equals(Array(text.utf8))
         }
-        if expectedProduct == nil, !expectations.productIds.isEmpty {
-            expectedProduct = expectations.productIds.first { has(.productId, $0) }
-        }
-        if expectedTransaction == nil, let expected = expectations.transactionId,
-            has(.transactionId, expected)
-        {
+        guard expectedProduct == nil, expectedTransaction == nil else { return }
+        let product = expectations.productIds.first { has(.productId, $0) }
+        guard product != nil || expectations.productIds.isEmpty else { return }
+        if let expected = expectations.transactionId {
+            guard has(.transactionId, expected) else { return }
             expectedTransaction = expected
         }
+        expectedProduct = product
     }
 
     private mutating func append(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {

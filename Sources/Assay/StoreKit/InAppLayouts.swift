@@ -87,12 +87,12 @@ struct InAppLayouts: Sendable {
         var list = try reader.readInside(.set)
         try reader.atEnd()
         var fields = InAppPurchases.Compact()
-        /// Types 1700 to 1763 that have occurred.
+        /// Types that have occurred, of those that Apple writes once.
         var seen: UInt64 = 0
         var attributes: [ReceiptAttributeFields] = []
         while !list.isAtEnd {
             let attribute = try ReceiptAttributeFields(&list)
-            if (1700..<1764).contains(attribute.type) {
+            if InAppAttribute(attribute.type) != nil {
                 let bit: UInt64 = 1 << UInt64(attribute.type - 1700)
                 guard seen & bit == 0 else { throw .duplicate(at: attribute.value.start) }
                 seen |= bit

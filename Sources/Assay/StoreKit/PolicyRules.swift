@@ -11,6 +11,11 @@ extension EvidenceFacts {
         try checkBundle(expectations.bundleId)
         try checkApp(policy.appAppleId, policy, expectations)
         try checkApp(expectations.appAppleId, policy, expectations)
+        // Apple's own rule, which is the policy's, is silent outside of Production; a caller's word
+        // counts wherever there is something to compare.
+        if let expected = expectations.appAppleId, let appAppleId, appAppleId != 0 {
+            try check(appAppleId, is: expected)
+        }
         try checkEnvironment(policy, expectations, chain: chain)
     }
 
@@ -39,6 +44,10 @@ extension EvidenceFacts {
         guard let appAppleId else {
             throw Refusal(.wrongApp, "the \(kind.name) names no app, not \(expected)")
         }
+        try check(appAppleId, is: expected)
+    }
+
+    private func check(_ appAppleId: Int64, is expected: Int64) throws(Refusal) {
         guard appAppleId == expected else {
             throw Refusal(.wrongApp, "the app is \(appAppleId), not \(expected)")
         }

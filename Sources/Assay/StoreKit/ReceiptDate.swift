@@ -24,7 +24,10 @@ package enum ReceiptDate {
                 year: year, month: month, day: day, hour: time.hour, minute: time.minute,
                 second: time.second)
         else { throw .noSuchTime }
-        return Timestamp(milliseconds: (civil.secondsSince1970 - offset) * 1000 + milliseconds)
+        // In UTC, too, it has to be of a year of four digits.
+        let seconds = civil.secondsSince1970 - offset
+        guard CivilTime.seconds.contains(seconds) else { throw .noSuchTime }
+        return Timestamp(milliseconds: seconds * 1000 + milliseconds)
     }
 
     /// The form that nearly all have, `2015-09-22T08:55:28Z`, at once; nil where it is another.

@@ -49,7 +49,7 @@ package enum ObjectIdentifier {
     /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate, which issued those.
     package static let appleITunesStore: [UInt8] = appleExtensions + [0x02, 0x02]
 
-    /// Dotted decimal, for people.
+    /// Dotted decimal, for people: its first arcs, where there are more than any has in practice.
     package static func dotted(_ octets: Span<UInt8>) -> String {
         var arcs: [UInt64] = []
         var arc: UInt64 = 0
@@ -57,6 +57,9 @@ package enum ObjectIdentifier {
             guard arc < 1 << 56 else { return "(an arc beyond 64 bits)" }
             arc = arc << 7 | UInt64(octets[index] & 0x7F)
             guard octets[index] & 0x80 == 0 else { continue }
+            guard arcs.count < 20 else {
+                return arcs.map { String($0) }.joined(separator: ".") + "…"
+            }
             if arcs.isEmpty {
                 let first = min(arc / 40, 2)
                 arcs = [first, arc - first * 40]

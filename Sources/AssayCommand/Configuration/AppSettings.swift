@@ -14,6 +14,8 @@ struct AppSettings {
     var environments: [StoreEnvironment]?
     var trust: TrustStore
     var isDefault: Bool
+    /// Whether the key of 1024 bits of the oldest transaction receipts passes.
+    var allowsLegacyKey = true
 
     /// The entry of a server without configuration.
     static func open(trust: TrustStore) -> AppSettings {
@@ -32,6 +34,7 @@ extension AppSettings {
         bundleId = table.string("bundle-id")
         appAppleId = table.int("app-apple-id", in: 1...Int.max).map { Int64($0) }
         isDefault = table.bool("default") ?? false
+        allowsLegacyKey = table.bool("legacy-key") ?? true
         let accepted = Self.environments(table)
         environments = accepted
         var trust = trust

@@ -150,7 +150,8 @@ extension AppSettings {
     fileprivate func entry(_ verifier: Verifier) -> AppEntry {
         let policy = Policy(
             bundleId: bundleId, appAppleId: appAppleId,
-            environments: Set(environments ?? StoreEnvironment.known))
+            environments: Set(environments ?? StoreEnvironment.known),
+            allowsLegacyKey: allowsLegacyKey)
         return AppEntry(
             verifier: verifier, policy: policy,
             unnamedEnvironments: environments == nil ? [.production] : nil)

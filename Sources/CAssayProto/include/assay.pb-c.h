@@ -403,8 +403,10 @@ struct  Assay__V1__VerifyCall
 
 
 /*
- * What the caller expects. Each field narrows the server's policy, none can widen it; an
- * expectation of a field that the evidence does not carry is a MISMATCH.
+ * What the caller expects. Each field narrows the server's policy, none can widen it. A bundle or
+ * app id is compared where evidence of that kind carries one (renewal info carries neither, a
+ * transaction no app id, a realtime request no bundle); any other expectation of what the evidence
+ * does not carry is a MISMATCH.
  */
 struct  Assay__V1__Expectations
 {
@@ -447,8 +449,8 @@ struct  Assay__V1__Expectations
   protobuf_c_boolean has_device_identifier;
   ProtobufCBinaryData device_identifier;
   /*
-   * App Store id of the app; compared where the evidence carries one, demanded of Production
-   * evidence whose kind does (WRONG_APP).
+   * App Store id of the app; compared where the evidence carries one other than 0, demanded of
+   * Production evidence whose kind does (WRONG_APP).
    */
   protobuf_c_boolean has_app_apple_id;
   int64_t app_apple_id;
