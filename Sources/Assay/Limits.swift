@@ -54,8 +54,10 @@ package enum Limits {
     /// One attribute of a receipt, an in-app record included; Apple's take up to 500 octets. It is
     /// the most that is carried over from one chunk to the next.
     package static let receiptAttributeBytes = 64 * 1024
-    /// Attributes without a name that are kept for the caller; Apple's receipts have about ten.
+    /// Attributes without a name that are kept for the caller, of a receipt and of its in-app
+    /// records each; Apple's receipts have about ten, of some 300 octets together.
     package static let receiptUnknownAttributes = 256
+    package static let receiptUnknownBytes = 64 * 1024
     /// Layouts of in-app records that are remembered while a receipt is read; they differ by the
     /// lengths of product ids, mostly. All of them take 15 KB.
     package static let inAppLayouts = 8

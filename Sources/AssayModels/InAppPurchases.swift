@@ -92,6 +92,11 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
 
     package subscript(compact index: Int) -> Compact { records[index] }
 
+    /// Memory of records and text, with what they have reserved.
+    package var heldBytes: Int {
+        text.capacity + records.capacity * MemoryLayout<Compact>.stride
+    }
+
     private mutating func keepText(
         of record: inout Compact, replacing old: [4 of TextSlice], _ copy: TextCopy
     ) {

@@ -23,7 +23,7 @@ final class ArrivingReceipt {
     let app: AppEntry
     let deadline: UInt64
     /// Bytes that it may come to keep, and that count as the server's until it is answered.
-    let reserved: Int
+    private(set) var reserved: Int
     private(set) var remaining: Int
     private var stream: AppReceiptStream
 
@@ -44,9 +44,17 @@ final class ArrivingReceipt {
             inApp: call.inApp)
     }
 
-    func receive(_ bytes: SlabBytes) {
+    /// - Returns: whether there is room for what it has come to hold.
+    func receive(_ bytes: SlabBytes, in budget: inout Budget) -> Bool {
         stream.receive(bytes.span)
         remaining -= bytes.count
+        // A hostile one is made of what takes more memory than bytes: records of nothing, say.
+        let more = stream.heldBytes - reserved
+        guard more > 0 else { return true }
+        guard budget.admits(receipt: more) else { return false }
+        budget.give(receipt: more)
+        reserved += more
+        return true
     }
 
     /// All of it, for a worker to finish.

@@ -256,14 +256,27 @@ final class Connection {
     /// Gives a receipt's next bytes to its verification; they are not kept.
     private func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
         let count = min(receipt.remaining, unread.count)
-        receipt.receive(unread.extracting(0..<count))
+        let fits = receipt.receive(unread.extracting(0..<count), in: &server.budget)
         stream.received.skip(count)
         pace?.didTake(count)
+        if !fits { return refuse(receipt) }
         guard receipt.remaining == 0 else { return false }
         framesThisTurn += 1
         arriving = nil
         server.finish(receipt, of: self)
         didEndFrame()
+        return true
+    }
+
+    /// Its rest is thrown away.
+    private func refuse(_ receipt: ArrivingReceipt) -> Bool {
+        let refusal = ResponseHead.memoryExhausted(receipt.head.id)
+        server.metrics.didAnswerAtOnce(.verify, refusal)
+        dropReceipt()
+        answer(refusal)
+        framesThisTurn += 1
+        skipping = receipt.remaining
+        if skipping == 0 { didEndFrame() }
         return true
     }
 

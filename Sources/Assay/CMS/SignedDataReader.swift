@@ -25,6 +25,9 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
 
     init(content: Content) { self.content = content }
 
+    /// Memory of certificates and signer.
+    var heldBytes: Int { certificates.reduce(signerInfo?.count ?? 0) { $0 + $1.count } }
+
     /// What comes next.
     private enum State: Sendable {
         case contentInfo

@@ -17,6 +17,9 @@ struct AppReceiptReader: ContentReader, Sendable {
         }
     }
 
+    /// Memory of what was read and is kept.
+    var heldBytes: Int { attributes.heldBytes }
+
     /// What was read, now that the content has ended.
     mutating func finish() throws(Refusal) -> UnverifiedAppReceipt {
         guard try feeder.finish(&attributes) else {
@@ -48,6 +51,11 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
     /// Octets of the SET that are still to come; nil before its header.
     private var remaining: Int?
     private var dates = ReceiptDates()
+    private var unknown = UnknownAttributes()
+    /// Octets of the attributes with a name.
+    private var namedBytes = 0
+
+    var heldBytes: Int { namedBytes + unknown.bytes + inApp.heldBytes }
 
     init(inApp: InAppCollector) { self.inApp = inApp }
 
@@ -99,6 +107,8 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
         _ attribute: ReceiptAttributeFields, _ value: consuming DERReader
     ) throws(DERError) {
         var value = value
+        let size = attribute.value.content.count
+        namedBytes += size
         switch attribute.type {
         case 0: receipt.receiptType = try value.readText()
         case 1: receipt.adamId = try value.readNumber()
@@ -117,7 +127,8 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
         case 21: receipt.expirationDate = try value.readDate(&dates)
         case 32: receipt.preorderDate = try value.readDate(&dates)
         default:
-            guard receipt.unknownAttributes.count < Limits.receiptUnknownAttributes else { return }
+            namedBytes -= size
+            guard unknown.keeps(1, bytes: size) else { return }
             receipt.unknownAttributes.append(
                 ReceiptAttribute(
                     type: attribute.type, version: attribute.version,

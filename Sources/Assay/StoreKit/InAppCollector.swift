@@ -16,7 +16,7 @@ struct InAppCollector {
     private var latest: [SubscriptionId: Int] = [:]
     private var lastId = SubscriptionId(octets: [])
     private var lastPosition: Int?
-    private var unknownAttributes = 0
+    private var unknown = UnknownAttributes()
     private var layouts = InAppLayouts()
 
     init(_ selection: InAppSelection, expecting expectations: Expectations) {
@@ -94,12 +94,36 @@ struct InAppCollector {
     /// The attributes without a name of the record that was read.
     private mutating func unknown(_ octets: Span<UInt8>) -> [ReceiptAttribute] {
         guard !layouts.unknown.isEmpty else { return [] }
-        unknownAttributes += layouts.unknown.count
-        guard unknownAttributes <= Limits.receiptUnknownAttributes else { return [] }
+        let bytes = layouts.unknown.reduce(0) { $0 + $1.value.content.count }
+        guard unknown.keeps(layouts.unknown.count, bytes: bytes) else { return [] }
         return layouts.unknown.map {
             ReceiptAttribute(
                 type: $0.type, version: $0.version, value: octets.array($0.value.content))
         }
+    }
+
+    /// Memory of what is kept.
+    var heldBytes: Int {
+        purchases.heldBytes + unknown.bytes + latest.capacity * Self.latestBytes
+    }
+
+    /// An original transaction id with its position: an entry, and the array that it refers to.
+    private static let latestBytes = 96
+}
+
+/// Attributes without a name that are kept for the caller, as far as there is room for them.
+struct UnknownAttributes: Sendable {
+    private var count = 0
+    private(set) var bytes = 0
+
+    /// Whether there is room for these, too.
+    mutating func keeps(_ count: Int, bytes: Int) -> Bool {
+        guard self.count + count <= Limits.receiptUnknownAttributes,
+            self.bytes + bytes <= Limits.receiptUnknownBytes
+        else { return false }
+        self.count += count
+        self.bytes += bytes
+        return true
     }
 }
 
