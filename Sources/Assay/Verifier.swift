@@ -159,10 +159,26 @@ public final class Verifier: Sendable {
             return try UnverifiedJWS(
                 token.span, chains: chains, now: request.now, unseen: request.unseen)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+            try Self.checkBeginsLikeJWS(evidence)
             return try UnverifiedJWS(
                 evidence, chains: chains, now: request.now, unseen: request.unseen)
         case .appReceipt, .transactionReceipt:
             preconditionFailure("receipts are no JWS; prepare has them")
+        }
+    }
+
+    /// Says what else it seems to be; every JWS begins with the base64 of an opening brace.
+    private static func checkBeginsLikeJWS(_ evidence: Span<UInt8>) throws(Refusal) {
+        guard evidence.count > 0 else { return }
+        switch evidence[0] {
+        case UInt8(ascii: "{"):
+            throw Refusal(
+                .malformed,
+                "this is JSON or a property list, not a compact JWS; a notification's POST body "
+                    + "is of the kind notification")
+        case UInt8(ascii: "M"), Tag.sequence.rawValue:
+            throw Refusal(.malformed, "this looks like an app receipt, not like a compact JWS")
+        default: return
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayLoop
+import AssayModels
 
 /// What the executable runs.
 package enum AssayProgram {
@@ -30,6 +31,7 @@ struct AssayTool: AsyncParsableCommand {
 
             'assay help COMMAND' shows the options and examples of one command.
             """,
+        version: "assay " + AssayVersion.current,
         subcommands: [
             VerifyCommand.self, ServeCommand.self, MintCommand.self, LoadCommand.self,
             HealthCommand.self, VersionCommand.self,

@@ -236,14 +236,30 @@ extension TrustStore {
         }
     }
 
+    /// Names what people mistake for the file of a certificate.
+    private static func notPinned(_ file: String, _ content: [UInt8], _ reason: String) -> Failure {
+        let text = String(decoding: content.prefix(1 << 20), as: UTF8.self)
+        let count = text.ranges(of: "-----BEGIN CERTIFICATE-----").count
+        let fault =
+            if content.isEmpty {
+                "it is empty"
+            } else if text.contains("PRIVATE KEY-----") {
+                "it holds a private key"
+            } else if count > 1 {
+                "it holds \(count) certificates; pin one a file"
+            } else {
+                "it is no single X.509 certificate, PEM or DER: \(reason)"
+            }
+        return Failure("\(file) can't be pinned: \(fault)")
+    }
+
     /// This store and the certificate in a file.
     func pinning(file: String, development: Bool = false) throws -> TrustStore {
         let content = try Input.read(file)
         do throws(TrustStoreError) {
             return try pinning(content, development: development)
         } catch .notACertificate(let reason) {
-            throw Failure(
-                "\(file) can't be pinned: it is no single X.509 certificate, PEM or DER: \(reason)")
+            throw Self.notPinned(file, content, reason)
         } catch .unsupportedKey {
             throw Failure(
                 "\(file) can't be pinned: its key is none that evidence is signed under "

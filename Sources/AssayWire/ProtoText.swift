@@ -12,8 +12,9 @@ package let protoText = #"""
 //   head length  head: a RequestHead to the server, a ResponseHead from it
 //   rest         body: raw bytes, possibly none
 //
-// The body of a Verify request is the evidence, exactly as the client has it. Many requests may
-// be in flight on a connection; answers come in any order and are matched by id.
+// The body of a Verify request is the evidence, exactly as the client has it, with no white space
+// around a JWS. Many requests may be in flight on a connection; answers come in any order and are
+// matched by id.
 //
 // How this contract changes: field numbers are never reused, unknown fields are ignored, and
 // enumerations begin with a zero that means nothing (or OK). Every field outside a oneof is
@@ -93,8 +94,8 @@ enum InAppSelection {
 message Expectations {
   // Bundle identifier, compared byte for byte (WRONG_BUNDLE).
   optional string bundle_id = 1;
-  // Environments that the caller accepts: Production, Sandbox, Xcode, LocalTesting, Unspecified.
-  // None: those of the policy (WRONG_ENVIRONMENT).
+  // Environments that the caller accepts: Production, Sandbox, Xcode, LocalTesting, Unspecified,
+  // spelled so: "production" is accepted of none. None: those of the policy (WRONG_ENVIRONMENT).
   repeated string environments = 2;
   // Product identifiers, one of which it has to be. None: any (MISMATCH).
   repeated string product_ids = 3;

@@ -161,6 +161,10 @@ struct VerifyCommandTests {
             (["verify", "--kind", "transaction", "--root", empty, empty], "is empty"),
             (["verify", "--kind", "transaction", "--root", folder("none"), root], "no such file"),
             (["verify", "--kind", "transaction", "--root", root + "x", root], "no such file"),
+            (
+                ["verify", "--kind", "transaction", "--root", folder("ca/root-key.pem"), root],
+                "can't be pinned: it holds a private key"
+            ),
             (["verify", "--kind", "transaction", "--server", "http://x", "x"], "tcp://HOST:PORT"),
             (
                 ["verify", "--kind", "transaction", "--server", "unix:/x", "--root", root, "x"],

@@ -14,12 +14,18 @@ enum EffectiveDate: Sendable, Equatable {
             return
         }
         if signed.milliseconds <= 0 {
-            self = .invalid("it was signed at \(signed.milliseconds) ms, before 1970")
+            self = .invalid("it was signed at \(Self.text(signed)), before 1970")
         } else if signed > now.advanced(by: Limits.clockSkewMilliseconds) {
-            self = .invalid("it was signed in the future, at \(signed.milliseconds) ms since 1970")
+            self = .invalid("it was signed in the future, at \(Self.text(signed))")
         } else {
             self = .at(signed)
         }
+    }
+
+    /// RFC 3339, which has no years but those of four digits.
+    private static func text(_ date: Timestamp) -> String {
+        CivilTime.seconds.contains(date.seconds)
+            ? date.rfc3339 : "\(date.milliseconds) ms since 1970"
     }
 
     func seconds() throws(Refusal) -> Int64 { try timestamp().seconds }

@@ -80,7 +80,7 @@ enum PayloadKind {
         if identifies(&payload, as: kind) {
             for other in kinds where other != kind && identifies(&payload, as: other) {
                 throw Refusal(
-                    .wrongKind, "the payload is a \(kind.name) and a \(other.name) at once")
+                    .wrongKind, "the payload is \(kind.phrase) and \(other.phrase) at once")
             }
             return
         }
@@ -88,12 +88,17 @@ enum PayloadKind {
             for member in members where payload.has(member) {
                 throw Refusal(
                     .wrongKind,
-                    "the payload has \(member.text), which belongs to a \(other.name), not to a "
-                        + kind.name)
+                    "the payload has \(member.text), which belongs to \(other.phrase), not to "
+                        + kind.phrase)
             }
         }
         guard kind == .transaction || kind == .renewalInfo else {
-            throw Refusal(.wrongKind, "the payload lacks what a \(kind.name) always has")
+            throw Refusal(.wrongKind, "the payload lacks what \(kind.phrase) always has")
         }
     }
+}
+
+extension EvidenceKind {
+    /// With its article.
+    fileprivate var phrase: String { (name.first == "a" ? "an " : "a ") + name }
 }

@@ -417,8 +417,8 @@ struct  Assay__V1__Expectations
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
   /*
-   * Environments that the caller accepts: Production, Sandbox, Xcode, LocalTesting, Unspecified.
-   * None: those of the policy (WRONG_ENVIRONMENT).
+   * Environments that the caller accepts: Production, Sandbox, Xcode, LocalTesting, Unspecified,
+   * spelled so: "production" is accepted of none. None: those of the policy (WRONG_ENVIRONMENT).
    */
   size_t n_environments;
   ProtobufCBinaryData *environments;
