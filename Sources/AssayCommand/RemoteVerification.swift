@@ -43,7 +43,21 @@ extension Endpoint {
             defer { client.close() }
             return try await question(client)
         } catch {
-            throw Failure("\(self): \(error)")
+            throw Failure("\(self): \(error)" + error.hint)
+        }
+    }
+}
+
+extension ClientError {
+    /// What to do about it, where an option of the tool helps.
+    fileprivate var hint: String {
+        switch self {
+        case .connectFailed(.tls(.refusedByPeer(let reason))) where reason.contains("certificate"):
+            "; where the server wants a client's certificate, name it with --tls-cert and --tls-key"
+        case .connectFailed(.tls(.untrustedPeer)): "; name its authority with --tls-ca"
+        case .connectFailed(.tls(.protocolFault)):
+            "; if the server speaks no TLS at this address, it is tcp://"
+        default: ""
         }
     }
 }
