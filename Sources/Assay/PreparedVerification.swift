@@ -35,8 +35,13 @@ public struct PreparedVerification: Sendable {
         /// Not answered: a chain has to be validated first.
         case putAside(UnseenChain)
 
-        init(_ refusal: Refusal, _ kind: EvidenceKind) {
-            self = refusal.unseenChain.map { .putAside($0) } ?? .answered(refusal.answer(kind))
+        init<Value>(
+            _ outcome: ChainOutcome<Value>, _ next: (Value) throws(Refusal) -> State
+        ) throws(Refusal) {
+            switch outcome {
+            case .validated(let value): self = try next(value)
+            case .putAside(let chain): self = .putAside(chain)
+            }
         }
     }
 
@@ -90,7 +95,7 @@ public struct PreparedVerification: Sendable {
                 preconditionFailure("nothing was pending")
             }
         } catch {
-            state = error.unseenChain.map { .putAside($0) } ?? .answered(refused(error))
+            state = .answered(refused(error))
         }
     }
 
@@ -102,14 +107,18 @@ public struct PreparedVerification: Sendable {
         do throws(Refusal) {
             try facts.check(request.policy, request.expectations, chain: jws.chain)
             if case .notification(let verified) = evidence {
-                let notification = try SignedNotification(
+                let notification = try SignedNotification.read(
                     jws, verified.notification.payload, facts: facts, chains: chains,
                     now: request.now, unseen: request.unseen)
-                guard notification.nested.isEmpty else { return .notification(notification) }
+                switch notification {
+                case .putAside(let chain): return .putAside(chain)
+                case .validated(let notification) where !notification.nested.isEmpty:
+                    return .notification(notification)
+                case .validated: break
+                }
             }
             try facts.check(request.expectations, effectiveDate: jws.effectiveDate)
         } catch {
-            if error.unseenChain != nil { throw error }
             return .answered(request.refused(error, jws.chain, facts))
         }
         return .answered(request.accepted(jws.chain, facts, evidence))

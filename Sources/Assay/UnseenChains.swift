@@ -16,3 +16,22 @@ public struct UnseenChain: Hashable, Sendable {
     /// - Parameter digest: SHA-256 of what brought the chain.
     init(digest: [UInt8]) { octets = digest }
 }
+
+/// What became of something that needs a validated chain. No refusal: nothing that takes errors for
+/// verdicts can take this for one.
+enum ChainOutcome<Value> {
+    case validated(Value)
+    /// Put aside before the check that would decide, until this chain has been validated.
+    case putAside(UnseenChain)
+
+    func map<Other>(
+        _ next: (Value) throws(Refusal) -> Other
+    ) throws(Refusal) -> ChainOutcome<Other> {
+        switch self {
+        case .validated(let value): .validated(try next(value))
+        case .putAside(let chain): .putAside(chain)
+        }
+    }
+}
+
+extension ChainOutcome: Sendable where Value: Sendable {}

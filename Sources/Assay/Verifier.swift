@@ -92,16 +92,16 @@ public final class Verifier: Sendable {
                 return stream.prepared(at: now, unseen: unseen)
             }
             if kind == .transactionReceipt {
-                let receipt = try VerifiedTransactionReceipt(
+                let receipt = try VerifiedTransactionReceipt.verify(
                     evidence, trust: trust, links: links, now: now,
                     allowsLegacyKey: policy.allowsLegacyKey, unseen: unseen)
                 return PreparedVerification(
-                    request: request, state: .answered(request.answer(receipt)))
+                    request: request, state: try .init(receipt) { .answered(request.answer($0)) })
             }
             let jws = try unverified(evidence, request)
-            return PreparedVerification(request: request, state: .jws(jws))
+            return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
         } catch {
-            return PreparedVerification(request: request, state: .init(error, kind))
+            return PreparedVerification(request: request, state: .answered(error.answer(kind)))
         }
     }
 
@@ -152,15 +152,15 @@ public final class Verifier: Sendable {
 
     private func unverified(
         _ evidence: Span<UInt8>, _ request: VerificationRequest
-    ) throws(Refusal) -> UnverifiedJWS {
+    ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         switch request.kind {
         case .notification where evidence.count > 0 && evidence[0] == UInt8(ascii: "{"):
             let token = try Self.token(in: evidence, as: request.kind)
-            return try UnverifiedJWS(
+            return try UnverifiedJWS.read(
                 token.span, chains: chains, now: request.now, unseen: request.unseen)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             try Self.checkBeginsLikeJWS(evidence)
-            return try UnverifiedJWS(
+            return try UnverifiedJWS.read(
                 evidence, chains: chains, now: request.now, unseen: request.unseen)
         case .appReceipt, .transactionReceipt:
             preconditionFailure("receipts are no JWS; prepare has them")

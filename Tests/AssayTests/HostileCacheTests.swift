@@ -21,8 +21,11 @@ import Testing
         now: Timestamp = Fixture.now
     ) -> Verdict {
         do throws(Refusal) {
-            let chain = try chains.resolve(
+            let outcome = try chains.resolve(
                 header: header.span, effectiveDate: .at(date), now: now)
+            guard case .validated(let chain) = outcome else {
+                preconditionFailure("nothing is put aside here")
+            }
             chains.enter(chain)
             return .valid
         } catch {

@@ -31,7 +31,7 @@ struct UnverifiedSignedData: Sendable {
     /// Checks algorithm, chain and signature, in this order, and gives the chain.
     func verify(
         _ chains: RSAChainBuilder, effectiveDate: EffectiveDate
-    ) throws(Refusal) -> ValidatedRSAChain {
+    ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
         let algorithm = try signer.checkedAlgorithm()
         guard let digest = digests.digest(algorithm) else {
             throw Refusal(
@@ -42,8 +42,10 @@ struct UnverifiedSignedData: Sendable {
         }
         let chain = try chains.validate(
             leaf: leaf, bag: certificates, effectiveDate: effectiveDate)
-        try check(digest, algorithm, key: chain.leafKey)
-        return chain
+        return try chain.map { (chain) throws(Refusal) in
+            try check(digest, algorithm, key: chain.leafKey)
+            return chain
+        }
     }
 
     /// RFC 5652, section 5.4: over the signed attributes where there are any, over the content

@@ -41,26 +41,40 @@ final class UnverifiedJWS: Sendable {
 
     var chain: ValidatedChain { known.chain }
 
+    private init(
+        payload: JSONDocument, effectiveDate: Timestamp, signature: ES256Check, known: KnownChain
+    ) {
+        self.payload = payload
+        self.effectiveDate = effectiveDate
+        self.signature = signature
+        self.known = known
+    }
+
     /// Everything but the signature, cheap checks first.
-    init(
+    static func read(
         _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unseen: UnseenChains
-    ) throws(Refusal) {
+    ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let recent = chains.recent(token, counts: true)
         let segments = try JWSSegments(token, headerEnd: recent?.header.count)
         let text = try Base64URL.segment(
             token.extracting(segments.payload), named: "payload")
         let signature = try Base64URL.signature(token.extracting(segments.signature))
-        payload = try JSONDocument.payload(text, named: "payload")
-        let date = Self.effectiveDate(of: payload, now: now)
+        let payload = try JSONDocument.payload(text, named: "payload")
+        let date = effectiveDate(of: payload, now: now)
+        let known: KnownChain
         if let recent {
             try recent.chain.checkValidity(at: try date.seconds())
             known = recent
         } else {
-            known = try chains.resolve(
+            let resolved = try chains.resolve(
                 header: token.extracting(segments.header), effectiveDate: date, now: now,
                 unseen: unseen)
+            switch resolved {
+            case .validated(let chain): known = chain
+            case .putAside(let chain): return .putAside(chain)
+            }
         }
-        effectiveDate = try date.timestamp()
+        let time = try date.timestamp()
         guard let signature else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
@@ -69,8 +83,11 @@ final class UnverifiedJWS: Sendable {
         // already, and are most of it.
         var digest = known.headerDigest
         digest.update(token.extracting(segments.payload))
-        self.signature = ES256Check(
+        let check = ES256Check(
             key: known.chain.leafKey, digest: digest.finish(), signature: signature)
+        return .validated(
+            UnverifiedJWS(
+                payload: payload, effectiveDate: time, signature: check, known: known))
     }
 
     /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.

@@ -55,11 +55,11 @@ final class KnownChains: Sendable {
     func resolve(
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp,
         unseen: UnseenChains = .validate
-    ) throws(Refusal) -> KnownChain {
+    ) throws(Refusal) -> ChainOutcome<KnownChain> {
         let key = keyedHash(header)
         if let known = tables.withLock({ $0.find(key, header) }) {
             try known.chain.checkValidity(at: try effectiveDate.seconds())
-            return known
+            return .validated(known)
         }
         // From here on it is a stranger: its digest stands for it in the tables below.
         let digest = HeaderDigest(header)
@@ -67,9 +67,9 @@ final class KnownChains: Sendable {
         switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
         case .known(let known):
             try known.chain.checkValidity(at: try effectiveDate.seconds())
-            return known
+            return .validated(known)
         case .stranger(_, isInFlight: true) where unseen == .putAside:
-            throw .putAside(for: digest.chain)
+            return .putAside(digest.chain)
         case .stranger(let found, _): slot = found
         }
         let (result, state) = slot.withLock { state in
@@ -79,7 +79,7 @@ final class KnownChains: Sendable {
             return (result, state)
         }
         tables.withLock { $0.settle(slot, state, digest, now: now) }
-        return KnownChain(header: header, chain: try result.get())
+        return try result.get().map { KnownChain(header: header, chain: $0) }
     }
 
     /// A signature under that header has held: from now on it is known.
@@ -96,7 +96,7 @@ final class KnownChains: Sendable {
     private func resolve(
         _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate,
         puttingAside unseen: UnseenChain?
-    ) -> Result<ValidatedChain, Refusal> {
+    ) -> Result<ChainOutcome<ValidatedChain>, Refusal> {
         do throws(Refusal) {
             if case .unseen = state { state = .unvalidated(try unvalidated(header)) }
             switch state {
@@ -106,24 +106,24 @@ final class KnownChains: Sendable {
                 if let valid = pairs[chain] {
                     state = .valid(valid)
                     try valid.checkValidity(at: try effectiveDate.seconds())
-                    return .success(valid)
+                    return .success(.validated(valid))
                 }
                 // A leaf that is itself pinned has no signature to check.
-                if let unseen, chain.intermediate != nil { throw .putAside(for: unseen) }
+                if let unseen, chain.intermediate != nil { return .success(.putAside(unseen)) }
                 validationCount.add(1, ordering: .relaxed)
                 do throws(Refusal) {
                     let valid = try chain.validate(intermediates: intermediates)
                     state = .valid(valid)
                     pairs.remember(valid)
                     try valid.checkValidity(at: try effectiveDate.seconds())
-                    return .success(valid)
+                    return .success(.validated(valid))
                 } catch {
                     if case .unvalidated = state { state = .refused(error, after: chain.windows) }
                     throw error
                 }
             case .valid(let chain):
                 try chain.checkValidity(at: try effectiveDate.seconds())
-                return .success(chain)
+                return .success(.validated(chain))
             case .refused(let refusal, let windows):
                 try windows?.check(at: try effectiveDate.seconds())
                 throw refusal

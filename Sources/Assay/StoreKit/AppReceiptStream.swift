@@ -68,33 +68,35 @@ public struct AppReceiptStream: Sendable {
 
     /// The answer, now that the last byte has arrived.
     public consuming func finish(at now: Timestamp) -> Verification {
-        do throws(Refusal) {
-            return try verification(now, unseen: .validate)
-        } catch {
-            return error.answer(.appReceipt)
-        }
+        prepare(at: now, unseen: .validate).verification
     }
 
     /// The answer as one of a batch, which needs no `settle`.
     public func prepared(at now: Timestamp, unseen: UnseenChains) -> PreparedVerification {
+        var copy = self
+        return copy.prepare(at: now, unseen: unseen)
+    }
+
+    private mutating func prepare(at now: Timestamp, unseen: UnseenChains) -> PreparedVerification {
         let request = VerificationRequest(
             kind: .appReceipt, policy: policy, expectations: expectations, now: now, unseen: unseen)
-        var copy = self
         do throws(Refusal) {
+            let verification = try verification(request)
             return PreparedVerification(
-                request: request, state: .answered(try copy.verification(now, unseen: unseen)))
+                request: request, state: try .init(verification) { .answered($0) })
         } catch {
-            return PreparedVerification(request: request, state: .init(error, .appReceipt))
+            return PreparedVerification(
+                request: request, state: .answered(error.answer(.appReceipt)))
         }
     }
 
     private mutating func verification(
-        _ now: Timestamp, unseen: UnseenChains
-    ) throws(Refusal) -> Verification {
+        _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<Verification> {
         if let refusal { throw refusal }
-        if case .wrapper(let text) = encoding { return try unwrapped(text, now, unseen) }
+        if case .wrapper(let text) = encoding { return try unwrapped(text, request) }
         try complete()
-        return try verify(now, unseen)
+        return try verify(request)
     }
 
     private mutating func take(_ chunk: Span<UInt8>) throws(Refusal) {
@@ -182,27 +184,27 @@ public struct AppReceiptStream: Sendable {
     }
 
     private func verify(
-        _ now: Timestamp, _ unseen: UnseenChains
-    ) throws(Refusal) -> Verification {
+        _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<Verification> {
         var content = reader.content
         let unverified = try content.finish()
         let signedData = try UnverifiedSignedData(
             digests: reader.digests, certificates: reader.certificates,
             signerInfo: reader.signerInfo ?? [])
-        let date = EffectiveDate(signed: unverified.receipt.receiptCreationDate, now: now)
+        let date = EffectiveDate(
+            signed: unverified.receipt.receiptCreationDate, now: request.now)
         let chains = RSAChainBuilder(
-            purpose: .receipts, trust: verifier.trust, links: verifier.links, unseen: unseen)
+            purpose: .receipts, trust: verifier.trust, links: verifier.links,
+            unseen: request.unseen)
         let chain = try signedData.verify(chains, effectiveDate: date)
-        let request = VerificationRequest(
-            kind: .appReceipt, policy: policy, expectations: expectations, now: now)
-        return request.answer(
-            unverified, chain, effectiveDate: try date.timestamp())
+        let time = try date.timestamp()
+        return try chain.map { request.answer(unverified, $0, effectiveDate: time) }
     }
 
     /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.
     private func unwrapped(
-        _ text: [UInt8], _ now: Timestamp, _ unseen: UnseenChains
-    ) throws(Refusal) -> Verification {
+        _ text: [UInt8], _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<Verification> {
         let document: JSONDocument
         do throws(JSONError) {
             document = try JSONDocument.parse(text, limit: Limits.receiptWrapperBytes)
@@ -222,7 +224,7 @@ public struct AppReceiptStream: Sendable {
         var stream = AppReceiptStream(
             verifier, policy: policy, expecting: expectations, inApp: inApp)
         stream.receive(Array(payload.utf8).span)
-        return try stream.verification(now, unseen: unseen)
+        return try stream.verification(request)
     }
 }
 

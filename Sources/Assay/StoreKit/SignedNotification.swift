@@ -15,14 +15,22 @@ final class SignedNotification: Sendable {
         let jws: UnverifiedJWS
     }
 
-    init(
+    private init(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, facts: EvidenceFacts,
-        chains: KnownChains, now: Timestamp, unseen: UnseenChains
-    ) throws(Refusal) {
+        nested: [Nested]
+    ) {
         notification = VerifiedPayload(payload, json: jws.payload.text)
         self.facts = facts
         chain = jws.chain
         effectiveDate = jws.effectiveDate
+        self.nested = nested
+    }
+
+    /// With everything nested in it, none of whose signatures has been checked.
+    static func read(
+        _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, facts: EvidenceFacts,
+        chains: KnownChains, now: Timestamp, unseen: UnseenChains
+    ) throws(Refusal) -> ChainOutcome<SignedNotification> {
         let members: [(String, EvidenceKind, String?)] = [
             ("data.signedTransactionInfo", .transaction, payload.data?.signedTransactionInfo),
             ("data.signedRenewalInfo", .renewalInfo, payload.data?.signedRenewalInfo),
@@ -34,13 +42,16 @@ final class SignedNotification: Sendable {
         var nested: [Nested] = []
         for (member, kind, token) in members {
             guard let token else { continue }
-            try Self.naming(member) { () throws(Refusal) in
-                let jws = try UnverifiedJWS(
+            let jws = try naming(member) { () throws(Refusal) in
+                try UnverifiedJWS.read(
                     Array(token.utf8).span, chains: chains, now: now, unseen: unseen)
-                nested.append(Nested(member: member, kind: kind, jws: jws))
+            }
+            switch jws {
+            case .validated(let jws): nested.append(Nested(member: member, kind: kind, jws: jws))
+            case .putAside(let chain): return .putAside(chain)
             }
         }
-        self.nested = nested
+        return .validated(SignedNotification(jws, payload, facts: facts, nested: nested))
     }
 
     /// The notification with everything nested in it, or the first refusal.
@@ -93,13 +104,12 @@ final class SignedNotification: Sendable {
         try facts.checkAnchor(chain)
     }
 
-    private static func naming(
-        _ member: String, _ body: () throws(Refusal) -> Void
-    ) throws(Refusal) {
+    private static func naming<Value>(
+        _ member: String, _ body: () throws(Refusal) -> Value
+    ) throws(Refusal) -> Value {
         do throws(Refusal) {
-            try body()
+            return try body()
         } catch {
-            if error.unseenChain != nil { throw error }
             throw Refusal(error.verdict, member + ": " + error.detail)
         }
     }

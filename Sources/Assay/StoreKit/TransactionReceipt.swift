@@ -8,14 +8,23 @@ struct VerifiedTransactionReceipt: Sendable {
     /// What stands beside the signed data and disagrees with it; for the answer's sentence.
     let disagreement: String?
 
+    private init(
+        _ receipt: TransactionReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
+    ) {
+        self.receipt = receipt
+        self.chain = chain
+        self.effectiveDate = effectiveDate
+        disagreement = Self.disagreement(receipt)
+    }
+
     /// Every check but the policy, in the order that verdicts show: shape, structure of the
     /// chain, markers, dates, then signatures.
     ///
     /// - Parameter allowsLegacyKey: whether the key of 1024 bits of version 2 passes.
-    init(
+    static func verify(
         _ evidence: Span<UInt8>, trust: TrustStore, links: ValidatedLinks, now: Timestamp,
         allowsLegacyKey: Bool, unseen: UnseenChains
-    ) throws(Refusal) {
+    ) throws(Refusal) -> ChainOutcome<VerifiedTransactionReceipt> {
         let text = try TransactionReceiptText(evidence)
         let blob = text.signature
         var receipt = try TransactionReceipt(
@@ -31,17 +40,16 @@ struct VerifiedTransactionReceipt: Sendable {
         }
         let builder = RSAChainBuilder(
             purpose: blob.version.purpose, trust: trust, links: links, unseen: unseen)
-        chain = try builder.validate(
-            leaf: leaf, bag: [], effectiveDate: EffectiveDate(signed: purchaseDate, now: now))
-        try Self.checkSignature(text, chain)
-        effectiveDate = purchaseDate
-
         receipt.unsignedEnvironment = text.environment
         receipt.unsignedPod = text.pod
         receipt.unsignedSigningStatus = text.signingStatus
-        receipt.legacyKey = chain.leafKey.bits < 2048
-        disagreement = Self.disagreement(receipt)
-        self.receipt = receipt
+        let chain = try builder.validate(
+            leaf: leaf, bag: [], effectiveDate: EffectiveDate(signed: purchaseDate, now: now))
+        return try chain.map { (chain) throws(Refusal) in
+            try checkSignature(text, chain)
+            receipt.legacyKey = chain.leafKey.bits < 2048
+            return VerifiedTransactionReceipt(receipt, chain, effectiveDate: purchaseDate)
+        }
     }
 
     /// SHA-1 over the version octet and purchase-info.

@@ -59,9 +59,9 @@ struct RSAChainBuilder {
     /// - Parameter bag: certificates that came with the evidence, in any order.
     func validate(
         leaf: Certificate, bag: [Certificate], effectiveDate: EffectiveDate
-    ) throws(Refusal) -> ValidatedRSAChain {
+    ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
         if let pin = trust.anchors.first(where: { !$0.isApple && $0.certificate.der == leaf.der }) {
-            return try pinned(pin, effectiveDate)
+            return .validated(try pinned(pin, effectiveDate))
         }
         try leaf.checkForm(as: .leaf)
         try leaf.checkSignsMessages()
@@ -170,12 +170,12 @@ struct RSAChainBuilder {
     /// The public-key operations: two for each path at most, none for links known to hold.
     private func signed(
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
-    ) throws(Refusal) -> ValidatedRSAChain {
+    ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
         // Which path answers must not depend on what is known: so one that is lets all be tried.
         if !paths.contains(where: { isKnown($0, leaf) }) {
             let chain = Self.identity(leaf, paths)
             if let refusal = links.refusal(of: chain) { throw refusal }
-            if unseen == .putAside { throw .putAside(for: chain) }
+            if unseen == .putAside { return .putAside(chain) }
         }
         var isAnchored = false
         for path in paths {
@@ -187,8 +187,10 @@ struct RSAChainBuilder {
             isAnchored = true
             // Asked for only now, so that only what a pinned root's intermediate signed is kept.
             guard links.holds(leaf, under: path.intermediate, key) else { continue }
-            return ValidatedRSAChain(
-                leaf: leaf, intermediate: path.intermediate, anchor: path.anchor, leafKey: leafKey)
+            return .validated(
+                ValidatedRSAChain(
+                    leaf: leaf, intermediate: path.intermediate, anchor: path.anchor,
+                    leafKey: leafKey))
         }
         let refusal =
             isAnchored
