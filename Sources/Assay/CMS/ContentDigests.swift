@@ -7,18 +7,15 @@ extension DigestAlgorithm {
         _ bytes: Span<UInt8>, _ element: DERElement
     ) throws(Refusal) -> DigestAlgorithm? {
         do throws(DERError) {
-            var reader = DERReader(bytes, range: element.content)
-            let algorithm = try reader.read(.objectIdentifier)
-            if let parameters = try reader.isAtEnd ? nil : reader.readElement() {
-                guard parameters.tag == .null, parameters.content.isEmpty else {
-                    throw .unexpectedTag(
-                        expected: Tag.null.rawValue, found: parameters.tag.rawValue,
-                        at: parameters.start)
-                }
+            let reader = DERReader(bytes, range: element.content)
+            let identifier = try AlgorithmIdentifier(reader)
+            if case .other(let parameters) = identifier.parameters {
+                throw .unexpectedTag(
+                    expected: Tag.null.rawValue, found: parameters.tag.rawValue,
+                    at: parameters.start)
             }
-            try reader.atEnd()
-            if reader.matches(algorithm, ObjectIdentifier.sha1) { return .sha1 }
-            if reader.matches(algorithm, ObjectIdentifier.sha256) { return .sha256 }
+            if reader.matches(identifier.algorithm, ObjectIdentifier.sha1) { return .sha1 }
+            if reader.matches(identifier.algorithm, ObjectIdentifier.sha256) { return .sha256 }
             return nil
         } catch {
             throw Refusal(.malformed, "a digest algorithm is not valid DER: " + error.sentence)

@@ -50,12 +50,10 @@ struct SignerInfo: Sendable {
         let isPlain: Bool
 
         init(from reader: inout DERReader) throws(DERError) {
-            var fields = try reader.readInside(.sequence)
-            let element = try fields.read(.objectIdentifier)
-            identifier = fields.bytes.array(element.content)
-            let parameters = try fields.isAtEnd ? nil : fields.readElement()
-            try fields.atEnd()
-            isPlain = parameters.map { $0.tag == .null && $0.content.isEmpty } ?? true
+            let fields = try reader.readInside(.sequence)
+            let found = try AlgorithmIdentifier(fields)
+            identifier = fields.bytes.array(found.algorithm.content)
+            isPlain = found.parameters.isAbsentOrNull
         }
     }
 

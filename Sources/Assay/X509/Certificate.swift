@@ -130,23 +130,19 @@ package enum SignatureAlgorithm: Equatable, Sendable {
     case contradictory
 
     /// Reads the content of an AlgorithmIdentifier.
-    init(_ identifier: consuming DERReader, agrees: Bool) throws(DERError) {
-        var reader = identifier
-        let algorithm = try reader.read(.objectIdentifier)
-        let parameters = try reader.isAtEnd ? nil : reader.readElement()
-        try reader.atEnd()
+    init(_ reader: DERReader, agrees: Bool) throws(DERError) {
+        let identifier = try AlgorithmIdentifier(reader)
         guard agrees else {
             self = .contradictory
             return
         }
         // RFC 5758, section 3.2: parameters absent for ECDSA. RFC 4055, section 5: NULL for RSA.
-        let isNull = parameters.map { $0.tag == .null && $0.content.isEmpty }
-        let octets = reader.bytes.array(algorithm.content)
-        switch (octets, isNull) {
-        case (ObjectIdentifier.ecdsaWithSHA256, nil): self = .ecdsaWithSHA256
-        case (ObjectIdentifier.ecdsaWithSHA384, nil): self = .ecdsaWithSHA384
-        case (ObjectIdentifier.sha1WithRSAEncryption, true): self = .sha1WithRSAEncryption
-        case (ObjectIdentifier.sha256WithRSAEncryption, true): self = .sha256WithRSAEncryption
+        let octets = reader.bytes.array(identifier.algorithm.content)
+        switch (octets, identifier.parameters) {
+        case (ObjectIdentifier.ecdsaWithSHA256, .absent): self = .ecdsaWithSHA256
+        case (ObjectIdentifier.ecdsaWithSHA384, .absent): self = .ecdsaWithSHA384
+        case (ObjectIdentifier.sha1WithRSAEncryption, .null): self = .sha1WithRSAEncryption
+        case (ObjectIdentifier.sha256WithRSAEncryption, .null): self = .sha256WithRSAEncryption
         default: self = .other(ObjectIdentifier.dotted(octets.span))
         }
     }

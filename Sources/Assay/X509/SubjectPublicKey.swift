@@ -26,10 +26,9 @@ package struct SubjectPublicKey: Sendable, Equatable {
         let info = try reader.read(.sequence)
         range = info.whole
         var fields = reader.inside(info)
-        var identifier = try fields.readInside(.sequence)
-        let algorithm = try identifier.read(.objectIdentifier)
-        let parameters = try identifier.isAtEnd ? nil : identifier.readElement()
-        try identifier.atEnd()
+        let inside = try fields.readInside(.sequence)
+        let identifier = try AlgorithmIdentifier(inside)
+        let (algorithm, parameters) = (identifier.algorithm, identifier.parameters)
         let key = try fields.readBitStringOctets()
         try fields.atEnd()
 
@@ -44,10 +43,11 @@ package struct SubjectPublicKey: Sendable, Equatable {
     }
 
     private static func ellipticCurve(
-        _ parameters: DERElement?, _ key: Range<Int>, _ reader: borrowing DERReader
+        _ parameters: AlgorithmIdentifier.Parameters, _ key: Range<Int>,
+        _ reader: borrowing DERReader
     ) -> Kind {
         // RFC 5480, section 2.1.1: namedCurve; implicitCurve and specifiedCurve are not for PKIX.
-        guard let parameters, parameters.tag == .objectIdentifier else {
+        guard case .other(let parameters) = parameters, parameters.tag == .objectIdentifier else {
             return .unsupported("an elliptic curve that is not named")
         }
         let curve: Curve
@@ -66,9 +66,10 @@ package struct SubjectPublicKey: Sendable, Equatable {
     }
 
     private static func rsa(
-        _ parameters: DERElement?, _ key: Range<Int>, _ reader: borrowing DERReader
+        _ parameters: AlgorithmIdentifier.Parameters, _ key: Range<Int>,
+        _ reader: borrowing DERReader
     ) throws(DERError) -> Kind {
-        guard let parameters, parameters.tag == .null, parameters.content.isEmpty else {
+        guard case .null = parameters else {
             return .unsupported("an RSA key with parameters")
         }
         var outer = DERReader(reader.bytes, range: key)
