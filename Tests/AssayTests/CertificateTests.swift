@@ -42,6 +42,17 @@ import Testing
         #expect(!root.isSigned(by: key, digest: .sha384))
     }
 
+    /// Their names are those in refusals.
+    @Test func markerNames() {
+        let names: [(CertificateExtensions.Markers, String)] = [
+            (.receiptSigning, "1.2.840.113635.100.6.11.1"),
+            (.worldwideDeveloperRelations, "1.2.840.113635.100.6.2.1"),
+            (.purchaseReceiptSigning, "1.2.840.113635.100.6.5.1"),
+            (.iTunesStore, "1.2.840.113635.100.6.2.2"),
+        ]
+        for (marker, name) in names { #expect(marker.name == name) }
+    }
+
     @Test(
         "Serial numbers",
         arguments: [

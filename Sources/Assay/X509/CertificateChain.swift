@@ -84,7 +84,8 @@ extension UnvalidatedChain {
             try candidate.certificate.checkIssues(as: .root, certificatesBelow: 1)
         }
         try Self.checkAlgorithms(leaf, intermediate)
-        try Self.checkMarkers(leaf, intermediate)
+        try leaf.checkMarker(.receiptSigning, as: .leaf)
+        try intermediate.checkMarker(.worldwideDeveloperRelations, as: .intermediate)
         try trust.checkNotDenied(leaf, as: .leaf)
         try trust.checkNotDenied(intermediate, as: .intermediate)
         candidates = try passing(candidates) { candidate throws(Refusal) in
@@ -127,21 +128,6 @@ extension UnvalidatedChain {
         try intermediate.checkKey(.intermediate, isOn: [.p256, .p384])
         _ = try leaf.ecdsaDigest(as: .leaf)
         _ = try intermediate.ecdsaDigest(as: .intermediate)
-    }
-
-    private static func checkMarkers(
-        _ leaf: Certificate, _ intermediate: Certificate
-    ) throws(Refusal) {
-        guard leaf.extensions.markers.contains(.receiptSigning) else {
-            throw Refusal(
-                .wrongCertificatePurpose,
-                "the leaf lacks Apple's extension 1.2.840.113635.100.6.11.1")
-        }
-        guard intermediate.extensions.markers.contains(.worldwideDeveloperRelations) else {
-            throw Refusal(
-                .wrongCertificatePurpose,
-                "the intermediate lacks Apple's extension 1.2.840.113635.100.6.2.1")
-        }
     }
 
     /// When its certificates are valid, without them.

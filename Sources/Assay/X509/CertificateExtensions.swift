@@ -37,6 +37,20 @@ package struct CertificateExtensions: Sendable, Equatable {
         package static let purchaseReceiptSigning = Markers(rawValue: 4)
         /// 1.2.840.113635.100.6.2.2
         package static let iTunesStore = Markers(rawValue: 8)
+
+        /// What each is known by in a certificate.
+        fileprivate static let identifiers: [(marker: Markers, octets: [UInt8])] = [
+            (.receiptSigning, ObjectIdentifier.appleReceiptSigning),
+            (.worldwideDeveloperRelations, ObjectIdentifier.appleWorldwideDeveloperRelations),
+            (.purchaseReceiptSigning, ObjectIdentifier.applePurchaseReceiptSigning),
+            (.iTunesStore, ObjectIdentifier.appleITunesStore),
+        ]
+
+        /// Those that are contained, in dotted decimal.
+        package var name: String {
+            Self.identifiers.filter { contains($0.marker) }
+                .map { ObjectIdentifier.dotted($0.octets.span) }.joined(separator: ", ")
+        }
     }
 
     /// Reads `[3] EXPLICIT Extensions` where it is there.
@@ -80,16 +94,12 @@ package struct CertificateExtensions: Sendable, Equatable {
             basicConstraints = try Self.readBasicConstraints(&value)
         } else if value.matches(identifier, ObjectIdentifier.keyUsage) {
             keyUsage = try Self.readKeyUsage(&value)
-        } else if value.matches(identifier, ObjectIdentifier.appleReceiptSigning) {
-            markers.insert(.receiptSigning)
-        } else if value.matches(identifier, ObjectIdentifier.appleWorldwideDeveloperRelations) {
-            markers.insert(.worldwideDeveloperRelations)
         } else if !isCritical, value.matches(identifier, ObjectIdentifier.subjectKeyIdentifier) {
             subjectKeyIdentifier = value.bytes.array(try value.read(.octetString).content)
-        } else if value.matches(identifier, ObjectIdentifier.applePurchaseReceiptSigning) {
-            markers.insert(.purchaseReceiptSigning)
-        } else if value.matches(identifier, ObjectIdentifier.appleITunesStore) {
-            markers.insert(.iTunesStore)
+        } else if let known = Markers.identifiers.first(where: {
+            value.matches(identifier, $0.octets)
+        }) {
+            markers.insert(known.marker)
         } else if isCritical {
             unknownCritical = ObjectIdentifier.dotted(value.bytes.extracting(identifier.content))
         }

@@ -88,20 +88,32 @@ extension Certificate {
         }
     }
 
+    /// Whether it was made for that purpose, by the extension that Apple marks it with.
+    func checkMarker(
+        _ marker: CertificateExtensions.Markers, as position: ChainPosition
+    ) throws(Refusal) {
+        guard extensions.markers.contains(marker) else {
+            throw Refusal(
+                .wrongCertificatePurpose,
+                "the \(position.rawValue) lacks Apple's extension \(marker.name)")
+        }
+    }
+
     /// The digest of an ECDSA link; other algorithms are not for StoreKit 2 chains.
     func ecdsaDigest(as position: ChainPosition) throws(Refusal) -> ECDSADigest {
-        switch signatureAlgorithm {
-        case .ecdsaWithSHA256: return .sha256
-        case .ecdsaWithSHA384: return .sha384
-        case .sha1WithRSAEncryption, .sha256WithRSAEncryption:
-            throw Refusal(
-                .unsupportedAlgorithm, "the \(position.rawValue) is signed with RSA, not ECDSA")
-        case .other(let oid):
-            throw Refusal(
-                .unsupportedAlgorithm, "the \(position.rawValue) is signed with \(oid)")
-        case .contradictory:
-            throw Refusal(.invalidChain, "the \(position.rawValue) contradicts itself")
+        guard let digest = signatureAlgorithm.ecdsaDigest else {
+            throw signatureAlgorithm.refusal(as: position)
         }
+        return digest
+    }
+
+    /// The digest of an RSA link; other algorithms are not for receipts' chains.
+    @discardableResult
+    func rsaDigest(as position: ChainPosition) throws(Refusal) -> DigestAlgorithm {
+        guard let digest = signatureAlgorithm.rsaDigest else {
+            throw signatureAlgorithm.refusal(as: position)
+        }
+        return digest
     }
 
     func checkKey(_ position: ChainPosition, isOn curves: [SubjectPublicKey.Curve])
@@ -141,6 +153,39 @@ extension Certificate {
     }
 
     var fingerprint: SHA256Digest { SHA256.digest(der.span) }
+}
+
+extension SignatureAlgorithm {
+    var ecdsaDigest: ECDSADigest? {
+        switch self {
+        case .ecdsaWithSHA256: .sha256
+        case .ecdsaWithSHA384: .sha384
+        default: nil
+        }
+    }
+
+    var rsaDigest: DigestAlgorithm? {
+        switch self {
+        case .sha1WithRSAEncryption: .sha1
+        case .sha256WithRSAEncryption: .sha256
+        default: nil
+        }
+    }
+
+    /// Of a link that ought to be of the other kind of key.
+    fileprivate func refusal(as position: ChainPosition) -> Refusal {
+        let name = position.rawValue
+        return switch self {
+        case .ecdsaWithSHA256, .ecdsaWithSHA384:
+            Refusal(.unsupportedAlgorithm, "the \(name) is signed with ECDSA, not RSA")
+        case .sha1WithRSAEncryption, .sha256WithRSAEncryption:
+            Refusal(.unsupportedAlgorithm, "the \(name) is signed with RSA, not ECDSA")
+        case .other(let oid):
+            Refusal(.unsupportedAlgorithm, "the \(name) is signed with \(oid)")
+        case .contradictory:
+            Refusal(.invalidChain, "the \(name) contradicts itself")
+        }
+    }
 }
 
 /// From when to when a certificate is valid, in seconds since 1970.

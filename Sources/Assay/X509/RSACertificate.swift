@@ -8,20 +8,11 @@ extension Certificate {
             smallestBits: smallestBits)
     }
 
-    /// The digest of an RSA link; nil for other algorithms.
-    package var rsaDigest: DigestAlgorithm? {
-        switch signatureAlgorithm {
-        case .sha1WithRSAEncryption: .sha1
-        case .sha256WithRSAEncryption: .sha256
-        case .ecdsaWithSHA256, .ecdsaWithSHA384, .other, .contradictory: nil
-        }
-    }
-
     /// Whether that key made this certificate's signature, with RSA over SHA-1 or SHA-256.
     package func verifiesRSA(by key: RSAPublicKey) -> Bool {
-        guard let rsaDigest else { return false }
+        guard let digest = signatureAlgorithm.rsaDigest else { return false }
         return key.verifies(
             signature: der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
-            algorithm: rsaDigest)
+            algorithm: digest)
     }
 }

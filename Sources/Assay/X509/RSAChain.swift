@@ -71,13 +71,13 @@ struct RSAChainBuilder {
                 .unsupportedAlgorithm,
                 "the leaf key is not RSA of \(purpose.smallestLeafBits) to 4096 bits")
         }
-        try leaf.checkRSALink(as: .leaf)
+        try leaf.rsaDigest(as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
-            try path.intermediate.checkRSALink(as: .intermediate)
+            try path.intermediate.rsaDigest(as: .intermediate)
         }
-        try checkMarker(leaf, as: .leaf, purpose.leafMarker)
+        try leaf.checkMarker(purpose.leafMarker, as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
-            try checkMarker(path.intermediate, as: .intermediate, purpose.intermediateMarker)
+            try path.intermediate.checkMarker(purpose.intermediateMarker, as: .intermediate)
         }
         try trust.checkNotDenied(leaf, as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
@@ -156,17 +156,6 @@ struct RSAChainBuilder {
         }
     }
 
-    private func checkMarker(
-        _ certificate: Certificate, as position: ChainPosition,
-        _ marker: CertificateExtensions.Markers
-    ) throws(Refusal) {
-        guard certificate.extensions.markers.contains(marker) else {
-            throw Refusal(
-                .wrongCertificatePurpose,
-                "the \(position.rawValue) lacks Apple's extension \(marker.name)")
-        }
-    }
-
     /// The public-key operations: two for each path at most, none for links known to hold.
     private func signed(
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
@@ -215,35 +204,5 @@ struct RSAChainBuilder {
     private func isKnown(_ path: Path, _ leaf: Certificate) -> Bool {
         links.isKnown(path.intermediate, under: path.anchor.certificate)
             && links.isKnown(leaf, under: path.intermediate)
-    }
-}
-
-extension Certificate {
-    /// Whether its own signature is of an algorithm that receipts' chains use.
-    fileprivate func checkRSALink(as position: ChainPosition) throws(Refusal) {
-        switch signatureAlgorithm {
-        case .sha1WithRSAEncryption, .sha256WithRSAEncryption: return
-        case .ecdsaWithSHA256, .ecdsaWithSHA384:
-            throw Refusal(
-                .unsupportedAlgorithm, "the \(position.rawValue) is signed with ECDSA, not RSA")
-        case .other(let oid):
-            throw Refusal(
-                .unsupportedAlgorithm, "the \(position.rawValue) is signed with \(oid)")
-        case .contradictory:
-            throw Refusal(.invalidChain, "the \(position.rawValue) contradicts itself")
-        }
-    }
-}
-
-extension CertificateExtensions.Markers {
-    /// Dotted decimal.
-    fileprivate var name: String {
-        switch self {
-        case .receiptSigning: "1.2.840.113635.100.6.11.1"
-        case .worldwideDeveloperRelations: "1.2.840.113635.100.6.2.1"
-        case .purchaseReceiptSigning: "1.2.840.113635.100.6.5.1"
-        case .iTunesStore: "1.2.840.113635.100.6.2.2"
-        default: "of that purpose"
-        }
     }
 }
