@@ -53,6 +53,52 @@ import Testing
         for (marker, name) in names { #expect(marker.name == name) }
     }
 
+    /// The offset in an error is where the element begins that it tells of.
+    @Test func offsetsOfErrors() throws {
+        func error(_ change: (inout CertificateBuilder) -> Void) -> (DERError?, [UInt8]) {
+            let der = Fixture.chain(leaf: change).certificates[0]
+            do throws(CertificateError) {
+                _ = try Certificate(der: der)
+                return (nil, der)
+            } catch {
+                guard case .encoding(let error) = error else { return (nil, der) }
+                return (error, der)
+            }
+        }
+        // Two headers of four octets, then the explicit tag of version.
+        #expect(error { $0.version = 0 }.0 == .defaultEncoded(at: 8))
+        #expect(error { $0.version = 3 }.0 == .integerOutOfRange(at: 10))
+        #expect(error { $0.version = -1 }.0 == .integerOutOfRange(at: 10))
+        let (many, der) = error { builder in
+            for index in 0...Limits.certificateExtensions {
+                builder.extensions.append(.marker("1.2.3.\(index)"))
+            }
+        }
+        guard case .tooManyElements(Limits.certificateExtensions, let at) = many else {
+            Issue.record("\(String(describing: many))")
+            return
+        }
+        #expect(der[at] == Tag.objectIdentifier.rawValue)
+        let (written, other) = error {
+            $0.rawExtensions = DERWriter.build { writer in
+                writer.context(3) { list in
+                    list.sequence {
+                        $0.sequence {
+                            $0.oid("1.2.3")
+                            $0.boolean(false)
+                            $0.octetString([])
+                        }
+                    }
+                }
+            }
+        }
+        guard case .defaultEncoded(let start) = written else {
+            Issue.record("\(String(describing: written))")
+            return
+        }
+        #expect(other[start] == Tag.boolean.rawValue)
+    }
+
     @Test(
         "Serial numbers",
         arguments: [

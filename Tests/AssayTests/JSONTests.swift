@@ -109,11 +109,16 @@ struct JSONTests {
         }
         _ = try parse(arrays(limit))
         _ = try parse(objects(limit))
-        #expect(throws: JSONError.tooDeep(offset: limit)) { try parse(arrays(limit + 1)) }
-        #expect(throws: JSONError.tooDeep(offset: limit * 5)) { try parse(objects(limit + 1)) }
-        #expect(throws: JSONError.tooDeep(offset: limit)) {
-            try parse(String(repeating: "[", count: 100_000))
-        }
+        func tooDeep(_ offset: Int) -> JSONError { .tooDeep(limit: limit, offset: offset) }
+        #expect(throws: tooDeep(limit)) { try parse(arrays(limit + 1)) }
+        #expect(throws: tooDeep(limit * 5)) { try parse(objects(limit + 1)) }
+        #expect(throws: tooDeep(limit)) { try parse(String(repeating: "[", count: 100_000)) }
+        // The caller's own limit is the one that is told.
+        let three = Array(arrays(3).utf8)
+        _ = try JSONDocument.parse(three, depth: 3)
+        let error = JSONError.tooDeep(limit: 2, offset: 2)
+        #expect(throws: error) { try JSONDocument.parse(three, depth: 2) }
+        #expect(error.description.contains("2 levels"))
     }
 
     @Test func size() throws {

@@ -25,6 +25,8 @@ package enum DERError: Error, Equatable, Sendable {
     case defaultEncoded(at: Int)
     /// Text that is not UTF-8.
     case invalidText(at: Int)
+    /// More elements in one list than are looked at.
+    case tooManyElements(limit: Int, at: Int)
     /// An attribute that may occur once, again.
     case duplicate(at: Int)
 
@@ -45,6 +47,7 @@ package enum DERError: Error, Equatable, Sendable {
         case .invalidTime(let at): "no valid time at offset \(at)"
         case .defaultEncoded(let at): "a default value written out at offset \(at)"
         case .invalidText(let at): "text that is not UTF-8 at offset \(at)"
+        case .tooManyElements(let limit, let at): "a list beyond \(limit) elements at offset \(at)"
         case .duplicate(let at): "an attribute that occurs twice, at offset \(at)"
         }
     }

@@ -10,8 +10,8 @@ package enum JSONError: Error, Equatable {
     case unexpectedByte(offset: Int)
     /// Something other than white space behind the value.
     case trailingBytes(offset: Int)
-    /// Objects and arrays nested deeper than `Limits.jsonDepth`.
-    case tooDeep(offset: Int)
+    /// Objects and arrays nested deeper than the caller's limit.
+    case tooDeep(limit: Int, offset: Int)
     /// A number that is not of RFC 8259, section 6.
     case invalidNumber(offset: Int)
     /// An unescaped control character in a string.
@@ -55,8 +55,8 @@ extension JSONError: CustomStringConvertible {
         case .unexpectedEnd: "the JSON text ends too early"
         case .unexpectedByte(let offset): "unexpected byte in JSON at offset \(offset)"
         case .trailingBytes(let offset): "bytes behind the JSON value, at offset \(offset)"
-        case .tooDeep(let offset):
-            "JSON nested deeper than \(Limits.jsonDepth) levels, at offset \(offset)"
+        case .tooDeep(let limit, let offset):
+            "JSON nested deeper than \(limit) levels, at offset \(offset)"
         case .invalidNumber(let offset): "invalid number in JSON at offset \(offset)"
         case .controlCharacter(let offset):
             "unescaped control character in a JSON string at offset \(offset)"

@@ -101,7 +101,7 @@ struct JSONReader: ~Escapable {
     private mutating func openContainer(
         _ kind: JSONKind, depth: Int
     ) throws(JSONError) -> Int {
-        guard depth <= depthLimit else { throw .tooDeep(offset: position) }
+        guard depth <= depthLimit else { throw .tooDeep(limit: depthLimit, offset: position) }
         append(kind, from: position, to: position + 1)
         position += 1
         skipWhitespace()

@@ -83,14 +83,14 @@ extension Certificate {
 
     /// `[0] EXPLICIT INTEGER DEFAULT v1`: 1, 2 or 3.
     private static func readVersion(_ reader: inout DERReader) throws(DERError) -> Int {
-        guard reader.nextTag == .context(0) else { return 1 }
-        var explicit = try reader.readInside(.context(0))
+        guard let element = try reader.readOptional(.context(0)) else { return 1 }
+        var explicit = reader.inside(element)
         let value = try explicit.readInteger()
         try explicit.atEnd()
         switch value {
         case 1, 2: return Int(value) + 1
-        case 0: throw .defaultEncoded(at: 0)
-        default: throw .integerOutOfRange(at: 0)
+        case 0: throw .defaultEncoded(at: element.start)
+        default: throw .integerOutOfRange(at: element.content.lowerBound)
         }
     }
 }

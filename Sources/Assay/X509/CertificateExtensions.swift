@@ -67,7 +67,7 @@ package struct CertificateExtensions: Sendable, Equatable {
             let value = try fields.read(.octetString)
             try fields.atEnd()
             guard seen.count < Limits.certificateExtensions else {
-                throw .integerOutOfRange(at: identifier.start)
+                throw .tooManyElements(limit: Limits.certificateExtensions, at: identifier.start)
             }
             if seen.contains(where: {
                 fields.bytes.extracting($0).equals(fields.bytes.extracting(identifier.content))
@@ -82,7 +82,8 @@ package struct CertificateExtensions: Sendable, Equatable {
     /// `critical BOOLEAN DEFAULT FALSE`; DER leaves a default out.
     private static func readCritical(_ fields: inout DERReader) throws(DERError) -> Bool {
         guard fields.nextTag == .boolean else { return false }
-        guard try fields.readBoolean() else { throw .defaultEncoded(at: fields.position) }
+        let start = fields.position
+        guard try fields.readBoolean() else { throw .defaultEncoded(at: start) }
         return true
     }
 
