@@ -182,6 +182,13 @@ import Testing
         let answer = try verify(old, [store])
         #expect(answer.verdict == .valid, "\(answer.detail)")
         #expect(AppleTransactionReceiptTests.receipt(answer)?.legacyKey == true)
+        let current = try verify(receipt())
+        #expect(AppleTransactionReceiptTests.receipt(current)?.legacyKey == false)
+        // Version 2 has no room for a signature of a larger key, whatever the certificate says.
+        old.leaf = try MintedRSA.leaf {
+            $0.extensions.append(.marker("1.2.840.113635.100.6.5.1"))
+        }
+        #expect(try verify(old, [store]).verdict == .invalidSignature)
     }
 
     @Test func parts() throws {

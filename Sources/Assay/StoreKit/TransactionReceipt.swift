@@ -47,7 +47,6 @@ struct VerifiedTransactionReceipt: Sendable {
             leaf: leaf, bag: [], effectiveDate: EffectiveDate(signed: purchaseDate, now: now))
         return try chain.map { (chain) throws(Refusal) in
             try checkSignature(text, chain)
-            receipt.legacyKey = chain.leafKey.bits < 2048
             return VerifiedTransactionReceipt(receipt, chain, effectiveDate: purchaseDate)
         }
     }

@@ -75,6 +75,8 @@ struct TransactionReceiptSignature: Sendable {
         /// The key of the app receipts of its time.
         case v3 = 3
 
+        /// As many as the key's modulus has, or no signature verifies: so the version alone tells
+        /// the key's size.
         var signatureOctets: Int { self == .v2 ? 128 : 256 }
         var purpose: RSAChainPurpose { self == .v2 ? .purchaseReceipts : .receipts }
     }
