@@ -50,7 +50,7 @@ public struct TrustStore: Sendable {
         do throws(CertificateError) {
             parsed = try Certificate(der: try PEM.certificate(certificate))
         } catch {
-            throw .notACertificate(error.sentence)
+            throw .notACertificate(error.description)
         }
         let anchor = TrustAnchor(parsed, development: development, isApple: false)
         guard anchor.hasUsableKey else { throw .unsupportedKey }
@@ -71,7 +71,7 @@ public struct TrustStore: Sendable {
         do throws(CertificateError) {
             parsed = try Certificate(der: try PEM.certificate(certificate))
         } catch {
-            throw .notACertificate(error.sentence)
+            throw .notACertificate(error.description)
         }
         guard parsed.extensions.basicConstraints?.isCA == true else {
             throw .notACertificateAuthority

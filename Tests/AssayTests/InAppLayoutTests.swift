@@ -16,7 +16,7 @@ import Testing
             let values = fields.values.indices.map { fields.values[$0] }
             return "\(fields.present) \(values) \(texts) \(layouts.unknown)"
         } catch {
-            return error.sentence
+            return error.description
         }
     }
 

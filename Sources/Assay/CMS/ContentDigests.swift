@@ -18,7 +18,7 @@ extension DigestAlgorithm {
             if reader.matches(identifier.algorithm, ObjectIdentifier.sha256) { return .sha256 }
             return nil
         } catch {
-            throw Refusal(.malformed, "a digest algorithm is not valid DER: " + error.sentence)
+            throw Refusal(.malformed, "a digest algorithm is not valid DER: " + error.description)
         }
     }
 }

@@ -22,7 +22,7 @@ struct UnverifiedSignedData: Sendable {
                 throw Refusal(
                     .malformed,
                     "a certificate of the receipt is not valid DER: "
-                        + error.sentence)
+                        + error.description)
             }
         }
         self.certificates = parsed

@@ -295,7 +295,7 @@ extension SignedDataReader {
 
     private func malformed(_ error: DERError) -> Refusal {
         Refusal(
-            .malformed, "the CMS structure is broken near byte \(position): " + error.sentence)
+            .malformed, "the CMS structure is broken near byte \(position): " + error.description)
     }
 
     /// Opens the constructed encoding that has to come.

@@ -19,7 +19,7 @@ struct SignerInfo: Sendable {
         do throws(DERError) {
             try self.init(parsing: der)
         } catch {
-            throw Refusal(.malformed, "the signer is not valid DER: " + error.sentence)
+            throw Refusal(.malformed, "the signer is not valid DER: " + error.description)
         }
     }
 

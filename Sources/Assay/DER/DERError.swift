@@ -29,8 +29,10 @@ package enum DERError: Error, Equatable, Sendable {
     case tooManyElements(limit: Int, at: Int)
     /// An attribute that may occur once, again.
     case duplicate(at: Int)
+}
 
-    package var sentence: String {
+extension DERError: CustomStringConvertible {
+    package var description: String {
         switch self {
         case .truncated: "the bytes end inside an encoding"
         case .trailingBytes(let at): "bytes follow the structure at offset \(at)"

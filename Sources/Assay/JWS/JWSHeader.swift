@@ -92,7 +92,7 @@ extension JSONDocument {
         do throws(JSONError) {
             document = try JSONDocument.parse(text)
         } catch {
-            throw Refusal(.malformed, "the \(name) is not valid JSON: \(error.description)")
+            throw Refusal(.malformed, "the \(name) is not valid JSON: \(error)")
         }
         guard document.root.kind == .object else {
             throw Refusal(.malformed, "the \(name) is not a JSON object")

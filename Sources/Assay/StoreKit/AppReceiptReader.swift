@@ -84,7 +84,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             self.remaining = remaining - whole
             return .consumed(whole)
         } catch {
-            throw Refusal(.malformed, "the receipt's payload is broken: " + error.sentence)
+            throw Refusal(.malformed, "the receipt's payload is broken: " + error.description)
         }
     }
 

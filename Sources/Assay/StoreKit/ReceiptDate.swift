@@ -132,8 +132,10 @@ package enum ReceiptDateError: Error, Equatable, Sendable {
     case form
     /// The thirtieth of February, or 25 o'clock.
     case noSuchTime
+}
 
-    package var sentence: String {
+extension ReceiptDateError: CustomStringConvertible {
+    package var description: String {
         switch self {
         case .form: "it is not of the form YYYY-MM-DDThh:mm:ssZ"
         case .noSuchTime: "there is no such day or time"

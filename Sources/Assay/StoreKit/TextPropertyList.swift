@@ -42,8 +42,10 @@ enum TextPropertyListError: Error, Equatable {
     case notUTF8(at: Int)
     case duplicate(String)
     case tooManyMembers
+}
 
-    var sentence: String {
+extension TextPropertyListError: CustomStringConvertible {
+    var description: String {
         switch self {
         case .truncated: "it ends inside of the dictionary"
         case .unexpected(let at): "something unexpected at offset \(at)"

@@ -91,7 +91,7 @@ extension TransactionReceipt {
         do throws(TextPropertyListError) {
             list = try TextPropertyList(purchaseInfo.span)
         } catch {
-            throw Refusal(.malformed, "purchase-info is no text property list: \(error.sentence)")
+            throw Refusal(.malformed, "purchase-info is no text property list: \(error)")
         }
         self.init(
             members: list.members.map { Member(name: $0.name, value: $0.value) },

@@ -27,7 +27,7 @@ struct TransactionReceiptText: Sendable {
             list = try TextPropertyList(text.span)
         } catch {
             throw Refusal(
-                .malformed, "the transaction receipt is no text property list: \(error.sentence)")
+                .malformed, "the transaction receipt is no text property list: \(error)")
         }
         let blob = try Self.part("signature", of: list)
         signature = try TransactionReceiptSignature(blob.span)
@@ -61,7 +61,7 @@ struct TransactionReceiptText: Sendable {
         do throws(Base64Error) {
             return try Base64.decode(text)
         } catch {
-            throw Refusal(.malformed, "the \(name) is not base64: \(error.description)")
+            throw Refusal(.malformed, "the \(name) is not base64: \(error)")
         }
     }
 }

@@ -10,7 +10,7 @@ enum AppleIntermediates {
         do throws(CertificateError) {
             return try Certificate(der: try PEM.certificate(Array(text.utf8)))
         } catch {
-            fatalError("a built-in intermediate does not parse: \(error.sentence)")
+            fatalError("a built-in intermediate does not parse: \(error)")
         }
     }
 

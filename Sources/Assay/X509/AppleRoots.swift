@@ -7,7 +7,7 @@ extension TrustStore {
                 let der = try PEM.certificate(Array(text.utf8))
                 return TrustAnchor(try Certificate(der: der), development: false, isApple: true)
             } catch {
-                fatalError("a built-in root does not parse: \(error.sentence)")
+                fatalError("a built-in root does not parse: \(error)")
             }
         }, intermediates: AppleIntermediates.all)
 

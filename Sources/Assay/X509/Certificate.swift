@@ -106,10 +106,12 @@ package enum CertificateError: Error, Equatable, Sendable {
     case invalidSerialNumber
     /// Ends before it begins.
     case invalidValidity
+}
 
-    package var sentence: String {
+extension CertificateError: CustomStringConvertible {
+    package var description: String {
         switch self {
-        case .encoding(let error): error.sentence
+        case .encoding(let error): error.description
         case .notBase64: "what stands between BEGIN and END is not base64"
         case .duplicateExtension(let oid): "extension \(oid) occurs twice"
         case .invalidSerialNumber: "the serial number is not positive or exceeds 20 octets"

@@ -117,7 +117,7 @@ extension UnvalidatedChain {
             try reader.atEnd()
         } catch {
             throw Refusal(
-                .malformed, "the root certificate in x5c is not valid DER: " + error.sentence)
+                .malformed, "the root certificate in x5c is not valid DER: " + error.description)
         }
     }
 

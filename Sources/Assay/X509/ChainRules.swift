@@ -39,7 +39,7 @@ extension Certificate {
             throw Refusal(
                 .malformed,
                 "the \(position.rawValue) certificate is not valid DER: "
-                    + error.sentence)
+                    + error.description)
         }
     }
 
