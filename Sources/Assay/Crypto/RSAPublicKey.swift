@@ -16,8 +16,6 @@ package enum DigestAlgorithm: Sendable, Equatable {
     private let key: OpaquePointer
     /// Octets of the modulus, and so of every signature.
     package let modulusOctets: Int
-    /// Bits of the modulus.
-    package let bits: Int
 
     /// What Apple's hierarchy has, and OpenSSL verifies in reasonable time.
     private static let largestBits = 4096
@@ -30,7 +28,7 @@ package enum DigestAlgorithm: Sendable, Equatable {
         guard modulus.count > 0, modulus[0] != 0, modulus[modulus.count - 1] & 1 == 1,
             (1...8).contains(exponent.count), exponent[0] != 0
         else { return nil }
-        bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
+        let bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
         modulusOctets = modulus.count
         var value: UInt64 = 0
         for index in exponent.indices { value = value << 8 | UInt64(exponent[index]) }

@@ -73,7 +73,6 @@ package struct Tag: RawRepresentable, Hashable, Sendable {
     package var number: UInt8 { rawValue & 0x1F }
     package var isConstructed: Bool { rawValue & 0x20 != 0 }
 
-    package static let endOfContents = Tag(rawValue: 0x00)
     package static let boolean = Tag(rawValue: 0x01)
     package static let integer = Tag(rawValue: 0x02)
     package static let bitString = Tag(rawValue: 0x03)

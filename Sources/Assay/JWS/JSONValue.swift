@@ -20,12 +20,6 @@ package struct JSONValue: Sendable {
         return document.string(token)
     }
 
-    /// A string's bytes in the text, between its quotes, where none of them is escaped: what can
-    /// be decoded further without a copy.
-    package var plainContent: Range<Int>? {
-        kind == .string && !token.escaped ? token.content : nil
-    }
-
     /// Whether this is a string of exactly this text, escapes resolved.
     package func equals(_ other: String) -> Bool {
         kind == .string && document.equals(token, other)

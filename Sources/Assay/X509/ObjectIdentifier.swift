@@ -29,8 +29,6 @@ package enum ObjectIdentifier {
     // Certificate extensions (RFC 5280, section 4.2.1).
     package static let keyUsage: [UInt8] = [0x55, 0x1D, 0x0F]
     package static let basicConstraints: [UInt8] = [0x55, 0x1D, 0x13]
-    package static let certificatePolicies: [UInt8] = [0x55, 0x1D, 0x20]
-    package static let extendedKeyUsage: [UInt8] = [0x55, 0x1D, 0x25]
 
     // Attribute types of names (X.520).
     package static let commonName: [UInt8] = [0x55, 0x04, 0x03]
