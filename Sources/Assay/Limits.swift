@@ -19,6 +19,8 @@ package enum Limits {
     package static let jwsBytes = 64 * 1024
     /// The POST body of a notification: its JWS and what JSON escaping may add.
     package static let notificationBytes = 256 * 1024
+    /// Certificates in `x5c`: leaf, intermediate and root, as Apple's libraries insist.
+    package static let x5cCertificates = 3
     /// One DER certificate in `x5c`; Apple's take 600 to 1,100 octets.
     package static let x5cEntryBytes = 4 * 1024
 
@@ -78,6 +80,16 @@ package enum Limits {
     /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,
     /// and an entry takes some 4 KB.
     package static let validatedLinks = 256
+
+    /// Bits of an RSA key that signs certificates or receipts: what Apple's have, and nothing below
+    /// is safe from being factored.
+    package static let smallestRSAKeyBits = 2048
+    /// Bits of Apple's old key of transaction receipts, the one exception.
+    package static let legacyRSAKeyBits = 1024
+    /// What Apple's hierarchy has at the most, and OpenSSL verifies in reasonable time.
+    package static let largestRSAKeyBits = 4096
+    /// The public exponent of every Apple key. Smaller ones invite forgeries (e = 3).
+    package static let smallestRSAExponent: UInt64 = 65_537
 
     /// A transaction receipt, as text or in base64. The largest seen takes 3,769 bytes.
     package static let transactionReceiptBytes = 64 * 1024

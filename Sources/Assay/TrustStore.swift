@@ -76,7 +76,7 @@ public struct TrustStore: Sendable {
         guard parsed.extensions.basicConstraints?.isCA == true else {
             throw .notACertificateAuthority
         }
-        guard parsed.rsaKey(smallestBits: RSAChainPurpose.smallestIssuerBits) != nil else {
+        guard parsed.rsaKey(smallestBits: Limits.smallestRSAKeyBits) != nil else {
             throw .unsupportedKey
         }
         var store = self
@@ -137,7 +137,7 @@ public struct TrustAnchor: Sendable {
         self.isApple = isApple
         self.certificate = certificate
         ecKey = certificate.ecKey
-        rsaKey = certificate.rsaKey(smallestBits: RSAChainPurpose.smallestIssuerBits)
+        rsaKey = certificate.rsaKey(smallestBits: Limits.smallestRSAKeyBits)
     }
 
     var hasUsableKey: Bool {

@@ -17,11 +17,6 @@ package enum DigestAlgorithm: Sendable, Equatable {
     /// Octets of the modulus, and so of every signature.
     package let modulusOctets: Int
 
-    /// What Apple's hierarchy has, and OpenSSL verifies in reasonable time.
-    private static let largestBits = 4096
-    /// 65537, the public exponent of every Apple key. Smaller ones invite forgeries (e = 3).
-    private static let smallestExponent: UInt64 = 65_537
-
     /// From big-endian magnitudes without leading zeros; nil unless the modulus is odd and has
     /// `smallestBits` to 4096 bits, and the exponent is odd, from 65537 and of 64 bits at most.
     package init?(modulus: Span<UInt8>, exponent: Span<UInt8>, smallestBits: Int) {
@@ -32,8 +27,8 @@ package enum DigestAlgorithm: Sendable, Equatable {
         modulusOctets = modulus.count
         var value: UInt64 = 0
         for index in exponent.indices { value = value << 8 | UInt64(exponent[index]) }
-        guard (smallestBits...Self.largestBits).contains(bits), value & 1 == 1,
-            value >= Self.smallestExponent
+        guard (smallestBits...Limits.largestRSAKeyBits).contains(bits), value & 1 == 1,
+            value >= Limits.smallestRSAExponent
         else { return nil }
         guard let key = unsafe Self.makeKey(modulus, exponent) else { return nil }
         unsafe self.key = key

@@ -32,8 +32,9 @@ enum JWSHeader {
     private static func decode(_ entries: JSONElements) throws(Refusal) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         for entry in entries {
-            guard certificates.count < 3 else {
-                throw Refusal(.invalidChain, "x5c has more than 3 certificates")
+            guard certificates.count < Limits.x5cCertificates else {
+                throw Refusal(
+                    .invalidChain, "x5c has more than \(Limits.x5cCertificates) certificates")
             }
             guard let text = entry.string else {
                 throw Refusal(.invalidChain, "x5c has an entry that is not a string")

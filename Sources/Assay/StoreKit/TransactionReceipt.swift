@@ -33,7 +33,8 @@ struct VerifiedTransactionReceipt: Sendable {
         guard blob.version != .v2 || allowsLegacyKey else {
             throw Refusal(
                 .unsupportedAlgorithm,
-                "it is signed with the old key of 1024 bits, which is switched off")
+                "it is signed with the old key of \(Limits.legacyRSAKeyBits) bits, which is "
+                    + "switched off")
         }
         guard let purchaseDate = receipt.purchaseDate else {
             throw Refusal(.malformed, "purchase-info has no purchase-date")

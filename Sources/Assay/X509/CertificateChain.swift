@@ -57,7 +57,7 @@ extension UnvalidatedChain {
     ///
     /// The third entry has to be there and is otherwise not believed: it never becomes an anchor.
     init(x5c: [[UInt8]], trust: TrustStore) throws(Refusal) {
-        guard x5c.count == 3 else {
+        guard x5c.count == Limits.x5cCertificates else {
             self = try Self.pinnedLeaf(x5c, trust)
             return
         }
@@ -103,7 +103,8 @@ extension UnvalidatedChain {
         else {
             throw Refusal(
                 .invalidChain,
-                "x5c has \(x5c.count) certificates; 3 are needed, or 1 that is itself pinned")
+                "x5c has \(x5c.count) certificates; \(Limits.x5cCertificates) are needed, or 1 "
+                    + "that is itself pinned")
         }
         try pin.certificate.checkKey(.leaf, isOn: [.p256])
         try trust.checkNotDenied(pin.certificate, as: .leaf)

@@ -8,17 +8,14 @@ package struct RSAChainPurpose: Equatable, Sendable {
     package let intermediateMarker: CertificateExtensions.Markers
     package let smallestLeafBits: Int
 
-    /// What issues certificates; those of Apple have 2048 bits.
-    package static let smallestIssuerBits = 2048
-
     /// App receipts and transaction receipts of version 3.
     package static let receipts = RSAChainPurpose(
         leafMarker: .receiptSigning, intermediateMarker: .worldwideDeveloperRelations,
-        smallestLeafBits: 2048)
+        smallestLeafBits: Limits.smallestRSAKeyBits)
     /// Transaction receipts of version 2, until 2015: the one purpose of a key of 1024 bits.
     package static let purchaseReceipts = RSAChainPurpose(
         leafMarker: .purchaseReceiptSigning, intermediateMarker: .iTunesStore,
-        smallestLeafBits: 1024)
+        smallestLeafBits: Limits.legacyRSAKeyBits)
 }
 
 /// Leaf ← intermediate ← pinned root, every link verified and every certificate valid at the
@@ -69,7 +66,8 @@ struct RSAChainBuilder {
         guard let leafKey = leaf.rsaKey(smallestBits: purpose.smallestLeafBits) else {
             throw Refusal(
                 .unsupportedAlgorithm,
-                "the leaf key is not RSA of \(purpose.smallestLeafBits) to 4096 bits")
+                "the leaf key is not RSA of \(purpose.smallestLeafBits) to "
+                    + "\(Limits.largestRSAKeyBits) bits")
         }
         try leaf.rsaDigest(as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
@@ -104,7 +102,9 @@ struct RSAChainBuilder {
         _ pin: TrustAnchor, _ effectiveDate: EffectiveDate
     ) throws(Refusal) -> ValidatedRSAChain {
         guard let key = pin.rsaKey else {
-            throw Refusal(.unsupportedAlgorithm, "the pinned leaf key is not RSA of 2048 bits")
+            throw Refusal(
+                .unsupportedAlgorithm,
+                "the pinned leaf key is not RSA of \(Limits.smallestRSAKeyBits) bits")
         }
         try trust.checkNotDenied(pin.certificate, as: .leaf)
         try pin.certificate.checkValidity(at: try effectiveDate.seconds(), as: .leaf)
@@ -169,8 +169,7 @@ struct RSAChainBuilder {
         var isAnchored = false
         for path in paths {
             guard let rootKey = path.anchor.rsaKey,
-                let key = path.intermediate.rsaKey(
-                    smallestBits: RSAChainPurpose.smallestIssuerBits),
+                let key = path.intermediate.rsaKey(smallestBits: Limits.smallestRSAKeyBits),
                 links.holds(path.intermediate, under: path.anchor.certificate, rootKey)
             else { continue }
             isAnchored = true
