@@ -2,6 +2,8 @@ public import AssayModels
 
 /// What was asked of one verification. A class, so that a batch moves references.
 final class VerificationRequest: Sendable {
+    /// Who prepares it. Compared alone: a reference would be counted by all threads.
+    let verifier: Swift.ObjectIdentifier
     let kind: EvidenceKind
     let policy: Policy
     let expectations: Expectations
@@ -9,9 +11,10 @@ final class VerificationRequest: Sendable {
     let unseen: UnseenChains
 
     init(
-        kind: EvidenceKind, policy: Policy, expectations: Expectations, now: Timestamp,
-        unseen: UnseenChains = .validate
+        _ verifier: Verifier, kind: EvidenceKind, policy: Policy, expectations: Expectations,
+        now: Timestamp, unseen: UnseenChains
     ) {
+        self.verifier = Swift.ObjectIdentifier(verifier)
         self.kind = kind
         self.policy = policy
         self.expectations = expectations

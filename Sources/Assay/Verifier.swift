@@ -83,7 +83,7 @@ public final class Verifier: Sendable {
         at now: Timestamp, unseen: UnseenChains = .validate
     ) -> PreparedVerification {
         let request = VerificationRequest(
-            kind: kind, policy: policy, expectations: expectations, now: now, unseen: unseen)
+            self, kind: kind, policy: policy, expectations: expectations, now: now, unseen: unseen)
         do throws(Refusal) {
             if kind == .appReceipt {
                 var stream = AppReceiptStream(
@@ -129,6 +129,10 @@ public final class Verifier: Sendable {
         for index in batch.indices {
             let count = batch[index].pendingSignatureCount
             guard count > 0 else { continue }
+            // Another's trust would be asked about what a notification holds.
+            precondition(
+                batch[index].request.verifier == Swift.ObjectIdentifier(self),
+                "another verifier has prepared this")
             batch[index].advance(holds[next..<next + count], chains: chains)
             next += count
         }

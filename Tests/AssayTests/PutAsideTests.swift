@@ -97,6 +97,24 @@ import Testing
         #expect(Self.ending(broken, .notification, verifier) == .answered(.malformed))
     }
 
+    /// A batch of another verifier's traps; what needs no signature may be settled by anybody.
+    @Test func anotherVerifier() async {
+        var refused = [
+            fresh.prepare([1].span, as: .transaction, policy: Fixture.policy, at: Fixture.now)
+        ]
+        fresh.settle(&refused)
+        #expect(refused[0].verification.verdict == .malformed)
+        await #expect(processExitsWith: .failure) {
+            let token = Fixture.token()
+            let others = Verifier(trust: Fixture.verifier.trust)
+            var batch = [
+                others.prepare(
+                    token.span, as: .transaction, policy: Fixture.policy, at: Fixture.now)
+            ]
+            Fixture.verifier.settle(&batch)
+        }
+    }
+
     @Test func appReceipts() throws {
         typealias Minted = MintedReceipts
         let receipt = try HostileReceipts.minter().sign(Minted.sample().payload)

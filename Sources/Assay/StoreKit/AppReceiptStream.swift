@@ -79,7 +79,8 @@ public struct AppReceiptStream: Sendable {
 
     private mutating func prepare(at now: Timestamp, unseen: UnseenChains) -> PreparedVerification {
         let request = VerificationRequest(
-            kind: .appReceipt, policy: policy, expectations: expectations, now: now, unseen: unseen)
+            verifier, kind: .appReceipt, policy: policy, expectations: expectations, now: now,
+            unseen: unseen)
         do throws(Refusal) {
             let verification = try verification(request)
             return PreparedVerification(
