@@ -25,6 +25,48 @@ extension Span<UInt8> {
     }
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
+
+    /// The number that the four hexadecimal digits at `position` are.
+    func hexadecimal4(at position: Int) -> UInt16? {
+        var unit: UInt16 = 0
+        for index in position..<position + 4 {
+            let digit: UInt8
+            switch self[index] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = self[index] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = self[index] - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = self[index] - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+
+    /// Without CR, LF, tab and space, as people wrap base64.
+    package var withoutWhiteSpace: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        for index in indices where !self[index].isWhiteSpace { bytes.append(self[index]) }
+        return bytes
+    }
+}
+
+extension UInt8 {
+    /// Space, tab, LF or CR.
+    var isWhiteSpace: Bool {
+        switch self {
+        case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// Whether both are the same bytes. Swift's own comparison is by canonical equivalence, which
+    /// is not how identifiers compare.
+    func equalsByBytes(_ other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.span.equals(other.utf8.span)
+    }
 }
 
 /// `0x`-prefixed hexadecimal of one octet, for people.

@@ -52,6 +52,18 @@ import Testing
             let answer = Fixture.verify(Fixture.token(), expecting: expectations)
             Fixture.expect(answer, verdict, comment: name)
         }
+        // The same text by canonical equivalence is other bytes.
+        for (text, verdict) in [("\u{E9}", Verdict.valid), ("e\u{301}", .mismatch)] {
+            let places: [(String, Expectations)] = [
+                ("productId", .init(productIds: ["x", text])),
+                ("transactionId", .init(transactionId: text)),
+            ]
+            for (member, expectations) in places {
+                let token = Fixture.token(Fixture.payload(changing: [member: "\"\u{E9}\""]))
+                let answer = Fixture.verify(token, expecting: expectations)
+                Fixture.expect(answer, verdict, comment: member)
+            }
+        }
         // A field that the payload does not carry matches no expectation.
         for (member, expectations) in [
             ("productId", Expectations(productIds: [product])),

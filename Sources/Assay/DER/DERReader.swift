@@ -129,10 +129,7 @@ package struct DERReader: ~Escapable {
 
     /// Whether the element's content is exactly these octets.
     package func matches(_ element: DERElement, _ octets: [UInt8]) -> Bool {
-        element.content.count == octets.count
-            && element.content.indices.allSatisfy {
-                bytes[$0] == octets[$0 - element.content.lowerBound]
-            }
+        bytes.extracting(element.content).equals(octets)
     }
 }
 

@@ -32,7 +32,7 @@ package final class JSONDocument: Sendable {
         _ text: Span<UInt8>, limit: Int = Limits.jsonSize
     ) throws(JSONError) -> JSONDocument {
         guard text.count <= limit else { throw .tooLarge(limit: limit) }
-        return try parse([UInt8](jsonCopying: text), limit: limit)
+        return try parse(text.array, limit: limit)
     }
 
     /// The text's one value.
@@ -103,14 +103,5 @@ struct JSONToken: Sendable {
         digest = (digest ^ middle) &* 0xC2B2_AE35
         digest = (digest ^ last) &* 0x27D4_EB2F
         return UInt16(truncatingIfNeeded: digest >> 16) | 1
-    }
-}
-
-extension [UInt8] {
-    /// A copy of borrowed bytes.
-    init(jsonCopying bytes: Span<UInt8>) {
-        self.init(capacity: bytes.count) { output in
-            for index in bytes.indices { output.append(bytes[index]) }
-        }
     }
 }

@@ -49,37 +49,12 @@ extension Span<UInt8> {
         return length
     }
 
-    /// The number that the four hexadecimal digits at `position` are.
-    func hexadecimal4(at position: Int) -> UInt16? {
-        var unit: UInt16 = 0
-        for index in position..<position + 4 {
-            let digit: UInt8
-            switch self[index] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = self[index] - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = self[index] - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = self[index] - UInt8(ascii: "A") + 10
-            default: return nil
-            }
-            unit = unit << 4 | UInt16(digit)
-        }
-        return unit
-    }
-
     // MARK: Validated strings
-
-    /// Whether the bytes in `range` are `other`, byte for byte.
-    @inline(__always)
-    func equal(_ range: Range<Int>, _ other: Span<UInt8>) -> Bool {
-        let bytes = extracting(range)
-        guard bytes.count == other.count else { return false }
-        for index in bytes.indices where bytes[index] != other[index] { return false }
-        return true
-    }
 
     /// Whether two string tokens are the same text, escapes resolved.
     func equalJSONStrings(_ left: JSONToken, _ right: JSONToken) -> Bool {
         if !left.escaped, !right.escaped {
-            return equal(left.content, extracting(right.content))
+            return extracting(left.content).equals(extracting(right.content))
         }
         var leftBytes = JSONStringBytes(self, left)
         var rightBytes = JSONStringBytes(self, right)

@@ -23,7 +23,7 @@ package enum EvidenceShape: Equatable, Sendable {
     /// By the first bytes, and for a JWS by its dots. Nil: nothing that is known here.
     package static func detect(_ evidence: Span<UInt8>) -> EvidenceShape? {
         var start = 0
-        while start < evidence.count, isWhiteSpace(evidence[start]) { start += 1 }
+        while start < evidence.count, evidence[start].isWhiteSpace { start += 1 }
         guard start < evidence.count else { return nil }
         // A DER or BER SEQUENCE, which no text begins with in this form ("0" and a length octet
         // from 0x80).
@@ -68,26 +68,5 @@ package enum EvidenceShape: Equatable, Sendable {
         let prefix = Array(prefix.utf8)
         guard text.count - start >= prefix.count else { return false }
         return prefix.indices.allSatisfy { text[start + $0] == prefix[$0] }
-    }
-
-    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\n")
-            || byte == UInt8(ascii: "\r")
-    }
-}
-
-extension Span<UInt8> {
-    /// Without CR, LF, tab and space, as people wrap base64.
-    package var withoutWhiteSpace: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count)
-        for index in indices {
-            switch self[index] {
-            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
-                continue
-            default: bytes.append(self[index])
-            }
-        }
-        return bytes
     }
 }

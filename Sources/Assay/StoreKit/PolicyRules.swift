@@ -24,9 +24,7 @@ extension EvidenceFacts {
         guard let bundleId else {
             throw Refusal(.wrongBundle, "the \(kind.name) names no bundle, not \(quoted(expected))")
         }
-        // Strings of Swift compare by canonical equivalence; identifiers compare by their bytes.
-        let (found, wanted) = (bundleId.utf8, expected.utf8)
-        guard found.count == wanted.count, found.span.equals(wanted.span) else {
+        guard bundleId.equalsByBytes(expected) else {
             throw Refusal(
                 .wrongBundle, "the bundle is \(quoted(bundleId)), not \(quoted(expected))")
         }
@@ -94,9 +92,7 @@ extension EvidenceFacts {
     ) throws(Refusal) {
         if !expectations.productIds.isEmpty {
             guard let productId,
-                expectations.productIds.contains(where: {
-                    $0.utf8.elementsEqual(productId.utf8)
-                })
+                expectations.productIds.contains(where: productId.equalsByBytes)
             else {
                 throw Refusal(.mismatch, "the product is \(quoted(productId)), not an expected one")
             }
@@ -107,7 +103,7 @@ extension EvidenceFacts {
             }
         }
         if let expected = expectations.transactionId {
-            guard let transactionId, transactionId.utf8.elementsEqual(expected.utf8) else {
+            guard let transactionId, transactionId.equalsByBytes(expected) else {
                 throw Refusal(.mismatch, "the transaction id is not the expected one")
             }
         }

@@ -92,7 +92,7 @@ final class SignedNotification: Sendable {
     /// What is nested has to be of the same app and environment as what holds it.
     private func check(_ nested: EvidenceFacts, chain: ValidatedChain) throws(Refusal) {
         if nested.carriesBundleId, let outer = facts.bundleId,
-            nested.bundleId?.utf8.elementsEqual(outer.utf8) != true
+            nested.bundleId?.equalsByBytes(outer) != true
         {
             throw Refusal(.wrongBundle, "its bundle is not the notification's")
         }

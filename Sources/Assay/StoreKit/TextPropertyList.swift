@@ -66,7 +66,7 @@ private struct TextPropertyListReader: ~Escapable {
 
     /// Passes over white space, then over that character where it stands next.
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
-        while position < text.count, isWhiteSpace(text[position]) { position += 1 }
+        while position < text.count, text[position].isWhiteSpace { position += 1 }
         guard position < text.count, text[position] == UInt8(ascii: character) else { return false }
         position += 1
         return true
@@ -78,7 +78,7 @@ private struct TextPropertyListReader: ~Escapable {
     }
 
     mutating func atEnd() throws(TextPropertyListError) {
-        while position < text.count, isWhiteSpace(text[position]) { position += 1 }
+        while position < text.count, text[position].isWhiteSpace { position += 1 }
         guard position == text.count else { throw .unexpected(at: position) }
     }
 
@@ -132,19 +132,8 @@ private struct TextPropertyListReader: ~Escapable {
 
     private mutating func hexadecimalUnit(_ at: Int) throws(TextPropertyListError) -> UInt16 {
         guard text.count - position >= 4 else { throw .truncated }
-        var unit: UInt16 = 0
-        for _ in 0..<4 {
-            guard let digit = Character(Unicode.Scalar(text[position])).hexDigitValue else {
-                throw .invalidEscape(at: at)
-            }
-            unit = unit << 4 | UInt16(digit)
-            position += 1
-        }
+        guard let unit = text.hexadecimal4(at: position) else { throw .invalidEscape(at: at) }
+        position += 4
         return unit
-    }
-
-    private func isWhiteSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\n")
-            || byte == UInt8(ascii: "\r")
     }
 }
