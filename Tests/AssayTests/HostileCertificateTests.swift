@@ -4,7 +4,7 @@ import AssayModels
 import Testing
 
 /// Lines 26 to 29 of the catalogue of hostile input: dates, algorithms, keys and DER of the
-/// certificates in `x5c`.
+/// certificates in `x5c`; and of line 20, a pin that is of no use.
 @Suite struct HostileCertificateTests {
     private typealias Extension = CertificateExtension
 
@@ -28,6 +28,22 @@ import Testing
     private var genuine: (leaf: [UInt8], intermediate: [UInt8], root: [UInt8]) {
         let ca = Fixture.ca
         return (ca.leafCertificate, ca.intermediateCertificate, ca.rootCertificate)
+    }
+
+    @Test("line 20: a pinned namesake of the root that is no authority is in nobody's way")
+    func uselessPin() throws {
+        let useless = try DevelopmentCA.makeRoot(validity: Fixture.validity) {
+            $0[Extension.basicConstraintsOID] = .basicConstraints(ca: false)
+        }
+        let root = Fixture.ca.rootCertificate
+        for roots in [[useless.der, root], [root, useless.der]] {
+            let trust = try roots.reduce(TrustStore.empty) { store, root in
+                try store.pinning(root, development: false)
+            }
+            expect(Fixture.ca.chain, .valid, by: Verifier(trust: trust))
+        }
+        let alone = Verifier(trust: Fixture.trust(useless.der))
+        expect(Fixture.ca.chain, .invalidChain, by: alone)
     }
 
     @Test("line 26: validity of each certificate at the second that the evidence was signed")

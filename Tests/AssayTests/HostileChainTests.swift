@@ -103,22 +103,6 @@ import Testing
         expect(chain([leaf, stranger.intermediateCertificate, root]), .untrustedChain)
     }
 
-    @Test("line 20: a pinned certificate of the root's name that is no authority is in nobody's way")
-    func uselessPin() throws {
-        let useless = try DevelopmentCA.makeRoot(validity: Fixture.validity) {
-            $0[Extension.basicConstraintsOID] = .basicConstraints(ca: false)
-        }
-        let root = Fixture.ca.rootCertificate
-        for roots in [[useless.der, root], [root, useless.der]] {
-            let trust = try roots.reduce(TrustStore.empty) { store, root in
-                try store.pinning(root, development: false)
-            }
-            expect(Fixture.ca.chain, .valid, by: Verifier(trust: trust))
-        }
-        let alone = Verifier(trust: Fixture.trust(useless.der))
-        expect(Fixture.ca.chain, .invalidChain, by: alone)
-    }
-
     @Test("line 21: a self-made intermediate with the genuine one's name, key identifier, markers")
     func selfMadeIntermediate() throws {
         let genuine = try Certificate(der: Fixture.ca.intermediateCertificate)
