@@ -31,7 +31,8 @@ import Testing
         let minter = ReceiptMinter(try Minted.receiptCA.get().chain)
         let large = try minter.sign(Self.payload(Self.emptyRecords))
         let unknown = try minter.sign(Self.payload(Self.unknownAttributes))
-        let wrapper = Array("{\"Store\":\"a\",\"Payload\":\"".utf8)
+        let wrapper =
+            Array("{\"Store\":\"a\",\"Payload\":\"".utf8)
             + [UInt8](repeating: UInt8(ascii: "M"), count: 900_000)
         let rows: [(String, [UInt8], InAppSelection, ClosedRange<Int>)] = [
             ("records", large, .all, 100_000 * 100...100_000 * 400),

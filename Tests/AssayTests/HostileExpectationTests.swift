@@ -78,7 +78,8 @@ import Testing
         // The caller's app id counts in the sandbox, too, where there is one.
         for (id, verdict) in [("1234567890", Verdict.valid), ("999", .wrongApp), ("0", .valid)] {
             let token = Fixture.token(
-                Fixture.payload(.appTransaction, environment: .sandbox, changing: ["appAppleId": id]))
+                Fixture.payload(
+                    .appTransaction, environment: .sandbox, changing: ["appAppleId": id]))
             let answer = Fixture.verify(
                 token, as: .appTransaction, policy: Policy(bundleId: nil, environments: [.sandbox]),
                 expecting: .init(appAppleId: 1_234_567_890))

@@ -48,8 +48,8 @@ public struct AppReceiptStream: Sendable {
     /// Whether the receipt is refused already: what is still to come changes nothing.
     public var isRefused: Bool { refusal != nil }
 
-    /// Bytes of memory that it has come to hold, as far as what arrives decides it. Some 100 KB that
-    /// any receipt may take come on top.
+    /// Bytes of memory that it has come to hold, as far as what arrives decides it. Some 100 KB
+    /// that any receipt may take come on top.
     public var heldBytes: Int {
         var bytes = reader.heldBytes + reader.content.heldBytes
         if case .wrapper(let text) = encoding { bytes += text.capacity }
