@@ -114,15 +114,20 @@ final class ServerLoop {
         connection.start()
         metrics.connectionsAccepted += 1
         if let lastWord {
-            connection.end(lastWord)
+            refuse(connection, lastWord)
         } else if isDraining {
             // Not its end: what it has sent already is answered, request by request.
             connection.noticeDrain()
         } else if let refusal = refusal(of: stream) {
             logFault("a peer who is not allowed")
-            connection.end(refusal)
+            refuse(connection, refusal)
         }
         if isAtLimit(stream) { pauseAccepting() }
+    }
+
+    private func refuse(_ connection: Connection, _ reason: ResponseHead) {
+        metrics.connectionsRefused += 1
+        connection.end(reason)
     }
 
     func didClose(_ connection: Connection) {

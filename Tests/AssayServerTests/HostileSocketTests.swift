@@ -43,6 +43,8 @@ import Testing
             // Nobody's name stands in a TCP connection.
             try RawClient(test.tcp).expectPong()
             #expect(test.log.count(of: "a peer who is not allowed") == 2)
+            #expect(test.server.metrics?.connectionsRefused == 2)
+            #expect(test.server.metrics?.connectionsAccepted == 3)
         }
         try withServer {
             $0.allowedUsers = [me &+ 1, me]
