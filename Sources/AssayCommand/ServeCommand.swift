@@ -143,6 +143,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func start(_ configuration: ServerConfiguration) throws -> Server {
         Descriptors.raiseLimit()
+        ignoreBrokenPipes()
         do throws(ServerError) {
             let server = try Server(configuration)
             try server.followSignals()

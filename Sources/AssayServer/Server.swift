@@ -25,7 +25,6 @@ public final class Server: Sendable {
     /// Starts: when it returns, every address is listened on.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
-        ignoreBrokenPipes()
         do throws(LoopError) {
             events = try Mailbox()
             loop = try EventLoop(name: "assay-loop")
