@@ -104,9 +104,6 @@ public enum FrameFault: Error, Hashable, Sendable {
     public var skip: Int? {
         if case .headTooLarge(_, _, let skip) = self { skip } else { nil }
     }
-
-    /// Whether the stream can go on after this frame.
-    public var canContinue: Bool { skip != nil }
 }
 
 extension FrameFault: CustomStringConvertible {
