@@ -160,7 +160,7 @@ struct ServeCommand: AsyncParsableCommand {
         var current = configuration
         while true {
             switch server.nextEvent() {
-            case .hangUp:
+            case .hangup:
                 manager?.isReloading()
                 do {
                     let new = try settings().serverConfiguration(reusing: current)

@@ -18,7 +18,7 @@ public final class Server: Sendable {
     private let loop: EventLoop
     private let workers: WorkerPool
     private let server: LoopBound<ServerLoop>
-    private let watchers = Mutex<[LoopBound<SignalWatcher>]>([])
+    private let watchers = Locked<[LoopBound<SignalWatcher>]>([])
     private let events: Mailbox<ServerEvent>
     private let readiness = Readiness()
 
@@ -43,7 +43,7 @@ public final class Server: Sendable {
         do throws(LoopError) {
             server = try loop.call { () throws(LoopError) in
                 let server = try ServerLoop(configuration, on: loop, workers: workers) { event in
-                    if event != .hangUp { readiness.isReady.store(false, ordering: .releasing) }
+                    if event != .hangup { readiness.isReady.store(false, ordering: .releasing) }
                     events.put(event)
                 }
                 return LoopBound(server, to: loop)
@@ -144,7 +144,7 @@ public final class Server: Sendable {
         for signal in [ProcessSignal.terminate, .interrupt] {
             try follow(signal) { server.value.leave(on: signal) }
         }
-        try follow(.hangup) { server.value.report(.hangUp) }
+        try follow(.hangup) { server.value.report(.hangup) }
     }
 
     private func follow(
