@@ -16,6 +16,10 @@ package final class Listener: SocketHandle {
     /// The socket is somebody else's, who goes on with it when this listener has closed.
     private let isInherited: Bool
 
+    /// Connections that wait to be accepted: as many as nginx and Redis ask for. The system cuts it
+    /// to its own limit.
+    package static let usualBacklog: Int32 = 511
+
     /// Binds and listens. `backlog` is how many connections the system keeps until they are
     /// accepted. `onConnection` gets each one; it has to set a handler and start reading.
     ///
@@ -23,7 +27,7 @@ package final class Listener: SocketHandle {
     /// any other file, is `addressInUse` or `notASocket`.
     package convenience init(
         on loop: EventLoop, at endpoint: Endpoint, access: SocketFileAccess = SocketFileAccess(),
-        backlog: Int32 = 511, onConnection: @escaping (Stream) -> Void
+        backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         guard case .unix(let path) = endpoint else {
             try self.init(on: loop, endpoint, isUnix: false, onConnection: onConnection)
@@ -41,7 +45,7 @@ package final class Listener: SocketHandle {
     /// Listens on a socket that the process was started with.
     package convenience init(
         on loop: EventLoop, inheriting socket: InheritedSocket, tls: Bool = false,
-        backlog: Int32 = 511, onConnection: @escaping (Stream) -> Void
+        backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         try self.init(
             on: loop, .inherited(name: socket.name, tls: tls), isUnix: socket.isUnix,

@@ -70,7 +70,7 @@ final class ServerLoop {
         self.workers = workers
         self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
-        decoder = FrameDecoder(configuration.limits)
+        decoder = Self.decoder(configuration.limits)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
             hasOneProcessor: configuration.hasOneProcessor)
@@ -90,6 +90,10 @@ final class ServerLoop {
         sweepTimer = timer
     }
 
+    private static func decoder(_ limits: ServerLimits) -> FrameDecoder {
+        FrameDecoder(limits: limits.frames, reportsHeads: true)
+    }
+
     var now: UInt64 { loop.now }
 
     /// For what comes from now on.
@@ -98,7 +102,7 @@ final class ServerLoop {
         defaultApp = new.defaultApp.flatMap { new.apps[$0] }
         if let tls = new.tls { handshakes?.context = tls }
         handshakes?.change(percent: new.limits.handshakePercent)
-        decoder = FrameDecoder(new.limits)
+        decoder = Self.decoder(new.limits)
         budget.limit = new.limits.evidenceBytes
         watch.limit = new.limits.workerStallMilliseconds
         lane.change(

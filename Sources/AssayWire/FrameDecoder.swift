@@ -20,6 +20,7 @@ public struct FrameDecoder: Sendable {
     /// Whether `next` answers `.head` while the body is incomplete. Off: `.needMore`.
     public var reportsHeads: Bool
 
+    /// - Precondition: `limits.frameBytes` is at most `FrameLimits.largestFrame`.
     public init(limits: FrameLimits = .request, reportsHeads: Bool = false) {
         precondition(
             limits.frameBytes <= FrameLimits.largestFrame, "a frame limit above the largest frame")
