@@ -12,12 +12,16 @@ let settings: [SwiftSetting] = [
 ]
 
 // What may import what is decided here: a target sees the modules it lists and no others.
-// AssayServer is the only one that sees both the verifier and the wire.
+// The verifier does not see the wire, nor the wire the verifier: AssayServer makes one serve the
+// other. Beside it only what is built around them lists both: AssayAdmin, AssayLoad, AssayCommand,
+// AssayFuzzDoors and bench.
 let package = Package(
     name: "assay",
     products: [
         .executable(name: "assay", targets: ["AssayMain"]),
         .library(name: "Assay", targets: ["Assay"]),
+        // The types that the others' interfaces speak of.
+        .library(name: "AssayModels", targets: ["AssayModels"]),
         .library(name: "AssayWire", targets: ["AssayWire"]),
         .library(name: "AssayServer", targets: ["AssayServer"]),
         .library(name: "AssayClient", targets: ["AssayClient"]),
@@ -44,7 +48,8 @@ let package = Package(
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
 
-        // The words that every room shares: verdicts, kinds, Apple's payload fields. No logic.
+        // The words that every room shares: verdicts, kinds, Apple's payload fields. What they
+        // mean is decided elsewhere.
         .target(name: "AssayModels", swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(

@@ -132,7 +132,7 @@ struct MetricsPage {
             Double(age) / 1e9)
         out.metric("assay_connections", .gauge, "Open connections.", Double(holdings.connections))
         out.metric(
-            "assay_connections_limit", .gauge, "Connections above which others are refused.",
+            "assay_connections_limit", .gauge, "Connections above which others wait.",
             Double(limits.connections))
         out.metric(
             "assay_requests_in_flight", .gauge, "Requests accepted and not answered.",
@@ -148,7 +148,7 @@ struct MetricsPage {
             ])
         out.metric(
             "assay_evidence_bytes_limit", .gauge,
-            "Bytes of evidence and unfinished frames above which requests are refused.",
+            "Bytes in flight, of all three kinds, above which requests are refused.",
             Double(limits.evidenceBytes))
         out.metric(
             "assay_tls_handshakes", .gauge,
@@ -161,7 +161,9 @@ struct MetricsPage {
 
     private mutating func addTraffic() {
         out.metric(
-            "assay_connections_total", .counter, "Connections accepted, and of them those refused.",
+            "assay_connections_total", .counter,
+            "Connections accepted, and of them those turned away: of a user or client that is not "
+                + "served, or without TLS where TLS is spoken.",
             [
                 ([("result", "accepted")], Double(metrics.connectionsAccepted)),
                 ([("result", "refused")], Double(metrics.connectionsRefused)),

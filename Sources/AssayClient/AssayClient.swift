@@ -63,7 +63,7 @@ public final class AssayClient: Sendable {
                 .verify(call), body: evidence, app: app, traceparent: traceparent,
                 timeout: timeout))
         guard case .verification(let verification) = answer.result else {
-            throw .unexpected(answer)
+            throw .unexpectedAnswer
         }
         return VerifyAnswer(verification: verification, payloadJSON: answer.body)
     }
@@ -71,21 +71,21 @@ public final class AssayClient: Sendable {
     /// Whether the server is serving.
     public func health(timeout: Duration? = nil) async throws(ClientError) -> Bool {
         let answer = try await perform(ClientRequest(.health, timeout: timeout))
-        guard case .health(let isServing) = answer.result else { throw .unexpected(answer) }
+        guard case .health(let isServing) = answer.result else { throw .unexpectedAnswer }
         return isServing
     }
 
     /// What the server is: version, kinds, limits, roots.
     public func info(timeout: Duration? = nil) async throws(ClientError) -> ServerInfo {
         let answer = try await perform(ClientRequest(.info, timeout: timeout))
-        guard case .info(let info) = answer.result else { throw .unexpected(answer) }
+        guard case .info(let info) = answer.result else { throw .unexpectedAnswer }
         return info
     }
 
     /// Returns when the server has answered.
     public func ping(timeout: Duration? = nil) async throws(ClientError) {
         let answer = try await perform(ClientRequest(.ping, timeout: timeout))
-        guard case .pong = answer.result else { throw .unexpected(answer) }
+        guard case .pong = answer.result else { throw .unexpectedAnswer }
     }
 
     /// Closes the connection. Calls that have no answer yet, and later ones, end with `closed`.
@@ -114,7 +114,6 @@ public struct VerifyAnswer: Equatable, Sendable {
 }
 
 extension ClientError {
-    fileprivate static func unexpected(_ answer: ClientAnswer) -> ClientError {
-        .protocolViolation("an answer to another call")
-    }
+    fileprivate static let unexpectedAnswer = ClientError.protocolViolation(
+        "an answer to another call")
 }

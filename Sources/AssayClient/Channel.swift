@@ -11,7 +11,7 @@ package final class Channel: @unchecked Sendable {
     package let loop: EventLoop
 
     private let lastId = Atomic<UInt64>(0)
-    private let inbox = Mutex<[Message]>([])
+    private let inbox = Locked<[Message]>([])
 
     private enum Message: Sendable {
         case send(ClientRequest, id: UInt64, completion: @Sendable (ClientResult) -> Void)

@@ -14,10 +14,10 @@ public struct ClientOptions: Sendable {
     /// they fail with the attempt to connect.
     public var waitsForServer: Bool
     /// Calls in flight on the connection; further ones wait their turn.
-    public var inFlightLimit: Int
+    public private(set) var inFlightLimit: Int
     /// Calls waiting for their turn, or for a connection: above what any process should have,
     /// so that a server that stands still does not fill this process's memory.
-    public var waitingLimit: Int
+    public private(set) var waitingLimit: Int
     /// Pause before the second attempt in a row to connect; it doubles from attempt to attempt.
     /// Up to half of a pause is left out at random, so that clients of one server spread.
     public var shortestPause: Duration
@@ -31,6 +31,7 @@ public struct ClientOptions: Sendable {
     /// and nothing.
     public var tls: TLSContext?
 
+    /// - Precondition: `inFlightLimit` and `waitingLimit` are above 0.
     public init(
         timeout: Duration = .seconds(5), connectTimeout: Duration = .seconds(5),
         retriesOnce: Bool = true, waitsForServer: Bool = false,
@@ -53,23 +54,6 @@ public struct ClientOptions: Sendable {
 
     /// The longest that a server lets a call take.
     public static let longestTimeout = Duration.seconds(30)
-}
-
-/// Numbers that nobody needs to set. Times are in milliseconds.
-enum ClientLimits {
-    /// How much later than the server a deadline is enforced here: its own answer, which says
-    /// that it was the server that took long, comes first.
-    static let deadlineGrace: UInt64 = 250
-    /// A server answers every request, late ones too. One that has not, so long after the
-    /// deadline, is gone, and the connection with it.
-    static let overdue: UInt64 = 10_000
-    /// Deadlines are looked through no more often than this.
-    static let sweepPeriod: UInt64 = 10
-    /// Bytes given to the stream and not yet taken by the system: above it, calls wait. More than
-    /// a connection of high bandwidth and latency has under way.
-    static let unwrittenBytes = 1024 * 1024
-    /// Memory kept for the bytes of the next turn.
-    static let keptOutputBytes = 256 * 1024
 }
 
 extension Duration {

@@ -57,13 +57,13 @@ struct AssayTool: AsyncParsableCommand {
     /// "refused" and nothing else, so that scripts can tell the two apart.
     private static func leave(_ error: any Error) -> Never {
         if let failure = error as? Failure {
-            SystemFile.writeStandardError("assay: \(failure.reason)\n")
+            StandardError.write("assay: \(failure.reason)\n")
             exit(withError: ExitStatus.trouble)
         }
         if let status = error as? ExitCode { exit(withError: status) }
         // Help that was asked for goes to standard output.
         guard exitCode(for: error) != .success else { exit(withError: error) }
-        SystemFile.writeStandardError(fullMessage(for: error) + "\n")
+        StandardError.write(fullMessage(for: error) + "\n")
         exit(withError: ExitStatus.trouble)
     }
 }

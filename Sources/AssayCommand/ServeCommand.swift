@@ -143,6 +143,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func start(_ configuration: ServerConfiguration) throws -> Server {
         Descriptors.raiseLimit()
+        ignoreBrokenPipes()
         do throws(ServerError) {
             let server = try Server(configuration)
             try server.followSignals()
@@ -159,7 +160,7 @@ struct ServeCommand: AsyncParsableCommand {
         var current = configuration
         while true {
             switch server.nextEvent() {
-            case .hangUp:
+            case .hangup:
                 manager?.isReloading()
                 do {
                     let new = try settings().serverConfiguration(reusing: current)

@@ -30,7 +30,6 @@ extension FuzzTarget {
                 precondition(reporting.next(in: rest) == whole)
                 end = frame.end
             case .fault(let fault):
-                precondition(fault.canContinue == (fault.skip != nil))
                 guard let skip = fault.skip else { return }
                 precondition(skip > 0)
                 end = skip

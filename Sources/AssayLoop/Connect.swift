@@ -13,10 +13,7 @@ extension Stream {
     /// libuv takes names for C strings, which an abstract one is not.
     func connect(abstract name: String) throws(LoopError) {
         do throws(LoopError) {
-            let descriptor = try UnixSocket.connect(name)
-            let code = unsafe uv_pipe_open(pointer(as: uv_pipe_t.self), descriptor)
-            if code < 0 { _ = Glibc.close(descriptor) }
-            try LoopError.check(code)
+            try adopt(UnixSocket.connect(name))
         } catch {
             close()
             throw error

@@ -198,7 +198,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 }
 
-/// Bytes that streams have received, and that were given to them to write.
+/// Bytes that streams have read from their sockets, and that were given to these to write: of TLS
+/// the sealed ones.
 package struct LoopTraffic: Equatable, Sendable {
     package internal(set) var received: UInt64 = 0
     package internal(set) var written: UInt64 = 0

@@ -52,7 +52,7 @@ package class Handle {
         return unsafe unsafeDowncast(object.takeUnretainedValue(), to: type)
     }
 
-    func pointer<Handle>(as type: Handle.Type) -> UnsafeMutablePointer<Handle> {
+    func pointer<Pointee>(as type: Pointee.Type) -> UnsafeMutablePointer<Pointee> {
         unsafe UnsafeMutableRawPointer(memory).assumingMemoryBound(to: type)
     }
 }

@@ -3,10 +3,9 @@ import Glibc
 
 /// Waits for connections on one endpoint.
 @safe
-package final class Listener: Handle {
+package final class Listener: SocketHandle {
     /// Where it listens, with the port that the system chose where 0 was asked for.
     package private(set) var endpoint: Endpoint
-    let isUnix: Bool
     private var onConnection: (Stream) -> Void
     private var isPaused = false
     /// A connection came while it was paused.
@@ -17,6 +16,10 @@ package final class Listener: Handle {
     /// The socket is somebody else's, who goes on with it when this listener has closed.
     private let isInherited: Bool
 
+    /// Connections that wait to be accepted: as many as nginx and Redis ask for. The system cuts it
+    /// to its own limit.
+    package static let usualBacklog: Int32 = 511
+
     /// Binds and listens. `backlog` is how many connections the system keeps until they are
     /// accepted. `onConnection` gets each one; it has to set a handler and start reading.
     ///
@@ -24,7 +27,7 @@ package final class Listener: Handle {
     /// any other file, is `addressInUse` or `notASocket`.
     package convenience init(
         on loop: EventLoop, at endpoint: Endpoint, access: SocketFileAccess = SocketFileAccess(),
-        backlog: Int32 = 511, onConnection: @escaping (Stream) -> Void
+        backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         guard case .unix(let path) = endpoint else {
             try self.init(on: loop, endpoint, isUnix: false, onConnection: onConnection)
@@ -42,7 +45,7 @@ package final class Listener: Handle {
     /// Listens on a socket that the process was started with.
     package convenience init(
         on loop: EventLoop, inheriting socket: InheritedSocket, tls: Bool = false,
-        backlog: Int32 = 511, onConnection: @escaping (Stream) -> Void
+        backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         try self.init(
             on: loop, .inherited(name: socket.name, tls: tls), isUnix: socket.isUnix,
@@ -55,15 +58,9 @@ package final class Listener: Handle {
         onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
         self.endpoint = endpoint
-        self.isUnix = isUnix
         self.isInherited = isInherited
         self.onConnection = onConnection
-        try unsafe super.init(on: loop, type: isUnix ? UV_NAMED_PIPE : UV_TCP) { handle in
-            let raw = UnsafeMutableRawPointer(handle)
-            return isUnix
-                ? unsafe uv_pipe_init(loop.uv, raw.assumingMemoryBound(to: uv_pipe_t.self), 0)
-                : unsafe uv_tcp_init(loop.uv, raw.assumingMemoryBound(to: uv_tcp_t.self))
-        }
+        try super.init(on: loop, isUnix: isUnix)
     }
 
     private func begin(
@@ -78,8 +75,6 @@ package final class Listener: Handle {
         }
     }
 
-    var stream: UnsafeMutablePointer<uv_stream_t> { unsafe pointer(as: uv_stream_t.self) }
-
     private func bindTCP() throws(LoopError) {
         guard let (host, port) = endpoint.hostAndPort else { return }
         let tcp = unsafe pointer(as: uv_tcp_t.self)
@@ -89,41 +84,20 @@ package final class Listener: Handle {
         try LoopError.check(code)
     }
 
-    /// Takes a bound socket over; it is closed with the handle.
-    private func adopt(_ descriptor: Int32) throws(LoopError) {
-        let code =
-            isUnix
-            ? unsafe uv_pipe_open(pointer(as: uv_pipe_t.self), descriptor)
-            : unsafe uv_tcp_open(pointer(as: uv_tcp_t.self), descriptor)
-        if code < 0 { _ = Glibc.close(descriptor) }
-        try LoopError.check(code)
-    }
-
     private func listen(backlog: Int32) throws(LoopError) {
         try LoopError.check(
-            unsafe uv_listen(stream, backlog) { handle, code in
+            unsafe uv_listen(uvStream, backlog) { handle, code in
                 let listener = unsafe Handle.object(Listener.self, of: handle)
                 listener.didConnect(code)
             })
+        let socket = descriptor
         switch endpoint {
-        case .tcp(let host, _): endpoint = .tcp(host: host, port: try boundPort())
-        case .tls(let host, _): endpoint = .tls(host: host, port: try boundPort())
+        case .tcp(let host, _):
+            endpoint = .tcp(host: host, port: try ListeningSocket.port(of: socket))
+        case .tls(let host, _):
+            endpoint = .tls(host: host, port: try ListeningSocket.port(of: socket))
         case .unix, .inherited: break
         }
-    }
-
-    private func boundPort() throws(LoopError) -> UInt16 {
-        var storage = sockaddr_storage()
-        var length = Int32(MemoryLayout<sockaddr_storage>.size)
-        let tcp = unsafe pointer(as: uv_tcp_t.self)
-        // The port is at the same place in sockaddr_in and sockaddr_in6.
-        let (code, port) = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
-            let address = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
-            let code = unsafe uv_tcp_getsockname(tcp, address, &length)
-            return (code, unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
-        }
-        try LoopError.check(code)
-        return port
     }
 
     /// Leaves the next ones to wait, in the system's queue.
@@ -190,8 +164,6 @@ package final class Listener: Handle {
             }
         }
     }
-
-    private var descriptor: Int32 { unsafe stream.descriptor }
 
     override func willClose() {
         file?.remove()

@@ -13,25 +13,30 @@ package enum ListeningSocket {
     package static func open(
         _ endpoint: Endpoint
     ) throws(LoopError) -> (descriptor: Int32, endpoint: Endpoint) {
+        let descriptor = try bind(endpoint)
+        do throws(LoopError) {
+            guard listen(descriptor, backlog) == 0 else { throw LoopError(code: -errno) }
+            guard case .tcp(let host, _) = endpoint else { return (descriptor, endpoint) }
+            return (descriptor, .tcp(host: host, port: try port(of: descriptor)))
+        } catch {
+            _ = close(descriptor)
+            throw error
+        }
+    }
+
+    private static func bind(_ endpoint: Endpoint) throws(LoopError) -> Int32 {
         switch endpoint {
-        case .unix(let path):
-            let bound = try UnixSocket.bind(path, SocketFileAccess())
-            return (try listen(bound.descriptor), endpoint)
+        case .unix(let path): return try UnixSocket.bind(path, SocketFileAccess()).descriptor
         case .tcp(let host, let port):
-            let descriptor: Int32
             if var address = IPAddress.v4(host, port) {
-                descriptor = try unsafe bind(
-                    &address, MemoryLayout<sockaddr_in>.size, AF_INET)
-            } else if var address = IPAddress.v6(host, port) {
-                descriptor = try unsafe bind(
-                    &address, MemoryLayout<sockaddr_in6>.size, AF_INET6)
-            } else {
-                throw .hostNotFound
+                return try unsafe bind(&address, MemoryLayout<sockaddr_in>.size, AF_INET)
             }
-            _ = try listen(descriptor)
-            return (descriptor, .tcp(host: host, port: try boundPort(descriptor)))
+            if var address = IPAddress.v6(host, port) {
+                return try unsafe bind(&address, MemoryLayout<sockaddr_in6>.size, AF_INET6)
+            }
+            throw .hostNotFound
         // TLS, and what was passed by a service manager, belong to the loop's listeners.
-        case .tls, .inherited: throw .notASocket
+        case .tls, .inherited: throw .notPlain
         }
     }
 
@@ -46,16 +51,16 @@ package enum ListeningSocket {
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
         let code = unsafe Glibc.bind(
             descriptor, address.assumingMemoryBound(to: sockaddr.self), socklen_t(size))
-        guard code == 0 else { throw failed(descriptor) }
+        guard code == 0 else {
+            let error = LoopError(code: -errno)
+            _ = close(descriptor)
+            throw error
+        }
         return descriptor
     }
 
-    private static func listen(_ descriptor: Int32) throws(LoopError) -> Int32 {
-        guard Glibc.listen(descriptor, backlog) == 0 else { throw failed(descriptor) }
-        return descriptor
-    }
-
-    private static func boundPort(_ descriptor: Int32) throws(LoopError) -> UInt16 {
+    /// Where a socket of TCP is bound.
+    static func port(of descriptor: Int32) throws(LoopError) -> UInt16 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         // The port is at the same place in sockaddr_in and sockaddr_in6.
@@ -64,14 +69,8 @@ package enum ListeningSocket {
             let code = unsafe getsockname(descriptor, address, &length)
             return (code, unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
         }
-        guard code == 0 else { throw failed(descriptor) }
+        guard code == 0 else { throw LoopError(code: -errno) }
         return port
-    }
-
-    private static func failed(_ descriptor: Int32) -> LoopError {
-        let error = LoopError(code: -errno)
-        _ = Glibc.close(descriptor)
-        return error
     }
 }
 

@@ -16,6 +16,8 @@ public enum LoopError: Error, Hashable, Sendable {
     case notFound
     /// Something that is not a socket stands where a Unix socket should be.
     case notASocket
+    /// An address of TLS, or of a passed socket, where neither is served.
+    case notPlain
     case connectionRefused
     /// The peer gave the connection up.
     case connectionReset
@@ -82,6 +84,7 @@ extension LoopError: CustomStringConvertible {
         case .pathTooLong: "the path of a Unix socket can have \(Endpoint.pathLimit) bytes"
         case .notFound: "no such file or folder"
         case .notASocket: "a file that is not a socket stands there"
+        case .notPlain: "neither TLS nor passed sockets here: write tcp://HOST:PORT or unix:PATH"
         case .connectionRefused: "connection refused"
         case .connectionReset: "the peer closed the connection"
         case .timedOut: "timed out"

@@ -7,7 +7,7 @@ package struct ProcessFacts: Sendable {
     package var residentBytes = 0
     package var virtualBytes = 0
     package var openDescriptors = 0
-    package var maximumDescriptors: UInt64 = 0
+    package var maximumDescriptors = 0
     /// Seconds since 1970.
     package var startSeconds = 0.0
     package var threads = 0
@@ -18,27 +18,27 @@ package struct ProcessFacts: Sendable {
         facts.processorSeconds = Double(ProcessorTime.own) / 1e9
         facts.readStat()
         facts.openDescriptors = countDescriptors()
-        var limit = rlimit()
-        if unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            facts.maximumDescriptors = UInt64(limit.rlim_cur)
-        }
+        facts.maximumDescriptors = Descriptors.limit
         return facts
     }
 
     private mutating func readStat() {
-        guard let stat = try? SystemFile.read("/proc/self/stat", limit: 4096),
-            // proc(5): the second field is in parentheses and may hold anything.
-            let end = stat.lastIndex(of: UInt8(ascii: ")"))
-        else { return }
-        let fields = String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
-        // These begin with the third of proc(5)'s fields.
-        guard fields.count > 21 else { return }
+        guard let fields = Self.stat(of: "self"), fields.count > 21 else { return }
         threads = Int(fields[17]) ?? 0
         virtualBytes = Int(fields[20]) ?? 0
         residentBytes = (Int(fields[21]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
         if let ticks = Double(fields[19]), let boot = Self.bootSeconds {
             startSeconds = boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
         }
+    }
+
+    /// The fields of a process's stat file, from the third of proc(5)'s on.
+    static func stat(of process: String) -> [Substring]? {
+        guard let stat = try? SystemFile.read("/proc/\(process)/stat", limit: 4096),
+            // The second field is in parentheses and may hold anything.
+            let end = stat.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
+        return String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
     }
 
     private static var bootSeconds: Double? {

@@ -25,13 +25,9 @@ package enum ProcessorTime {
     /// User and system time of another process, to a hundredth of a second; nil where there is
     /// none of that number.
     package static func of(process: Int32) -> UInt64? {
-        guard let stat = try? SystemFile.read("/proc/\(process)/stat", limit: 4096),
-            // proc(5): the second field is in parentheses and may hold anything.
-            let end = stat.lastIndex(of: UInt8(ascii: ")"))
-        else { return nil }
-        let fields = String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
         // utime and stime are the fields 14 and 15; these begin with the third.
-        guard fields.count > 12, let user = UInt64(fields[11]), let system = UInt64(fields[12])
+        guard let fields = ProcessFacts.stat(of: "\(process)"), fields.count > 12,
+            let user = UInt64(fields[11]), let system = UInt64(fields[12])
         else { return nil }
         return (user + system) * 1_000_000_000 / UInt64(sysconf(Int32(_SC_CLK_TCK)))
     }

@@ -3,7 +3,7 @@ import Glibc
 
 /// A connection: TCP or a Unix socket. Belongs to its loop's thread.
 @safe
-package final class Stream: Handle {
+package final class Stream: SocketHandle {
     package enum Event {
         /// A connection that was asked for is there; reading has begun.
         case connected
@@ -41,18 +41,13 @@ package final class Stream: Handle {
         on loop: EventLoop, isUnix: Bool, handler: @escaping (Event) -> Void
     ) throws(LoopError) {
         self.handler = handler
-        try unsafe super.init(on: loop, type: isUnix ? UV_NAMED_PIPE : UV_TCP) { handle in
-            let raw = UnsafeMutableRawPointer(handle)
-            return isUnix
-                ? unsafe uv_pipe_init(loop.uv, raw.assumingMemoryBound(to: uv_pipe_t.self), 0)
-                : unsafe uv_tcp_init(loop.uv, raw.assumingMemoryBound(to: uv_tcp_t.self))
-        }
+        try super.init(on: loop, isUnix: isUnix)
     }
 
     /// The next connection of a listener. It reads from `resumeReading` on.
     static func accept(from listener: Listener) throws(LoopError) -> Stream {
         let stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
-        let code = unsafe uv_accept(listener.stream, stream.uvStream)
+        let code = unsafe uv_accept(listener.uvStream, stream.uvStream)
         guard code == 0 else {
             stream.close()
             throw LoopError(code: code)
@@ -70,14 +65,11 @@ package final class Stream: Handle {
             _ = Glibc.close(descriptor)
             throw error
         }
-        let code =
-            listener.isUnix
-            ? unsafe uv_pipe_open(stream.pointer(as: uv_pipe_t.self), descriptor)
-            : unsafe uv_tcp_open(stream.pointer(as: uv_tcp_t.self), descriptor)
-        guard code == 0 else {
-            _ = Glibc.close(descriptor)
+        do throws(LoopError) {
+            try stream.adopt(descriptor)
+        } catch {
             stream.close()
-            throw LoopError(code: code)
+            throw error
         }
         stream.tune()
         return stream
@@ -87,11 +79,18 @@ package final class Stream: Handle {
     package var peerUser: UInt32? {
         var peer = assay_peer()
         var length = socklen_t(MemoryLayout<assay_peer>.size)
-        let descriptor = unsafe uvStream.descriptor
         let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
         // TCP sockets answer too, with an unknown user.
-        let isUnix = unsafe uv_handle_get_type(memory) == UV_NAMED_PIPE
         return isUnix && code == 0 ? peer.user : nil
+    }
+
+    /// Whether its peer writes no more, or has gone, and there is nothing left to read: what a
+    /// stream that is read from is told.
+    package var hasPeerLeft: Bool {
+        var byte: UInt8 = 0
+        let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+        let count = unsafe recv(descriptor, &byte, 1, flags)
+        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
     }
 
     /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
@@ -260,8 +259,6 @@ package final class Stream: Handle {
 
     // MARK: Inside
 
-    var uvStream: UnsafeMutablePointer<uv_stream_t> { unsafe pointer(as: uv_stream_t.self) }
-
     fileprivate func didWrite(_ code: Int32) {
         if code < 0 {
             fail(LoopError(code: code))
@@ -292,7 +289,7 @@ package final class Stream: Handle {
 
     /// Answers go out when they are written, and a peer whose machine has gone is noticed.
     private func tune() {
-        guard unsafe uv_handle_get_type(memory) == UV_TCP else { return }
+        guard !isUnix else { return }
         _ = unsafe uv_tcp_nodelay(pointer(as: uv_tcp_t.self), 1)
         _ = unsafe uv_tcp_keepalive(pointer(as: uv_tcp_t.self), 1, 60)
     }
@@ -303,16 +300,6 @@ package final class Stream: Handle {
         received.removeAll()
         tls = nil
         last(.closed)
-    }
-}
-
-extension UnsafeMutablePointer<uv_stream_t> {
-    /// The socket, which stays libuv's; -1 where there is none.
-    var descriptor: Int32 {
-        var descriptor: Int32 = -1
-        let handle = unsafe UnsafeMutableRawPointer(self).assumingMemoryBound(to: uv_handle_t.self)
-        _ = unsafe uv_fileno(handle, &descriptor)
-        return descriptor
     }
 }
 

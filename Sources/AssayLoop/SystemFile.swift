@@ -1,6 +1,7 @@
 import CLibuv
 
-/// Files, folders and standard streams, for tools that wait for them. A loop never calls these.
+/// Files, folders, standard input and output, for tools that wait for them. A loop never calls
+/// these.
 package enum SystemFile {
     /// One read's worth; a piece of evidence or a certificate fits.
     private static let readSize = 64 * 1024
@@ -42,11 +43,6 @@ package enum SystemFile {
 
     package static func writeStandardOutput(_ bytes: [UInt8]) throws(LoopError) {
         try write(bytes, to: 1)
-    }
-
-    /// A message that can't be written anywhere has nobody to tell.
-    package static func writeStandardError(_ text: String) {
-        try? write(Array(text.utf8), to: 2)
     }
 
     // MARK: Descriptors

@@ -1,3 +1,5 @@
+// Prices are in the currency of the transaction or renewal information that has these.
+
 /// Apple: AdvancedCommerceTransactionInfo.
 public struct AdvancedCommerceTransactionInfo: Equatable, Sendable {
     public var descriptors: AdvancedCommerceDescriptors?
@@ -21,7 +23,7 @@ public struct AdvancedCommerceTransactionItem: Equatable, Sendable {
     public var description: String?
     public var displayName: String?
     public var offer: AdvancedCommerceOffer?
-    /// In milliunits of `currency`.
+    /// In milliunits of the currency.
     public var price: Int64?
     public var refunds: [AdvancedCommerceRefund]?
     /// When Apple refunded or revoked it; present means no entitlement.
@@ -45,7 +47,7 @@ public struct AdvancedCommerceRefund: Equatable, Sendable {
 public struct AdvancedCommerceOffer: Equatable, Sendable {
     public var period: AdvancedCommerceOfferPeriod
     public var periodCount: Int32
-    /// In milliunits of `currency`.
+    /// In milliunits of the currency.
     public var price: Int64
     public var reason: AdvancedCommerceOfferReason
 
@@ -94,7 +96,7 @@ public struct AdvancedCommerceRenewalItem: Equatable, Sendable {
     public var description: String?
     public var displayName: String?
     public var offer: AdvancedCommerceOffer?
-    /// In milliunits of `currency`.
+    /// In milliunits of the currency.
     public var price: Int64?
     public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo?
 
@@ -104,7 +106,7 @@ public struct AdvancedCommerceRenewalItem: Equatable, Sendable {
 /// Apple: AdvancedCommercePriceIncreaseInfo.
 public struct AdvancedCommercePriceIncreaseInfo: Equatable, Sendable {
     public var dependentSKUs: [String]?
-    /// In milliunits of `currency`.
+    /// In milliunits of the currency.
     public var price: Int64?
     public var status: AdvancedCommercePriceIncreaseInfoStatus?
 

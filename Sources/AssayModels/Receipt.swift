@@ -1,5 +1,5 @@
-/// The payload of a StoreKit 1 app receipt (PKCS#7). What Apple writes as an empty string, or as
-/// zero where zero means "none", is absent here.
+/// The payload of a StoreKit 1 app receipt (PKCS#7). What Apple writes as an empty string is absent
+/// here; a zero is kept, but that of an in-app record's `webOrderLineItemId`.
 public struct AppReceipt: Equatable, Sendable {
     /// Attribute 0 as it is written, such as `ProductionSandbox`.
     public var receiptType: String?
@@ -83,7 +83,7 @@ public struct InAppPurchaseReceipt: Equatable, Sendable {
     public var expiresDate: Timestamp?
     /// Attribute 1710, the App Store id of the product; 0 in the sandbox.
     public var itemId: Int64?
-    /// Attribute 1711.
+    /// Attribute 1711; absent where Apple writes 0.
     public var webOrderLineItemId: Int64?
     /// Attribute 1712: refunded or revoked then.
     public var cancellationDate: Timestamp?

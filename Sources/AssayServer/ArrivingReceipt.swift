@@ -3,12 +3,14 @@ import AssayLoop
 import AssayModels
 import AssayWire
 
-/// A frame whose head is complete and whose body is not.
+/// A frame of which more is to come.
 enum ArrivingFrame {
-    /// Its body is collected.
+    /// Its head is complete; its body is collected.
     case whole(RequestHead)
     /// A receipt, verified as it arrives.
     case receipt(ArrivingReceipt)
+    /// Refused: so many bytes are still to come, and are thrown away.
+    case skipped(remaining: Int)
 
     var head: RequestHead? {
         if case .whole(let head) = self { head } else { nil }

@@ -22,7 +22,7 @@ extension Connection {
             if case .receipt(let receipt) = arriving, receipt.deadline <= now {
                 // Its answer would come too late, and so would its bytes.
                 dropReceipt()
-                skipping = receipt.remaining
+                arriving = .skipped(remaining: receipt.remaining)
                 let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
                 server.metrics.didAnswerAtOnce(.verify, refusal)
                 answer(refusal)

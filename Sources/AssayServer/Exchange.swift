@@ -123,12 +123,6 @@ enum Exchange {
         verifier.settle(&batch)
         return batch
     }
-
-    /// The kinds that `Verifier` takes.
-    static let kinds: [EvidenceKind] = [
-        .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
-        .appReceipt, .transactionReceipt,
-    ]
 }
 
 extension VerifiedEvidence {

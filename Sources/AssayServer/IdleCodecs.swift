@@ -1,9 +1,9 @@
+import AssayLoop
 import AssayWire
-import Synchronization
 
 /// The codecs of the workers, each lent to one thread at a time: as many as ever encoded at once.
 final class IdleCodecs: Sendable {
-    private let idle = Mutex<[Idle]>([])
+    private let idle = Locked<[Idle]>([])
 
     /// In here it belongs to nobody, and outside to one thread: which is what `@unchecked` says.
     private struct Idle: @unchecked Sendable {

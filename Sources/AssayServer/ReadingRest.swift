@@ -16,6 +16,8 @@ struct ReadingRest {
 
     /// - Parameter bytes: all that the loop has received so far.
     mutating func didRead(total bytes: UInt64) {
+        // One read of TLS brings several records, each of which is told.
+        guard bytes != bytesBefore else { return }
         reads += 1
         if bytes - bytesBefore >= Self.fullReadBytes { fullReads += 1 }
         bytesBefore = bytes

@@ -75,11 +75,10 @@ extension ResponseHead {
             message: "the request has no call that this server knows")
     }
 
-    static func unknownKind(_ id: UInt64, _ kind: EvidenceKind?) -> Self {
+    static func unknownKind(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .unimplemented,
-            message: kind.map { "this server verifies no \($0.name)" }
-                ?? "the evidence is of no kind that this server knows")
+            message: "the evidence is of no kind that this server knows")
     }
 
     static func unknownApp(_ id: UInt64, isNamed: Bool) -> Self {

@@ -18,14 +18,13 @@ public final class Server: Sendable {
     private let loop: EventLoop
     private let workers: WorkerPool
     private let server: LoopBound<ServerLoop>
-    private let watchers = Mutex<[LoopBound<SignalWatcher>]>([])
+    private let watchers = Locked<[LoopBound<SignalWatcher>]>([])
     private let events: Mailbox<ServerEvent>
     private let readiness = Readiness()
 
     /// Starts: when it returns, every address is listened on.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
-        ignoreBrokenPipes()
         do throws(LoopError) {
             events = try Mailbox()
             loop = try EventLoop(name: "assay-loop")
@@ -44,7 +43,7 @@ public final class Server: Sendable {
         do throws(LoopError) {
             server = try loop.call { () throws(LoopError) in
                 let server = try ServerLoop(configuration, on: loop, workers: workers) { event in
-                    if event != .hangUp { readiness.isReady.store(false, ordering: .releasing) }
+                    if event != .hangup { readiness.isReady.store(false, ordering: .releasing) }
                     events.put(event)
                 }
                 return LoopBound(server, to: loop)
@@ -145,7 +144,7 @@ public final class Server: Sendable {
         for signal in [ProcessSignal.terminate, .interrupt] {
             try follow(signal) { server.value.leave(on: signal) }
         }
-        try follow(.hangup) { server.value.report(.hangUp) }
+        try follow(.hangup) { server.value.report(.hangup) }
     }
 
     private func follow(

@@ -3,7 +3,7 @@ public import AssayLoop
 /// What a server tells whoever waits for it.
 public enum ServerEvent: Equatable, Sendable {
     /// SIGHUP: read the configuration anew, and `reload`.
-    case hangUp
+    case hangup
     /// It was asked to end, and is not ready any more.
     case draining
     /// Nothing comes after this.

@@ -3,7 +3,7 @@ import AssayLoop
 /// As many connections as there may be, and no more: the next ones wait in the system's queue.
 extension ServerLoop {
     func isAtLimit(_ stream: Stream) -> Bool {
-        connections.count >= limits.connections || stream.descriptorNumber >= descriptorsMost
+        connections.count >= limits.connections || Int(stream.descriptor) >= descriptorsMost
     }
 
     func pauseAccepting() {

@@ -1,7 +1,6 @@
 import Assay
 import AssayLoop
 import AssayModels
-import AssayWire
 
 /// What changes while the server runs.
 extension ServerLoop {
@@ -48,22 +47,5 @@ extension ServerLoop {
 
     func noteFailedReload(_ reasons: [String]) {
         for reason in reasons { log.write(.error, "reload_failed", ["reason": .text(reason)]) }
-    }
-
-    func followHeartbeat(
-        everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
-    ) throws(LoopError) {
-        let timer = try Timer(on: loop)
-        let workers = workers
-        timer.start(afterMilliseconds: 0, everyMilliseconds: period) { workers.submit(action) }
-        heartbeat = timer
-    }
-}
-
-extension FrameDecoder {
-    init(_ limits: ServerLimits) {
-        self.init(
-            limits: FrameLimits(frameBytes: limits.frameBytes, headBytes: limits.headBytes),
-            reportsHeads: true)
     }
 }

@@ -27,9 +27,7 @@ extension ServerLoop {
             return refusal(ofOther: head, bodyBytes: bodyBytes)
         }
         guard !isDraining else { return .unavailable(head.id) }
-        guard let kind = call.kind, Exchange.kinds.contains(kind) else {
-            return .unknownKind(head.id, call.kind)
-        }
+        guard let kind = call.kind else { return .unknownKind(head.id) }
         guard app(named: head.app) != nil else {
             return .unknownApp(head.id, isNamed: !head.app.isEmpty)
         }
@@ -117,7 +115,7 @@ extension ServerLoop {
     private var information: ServerInfo {
         let app = app(named: "") ?? configuration.apps.values.first
         return ServerInfo(
-            version: configuration.version, kinds: Exchange.kinds,
+            version: configuration.version, kinds: EvidenceKind.allCases,
             limits: ServerInfo.Limits(
                 frameBytes: UInt32(limits.frameBytes), headBytes: UInt32(limits.headBytes),
                 jwsBytes: UInt32(limits.jwsBytes),

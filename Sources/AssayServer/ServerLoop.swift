@@ -70,7 +70,7 @@ final class ServerLoop {
         self.workers = workers
         self.report = report
         log = Log(sink: configuration.log, clock: configuration.clock)
-        decoder = FrameDecoder(configuration.limits)
+        decoder = Self.decoder(configuration.limits)
         batch = Batch(
             workers: workers.count, requestsPerPiece: configuration.limits.requestsPerPiece,
             hasOneProcessor: configuration.hasOneProcessor)
@@ -91,6 +91,10 @@ final class ServerLoop {
         logTrust()
     }
 
+    private static func decoder(_ limits: ServerLimits) -> FrameDecoder {
+        FrameDecoder(limits: limits.frames, reportsHeads: true)
+    }
+
     var now: UInt64 { loop.now }
 
     /// For what comes from now on.
@@ -99,7 +103,7 @@ final class ServerLoop {
         defaultApp = new.defaultApp.flatMap { new.apps[$0] }
         if let tls = new.tls { handshakes?.context = tls }
         handshakes?.change(percent: new.limits.handshakePercent)
-        decoder = FrameDecoder(new.limits)
+        decoder = Self.decoder(new.limits)
         budget.limit = new.limits.evidenceBytes
         watch.limit = new.limits.workerStallMilliseconds
         lane.change(
@@ -115,15 +119,20 @@ final class ServerLoop {
         connection.start()
         metrics.connectionsAccepted += 1
         if let lastWord {
-            connection.end(lastWord)
+            refuse(connection, lastWord)
         } else if isDraining {
             // Not its end: what it has sent already is answered, request by request.
             connection.noticeDrain()
         } else if let refusal = refusal(of: stream) {
             logFault("a peer who is not allowed")
-            connection.end(refusal)
+            refuse(connection, refusal)
         }
         if isAtLimit(stream) { pauseAccepting() }
+    }
+
+    private func refuse(_ connection: Connection, _ reason: ResponseHead) {
+        metrics.connectionsRefused += 1
+        connection.end(reason)
     }
 
     func didClose(_ connection: Connection) {

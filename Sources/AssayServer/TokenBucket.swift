@@ -10,15 +10,8 @@ struct TokenBucket {
         tokens = Double(perSecond)
     }
 
+    /// Takes tokens, and where these are more than there are, in advance.
     /// - Parameter now: milliseconds.
-    mutating func take(at now: UInt64) -> Bool {
-        fill(now)
-        guard tokens >= 1 else { return false }
-        tokens -= 1
-        return true
-    }
-
-    /// Takes what has been used already, and where that is more than there is, in advance.
     mutating func spend(_ count: Int, at now: UInt64) {
         fill(now)
         tokens -= Double(count)

@@ -82,7 +82,7 @@ struct UnseenLane {
                 requests[key] = nil
                 continue
             }
-            _ = bucket.take(at: now)
+            bucket.spend(1, at: now)
             requests[key] = Array(rest.dropFirst())
             running = key
             return (.verify(first), over)

@@ -20,6 +20,7 @@ public struct FrameDecoder: Sendable {
     /// Whether `next` answers `.head` while the body is incomplete. Off: `.needMore`.
     public var reportsHeads: Bool
 
+    /// - Precondition: `limits.frameBytes` is at most `FrameLimits.largestFrame`.
     public init(limits: FrameLimits = .request, reportsHeads: Bool = false) {
         precondition(
             limits.frameBytes <= FrameLimits.largestFrame, "a frame limit above the largest frame")
@@ -104,9 +105,6 @@ public enum FrameFault: Error, Hashable, Sendable {
     public var skip: Int? {
         if case .headTooLarge(_, _, let skip) = self { skip } else { nil }
     }
-
-    /// Whether the stream can go on after this frame.
-    public var canContinue: Bool { skip != nil }
 }
 
 extension FrameFault: CustomStringConvertible {

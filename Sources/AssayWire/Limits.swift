@@ -1,10 +1,10 @@
 /// What a frame may be. Configurable on a server; these are the defaults.
 public struct FrameLimits: Hashable, Sendable {
-    /// Largest frame in bytes, after its length field. The largest genuine receipts known are of
-    /// a few megabytes; 32 MiB leaves room for Base64 and for growth.
+    /// Largest frame in bytes, after its length field. A receipt with tens of thousands of in-app
+    /// records has 16 MB, and 22 MB in Base64; 32 MiB leaves room for growth.
     public var frameBytes: Int
-    /// Largest head in bytes. A request head is some hundred bytes; a long list of product ids
-    /// some thousand.
+    /// Largest head in bytes. A request's has some hundred; with all expectations, and a long list
+    /// of product ids, some thousand.
     public var headBytes: Int
 
     /// What no configuration may exceed: so long a frame would begin like another protocol.
@@ -23,12 +23,8 @@ public struct FrameLimits: Hashable, Sendable {
     public static let response = FrameLimits(headBytes: 2 * 1024 * 1024)
 }
 
-/// Limits of what is inside the frames, beside `FrameLimits`: defaults of a server.
+/// Limits beside those of a frame: defaults of a server, and of a client.
 public enum RequestLimits {
-    /// Largest JWS body in bytes. Genuine ones are of 3 to 10 KB.
-    public static let jwsBytes = 64 * 1024
-    /// Largest body of a notification in bytes: it has up to three JWS within it, in Base64.
-    public static let notificationBytes = 256 * 1024
     /// Requests in flight on one connection. More than a batch of every core holds, so that one
     /// pipelining client can use the machine, and few enough to be a bound on its memory.
     public static let inFlight = 1024

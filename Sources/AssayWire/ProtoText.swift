@@ -801,8 +801,8 @@ message AdvancedCommerceTransactionItemList {
   repeated AdvancedCommerceTransactionItem values = 1;
 }
 
-// The payload of a StoreKit 1 app receipt. What Apple writes as an empty text, or as zero where
-// zero means none, is absent.
+// The payload of a StoreKit 1 app receipt. What Apple writes as an empty text is absent; a zero is
+// kept, but that of an in-app record's web_order_line_item_id.
 message AppReceipt {
   // Attribute 0 as it is written, such as ProductionSandbox.
   optional string receipt_type = 1;
@@ -868,7 +868,7 @@ message InAppPurchaseReceipt {
   optional int64 expires_date = 7;
   // Attribute 1712: refunded or revoked then. Milliseconds since 1970.
   optional int64 cancellation_date = 8;
-  // Attribute 1711.
+  // Attribute 1711; absent where Apple writes 0.
   optional int64 web_order_line_item_id = 9;
   // Attribute 1707. 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
   optional int64 product_type = 10;

@@ -51,8 +51,7 @@ private func error<Answer>(
 
     @Test func neverMoreInFlightThanAllowed() async throws {
         let most = Locked(0)
-        var options = ClientOptions.patient
-        options.inFlightLimit = 7
+        let options = ClientOptions(timeout: ClientOptions.longestTimeout, inFlightLimit: 7)
         try await withServer(options) { peer, head, _ in
             peer.kept.append(head.id)
             most.withLock { $0 = max($0, peer.kept.count) }

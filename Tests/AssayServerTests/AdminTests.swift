@@ -1,4 +1,5 @@
 import AssayAdmin
+import AssayClient
 import AssayLoop
 import AssayModels
 import AssayServer
@@ -47,15 +48,20 @@ import Testing
         defer { admin.end() }
         let token = try Minted.transaction.get()
         let client = try RawClient(admin.test.unix)
+        var sent = RawClient.ping(77).count
         for id in 1...20 as ClosedRange<UInt64> {
-            try client.send(RawClient.verify(id, .transaction, token))
+            let request = RawClient.verify(id, .transaction, token)
+            try client.send(request)
+            sent += request.count
             #expect(try client.receive()?.head.id == id)
         }
-        try client.send(
+        let others =
             RawClient.verify(21, .transaction, Minted.tampered(token))
-                + RawClient.verify(22, .renewalInfo, token)
-                + RawClient.verify(23, .transaction, token, app: "none")
-                + RawClient.verify(24, .transaction, Array(repeating: 65, count: 70_000)))
+            + RawClient.verify(22, .renewalInfo, token)
+            + RawClient.verify(23, .transaction, token, app: "none")
+            + RawClient.verify(24, .transaction, Array(repeating: 65, count: 70_000))
+        try client.send(others)
+        sent += others.count
         for _ in 21...24 { _ = try client.receive() }
         try client.expectPong()
         let verify =
@@ -79,7 +85,9 @@ import Testing
             #"assay_frames_total{direction="received"}"#: 25,
             #"assay_frames_total{direction="sent"}"#: 25,
             "assay_connections": 1, "assay_requests_in_flight": 0,
+            #"assay_bytes_total{direction="received"}"#: Double(sent),
             #"assay_connections_total{result="accepted"}"#: 1,
+            #"assay_connections_total{result="refused"}"#: 0,
             #"assay_build_info{version="test"}"#: 1,
         ]
         var metrics: [String: Double] = [:]
@@ -93,10 +101,38 @@ import Testing
         #expect(metrics["process_resident_memory_bytes"] ?? 0 > 1e6)
         #expect(metrics["process_start_time_seconds"] ?? 0 > 1.6e9)
         #expect(metrics["process_open_fds"] ?? 0 > 3)
-        #expect(metrics[#"assay_bytes_total{direction="received"}"#] ?? 0 > 70_000)
         let page = admin.get("/status").body
         #expect(page.contains("INVALID_SIGNATURE") && page.contains("too large"))
         client.socket.close()
+    }
+
+    @Test("bytes are counted once, as they pass the socket", arguments: [false, true])
+    func bytes(overTLS: Bool) async throws {
+        let pki = try TestPKI()
+        let tls = try pki.server(ofClients: false)
+        let admin = try AdminTest {
+            $0.listen.append(.tls(host: "127.0.0.1", port: 0))
+            $0.tls = tls
+        }
+        defer { admin.end() }
+        let receipt = try Minted.receipt(bytes: 300_000)
+        let client = try AssayClient(
+            address: overTLS ? admin.test.server.endpoints[2] : admin.test.tcp,
+            options: ClientOptions(timeout: .seconds(30), tls: pki.client()))
+        defer { client.close() }
+        let call = VerifyCall(kind: .appReceipt, returnsTypedPayload: false, inApp: .none)
+        let answer = try await client.verify(receipt, call)
+        #expect(answer.verification.verdict == .valid)
+        var metrics: [String: Double] = [:]
+        try admin.eventually {
+            metrics = try admin.metrics()
+            return metrics[#"assay_frames_total{direction="sent"}"#] == 1
+        }
+        let received = Int(metrics[#"assay_bytes_total{direction="received"}"#] ?? 0)
+        // A head; and of TLS a handshake, and 22 bytes for each record of up to 16 KB.
+        #expect((1...5_000).contains(received - receipt.count), "\(received)")
+        let sent = Int(metrics[#"assay_bytes_total{direction="sent"}"#] ?? 0)
+        #expect((1...5_000).contains(sent), "\(sent)")
     }
 
     @Test("readiness goes with a drain, and agrees with the health call") func draining() throws {

@@ -30,6 +30,27 @@ import Testing
         #expect(Self.status(path) == nil, "the socket file is left behind")
     }
 
+    @Test("a peer that has gone is no signal, and the process's handling of it stays as it was")
+    func brokenPipes() throws {
+        let wasDefault = Self.isBrokenPipeDefault
+        try withServer { test in
+            let pings = (1...50 as ClosedRange<UInt64>).flatMap { RawClient.ping($0) }
+            for _ in 1...20 {
+                let client = try RawClient(test.unix)
+                try client.send(pings)
+                client.socket.close()
+            }
+            try RawClient(test.unix).expectPong()
+        }
+        #expect(Self.isBrokenPipeDefault == wasDefault)
+    }
+
+    private static var isBrokenPipeDefault: Bool {
+        var action = sigaction()
+        _ = unsafe sigaction(SIGPIPE, nil, &action)
+        return unsafe action.__sigaction_handler.sa_handler == nil
+    }
+
     @Test("line 67: a user who is not allowed is told PERMISSION_DENIED, and closed")
     func users() throws {
         let me = getuid()
@@ -43,6 +64,8 @@ import Testing
             // Nobody's name stands in a TCP connection.
             try RawClient(test.tcp).expectPong()
             #expect(test.log.count(of: "a peer who is not allowed") == 2)
+            #expect(test.server.metrics?.connectionsRefused == 2)
+            #expect(test.server.metrics?.connectionsAccepted == 3)
         }
         try withServer {
             $0.allowedUsers = [me &+ 1, me]

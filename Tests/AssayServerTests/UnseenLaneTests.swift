@@ -14,8 +14,9 @@ import Testing
     @Test func fillsAsTimePasses() {
         var bucket = TokenBucket(perSecond: 10)
         func expect(_ now: UInt64, _ isThere: Bool) {
-            let taken = bucket.take(at: now)
-            #expect(taken == isThere, "\(now)")
+            let wait = bucket.wait(for: 1, at: now)
+            #expect((wait == 0) == isThere, "\(now)")
+            if isThere { bucket.spend(1, at: now) }
         }
         for _ in 0..<10 { expect(5, true) }
         for (now, isThere) in [
@@ -110,6 +111,8 @@ import Testing
         }
         #expect(next([57_343]) == 1 && rest.milliseconds == 1)
         #expect(next([57_344]) == 0)
+        // What has been read already is no read of its own.
+        #expect(next([60_000, 0, 0, 0]) == 0 && next([100, 0]) == 1)
     }
 }
 

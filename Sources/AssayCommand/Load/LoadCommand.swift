@@ -103,7 +103,7 @@ struct LoadCommand: AsyncParsableCommand {
                 return try await LoadRun(step, groups).run(interruption.flag)
             } note: { step in
                 let p99 = step.result.latencies.milliseconds(at: 99).short
-                SystemFile.writeStandardError(
+                StandardError.write(
                     "\(step.rate.rounded0)/s: "
                         + (step.failure.map { "too much: \($0)" } ?? "p99 \(p99) ms") + "\n")
             }
@@ -130,7 +130,7 @@ struct LoadCommand: AsyncParsableCommand {
     ) throws {
         try output.write(result, steps: steps)
         if output.json == "-" {
-            if !output.quiet { SystemFile.writeStandardError(summary + "\n") }
+            if !output.quiet { StandardError.write(summary + "\n") }
         } else {
             try Output.line(summary)
         }
@@ -141,7 +141,7 @@ struct LoadCommand: AsyncParsableCommand {
     ) async throws -> LoadResult {
         let quiet = output.quiet
         let run = LoadRun(plan, groups) { moment in
-            if !quiet { SystemFile.writeStandardError(moment.line + "\n") }
+            if !quiet { StandardError.write(moment.line + "\n") }
         }
         do throws(LoadError) {
             return try await run.run(interruption.flag)

@@ -78,7 +78,7 @@ struct LoadEvidenceOptions: ParsableArguments {
         let authority = try DevelopmentCA.read(from: ca)
         let wantsReceipts = mix.shares.contains { $0.kind == .appReceipt }
         let receipts = wantsReceipts ? try ReceiptCA.read(from: ca) : nil
-        SystemFile.writeStandardError("minting evidence ...\n")
+        StandardError.write("minting evidence ...\n")
         do throws(MintError) {
             var pool = try EvidencePool(
                 authority, receipts: receipts, bundleId: bundleId, appAppleId: appAppleId,

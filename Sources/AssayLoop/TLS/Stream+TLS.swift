@@ -71,7 +71,6 @@ extension Stream {
     package static let handshakeReadBytes = 16 * 1024
 
     func didReadSealed(_ count: Int, _ layer: TLSLayer) {
-        loop.traffic.received &+= UInt64(max(count, 0))
         if count > 0 {
             unsafe layer.session.feed(
                 UnsafeRawBufferPointer(rebasing: loop.sealedLanding[..<count]))

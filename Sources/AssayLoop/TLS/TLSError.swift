@@ -1,7 +1,7 @@
 /// Why there is no TLS. OpenSSL's numbers end here; where its words help, they are kept.
 public enum TLSError: Error, Hashable, Sendable {
-    /// A file can't be read.
-    case unreadable(String, LoopErrorName)
+    /// A file can't be read; why.
+    case unreadable(String, String)
     /// No certificate, PEM, in the file.
     case noCertificate(String)
     /// No private key, PEM and without a passphrase, in the file.
@@ -27,9 +27,6 @@ public enum TLSError: Error, Hashable, Sendable {
     case protocolFault(String)
     case outOfMemory
 }
-
-/// The plain words of a `LoopError`.
-public typealias LoopErrorName = String
 
 extension TLSError: CustomStringConvertible {
     public var description: String {

@@ -20,6 +20,8 @@ package struct ServerMetrics: Sendable {
     package private(set) var batchSizes = Distribution.batchSizes
 
     package var connectionsAccepted: UInt64 = 0
+    /// Of them those that were turned away: by a client that is not served, or without TLS where
+    /// TLS is spoken.
     package var connectionsRefused: UInt64 = 0
     package var framesReceived: UInt64 = 0
     package var framesSent: UInt64 = 0

@@ -1942,8 +1942,8 @@ struct  Assay__V1__AdvancedCommerceTransactionItemList
 
 
 /*
- * The payload of a StoreKit 1 app receipt. What Apple writes as an empty text, or as zero where
- * zero means none, is absent.
+ * The payload of a StoreKit 1 app receipt. What Apple writes as an empty text is absent; a zero is
+ * kept, but that of an in-app record's web_order_line_item_id.
  */
 struct  Assay__V1__AppReceipt
 {
@@ -2113,7 +2113,7 @@ struct  Assay__V1__InAppPurchaseReceipt
   protobuf_c_boolean has_cancellation_date;
   int64_t cancellation_date;
   /*
-   * Attribute 1711.
+   * Attribute 1711; absent where Apple writes 0.
    */
   protobuf_c_boolean has_web_order_line_item_id;
   int64_t web_order_line_item_id;

@@ -1,0 +1,38 @@
+import CLibuv
+import Glibc
+
+/// A handle with a socket of its own: a stream or a listener, of TCP or of a Unix socket.
+@safe
+package class SocketHandle: Handle {
+    let isUnix: Bool
+
+    init(on loop: EventLoop, isUnix: Bool) throws(LoopError) {
+        self.isUnix = isUnix
+        try unsafe super.init(on: loop, type: isUnix ? UV_NAMED_PIPE : UV_TCP) { handle in
+            let raw = UnsafeMutableRawPointer(handle)
+            return isUnix
+                ? unsafe uv_pipe_init(loop.uv, raw.assumingMemoryBound(to: uv_pipe_t.self), 0)
+                : unsafe uv_tcp_init(loop.uv, raw.assumingMemoryBound(to: uv_tcp_t.self))
+        }
+    }
+
+    /// Takes a socket over: it is closed with the handle, or now where that fails.
+    final func adopt(_ socket: Int32) throws(LoopError) {
+        let code =
+            isUnix
+            ? unsafe uv_pipe_open(pointer(as: uv_pipe_t.self), socket)
+            : unsafe uv_tcp_open(pointer(as: uv_tcp_t.self), socket)
+        if code < 0 { _ = Glibc.close(socket) }
+        try LoopError.check(code)
+    }
+
+    /// The socket, which stays libuv's; -1 where there is none yet. The system gives the lowest
+    /// number that is free: all below it were in use when it was opened.
+    package final var descriptor: Int32 {
+        var descriptor: Int32 = -1
+        _ = unsafe uv_fileno(memory, &descriptor)
+        return descriptor
+    }
+
+    final var uvStream: UnsafeMutablePointer<uv_stream_t> { unsafe pointer(as: uv_stream_t.self) }
+}

@@ -1,0 +1,44 @@
+import Assay
+import AssayModels
+import AssayWire
+
+/// The encoded answers of a piece, made on the worker's thread.
+struct PieceAnswers: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// Where each request's answer ends in `bytes`.
+    private(set) var ends: [Int] = []
+    /// What is counted of each that was answered, and when the worker began, in the monotonic
+    /// clock's nanoseconds.
+    private(set) var outcomes: [Outcome?] = []
+    let began: UInt64
+    /// Requests that were put aside instead, by their places in the piece, and for which chain.
+    private(set) var unseen: [Int: UnseenChain] = [:]
+
+    /// What a transaction's typed fields take.
+    private static let usualAnswerBytes = 1024
+
+    init(
+        _ piece: [AcceptedRequest], _ verifications: [PreparedVerification], began: UInt64,
+        at now: Timestamp, codec: MessageCodec
+    ) {
+        precondition(piece.count == verifications.count)
+        self.began = began
+        ends.reserveCapacity(piece.count)
+        outcomes.reserveCapacity(piece.count)
+        bytes.reserveCapacity(piece.count * Self.usualAnswerBytes)
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in piece.indices {
+            let request = piece[index]
+            if let chain = verifications[index].unseenChain {
+                unseen[index] = chain
+                outcomes.append(nil)
+            } else {
+                let verification = verifications[index].verification
+                outcomes.append(Outcome(request.kind, verification))
+                Exchange.encode(
+                    verification, answering: request, at: now, by: codec, into: &bytes)
+            }
+            ends.append(bytes.count)
+        }
+    }
+}
