@@ -118,11 +118,11 @@ struct TidyTests {
 
     @Test("the tests that the table of hostile input names are there")
     func hostile() throws {
-        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/Tests/HOSTILE.md"))
+        let table = try Self.text("Tests/HOSTILE.md")
         let sources = Self.files.filter { $0.path.hasPrefix("Tests/") }
             .map { $0.lines.joined(separator: "\n") }
         var names = 0
-        for match in String(decoding: bytes, as: UTF8.self).matches(of: /`(\w+)\/(\w+)`/) {
+        for match in table.matches(of: /`(\w+)\/(\w+)`/) {
             let isThere = sources.contains {
                 $0.contains("struct \(match.1) ") && $0.contains("func \(match.2)(")
             }
@@ -132,13 +132,27 @@ struct TidyTests {
         #expect(names > 100)
     }
 
+    private static func text(_ path: String) throws -> String {
+        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/" + path))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test("the container image is built from every folder that the package names")
+    func image() throws {
+        let manifest = try Self.text("Package.swift")
+        let copies = try Self.text("docker/Dockerfile")
+        let kept = try Self.text("docker/Dockerfile.dockerignore")
+        let named = manifest.matches(of: /path: "(\w+)/).map { String($0.1) }
+        #expect(named.contains("bench"))
+        for folder in Set(named + ["Sources"]) {
+            #expect(copies.contains("\nCOPY \(folder) \(folder)\n"), "\(folder)")
+            #expect(kept.contains("\n!\(folder)\n"), "\(folder)")
+        }
+    }
+
     @Test("the exchange in the README is the one that runs")
     func exchange() throws {
-        let readme = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
-        let program = try #require(
-            Vectors.bytes(Vectors.packageRoot + "/Tests/Interop/exchange.py"))
-        #expect(
-            String(decoding: readme, as: UTF8.self)
-                .contains("```python\n" + String(decoding: program, as: UTF8.self) + "```"))
+        let program = try Self.text("Tests/Interop/exchange.py")
+        #expect(try Self.text("README.md").contains("```python\n" + program + "```"))
     }
 }
