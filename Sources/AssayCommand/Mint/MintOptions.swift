@@ -115,6 +115,7 @@ extension MintError {
     var reason: String {
         switch self {
         case .keyGenerationFailed: "OpenSSL made no key"
+        case .noRandomness: "OpenSSL gave no random bytes"
         case .signingFailed: "OpenSSL did not sign"
         case .missingFile(let name): "\(name) is missing"
         case .malformedFile(let name):
