@@ -6,7 +6,7 @@ import Testing
 @Suite("Tidy")
 struct TidyTests {
     /// Folders of hand-written Swift, below the package.
-    private static let folders = ["Sources", "Tests"]
+    private static let folders = ["Sources", "Tests", "bench"]
     private static let generated = ["Sources/AssayWire/ProtoText.swift"]
     /// Where a C library is used, and so where `unsafe` may stand.
     private static let borders: [(folder: String, module: String)] = [
@@ -70,6 +70,41 @@ struct TidyTests {
         #expect(Self.files.filter { $0.lines.count > 401 }.map(\.path) == [])
     }
 
+    /// The lines at which functions begin that are longer than 70 lines, from the declaration to
+    /// the brace below it at the same indentation, where the formatter puts it.
+    private static func longFunctions(_ lines: [Substring]) -> [Int] {
+        lines.indices.filter { start in
+            let indentation = lines[start].prefix { $0 == " " }
+            let words = lines[start].split { $0 == " " || $0 == "(" || $0 == "?" }
+            guard !lines[start].dropFirst(indentation.count).hasPrefix("//"),
+                words.contains("func") || words.contains("init"), lines[start].last != "}"
+            else { return false }
+            let end = lines[(start + 1)...].firstIndex { line in
+                let text = line.dropFirst(indentation.count)
+                // The end of a signature of several lines is not the end of a function.
+                return line.hasPrefix(indentation) && text.first != " " && !text.isEmpty
+                    && !(text.hasPrefix(")") && text.hasSuffix("{"))
+            }
+            return end.map { lines[$0].drop { $0 == " " } == "}" && $0 - start >= 70 } ?? false
+        }.map { $0 + 1 }
+    }
+
+    @Test("functions have at most 70 lines")
+    func functions() {
+        let offences = Self.files.flatMap { file in
+            Self.longFunctions(file.lines).map { "\(file.path):\($0)" }
+        }
+        #expect(offences == [])
+        for (inside, isLong) in [(68, false), (69, true)] {
+            for head in ["func f() {", "init?(\n    of number: Int\n) {"] {
+                let signature = head.split(separator: "\n")
+                let body = [Substring](repeating: "    f()", count: inside + 1 - signature.count)
+                let found = Self.longFunctions(["", "let a = 1"] + signature + body + ["}"])
+                #expect(found == (isLong ? [3] : []), "\(head) \(inside)")
+            }
+        }
+    }
+
     @Test("unsafe stands only where a C library is used")
     func unsafe() {
         let allowed = Self.borders.map(\.folder)
@@ -123,8 +158,9 @@ struct TidyTests {
             .map { $0.lines.joined(separator: "\n") }
         var names = 0
         for match in table.matches(of: /`(\w+)\/(\w+)`/) {
-            let isThere = sources.contains {
-                $0.contains("struct \(match.1) ") && $0.contains("func \(match.2)(")
+            let isThere = sources.contains { source in
+                [" ", ":"].contains { source.contains("struct \(match.1)\($0)") }
+                    && source.contains("func \(match.2)(")
             }
             #expect(isThere, "\(match.0)")
             names += 1
