@@ -1,3 +1,4 @@
+import AssayLoop
 import Foundation
 
 /// The tool of this build as a child process.
@@ -109,12 +110,9 @@ struct AssayProcess {
 
         var residentMegabytes: Double { Self.residentMegabytes(of: process.processIdentifier) }
 
+        /// 0 where there is no such process.
         static func residentMegabytes(of process: Int32) -> Double {
-            let path = "/proc/\(process)/statm"
-            let fields = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(
-                separator: " ")
-            let pages = fields.count > 1 ? Double(fields[1]) ?? 0 : 0
-            return pages * Double(sysconf(Int32(_SC_PAGESIZE))) / 1e6
+            Double(ProcessorTime.residentBytes(of: process) ?? 0) / 1e6
         }
 
         func stop() {
@@ -122,30 +120,39 @@ struct AssayProcess {
             process.waitUntilExit()
         }
 
-        /// Asks it by `assay load`.
+        /// Asks it by `assay load`; no verdict may be wrong.
+        ///
+        /// - Parameter timeout: how long an answer is waited for, in seconds.
         func load(
             _ ca: String, processors: String?, overUnix: Bool = false, warmUp: Double = 1,
-            isLenient: Bool = false, _ options: [String]
+            timeout: Double = 10, isLenient: Bool = false, _ options: [String]
         ) throws -> Load {
             let data = try AssayProcess.run(
                 processors: processors,
                 [
                     "load", overUnix ? unixAddress : address, "--ca", ca, "--server-pid",
                     "\(process.processIdentifier)", "--json", "-", "--quiet", "--warm-up",
-                    "\(warmUp)", "--timeout", "10",
+                    "\(warmUp)", "--timeout", "\(timeout)",
                 ] + options, isLenient: isLenient)
-            return try JSONDecoder().decode(Load.self, from: data)
+            let load = try JSONDecoder().decode(Load.self, from: data)
+            guard load.wrong == 0 else { throw Failed(description: "wrong verdicts") }
+            return load
         }
     }
 
     /// What `assay load --json` tells.
     struct Load: Decodable {
         var throughput: Double
+        var wrong: Int
+        var refused: Int
         var processorsServer: Double
         var processorsGenerator: Double
         var latency: [String: Double]
         var percentiles: [Curve.Point]
         var late: Bool
+
+        /// Milliseconds that so many of the answers took at most: `p50`, `p99`.
+        func milliseconds(_ percentile: String) -> Double { latency[percentile] ?? .nan }
 
         /// Answers for each second of the server's processor: the throughput of a server that has
         /// the processor for itself, however busy the machine is with other things.

@@ -1,3 +1,4 @@
+import AssayLoop
 import Foundation
 
 /// Measures the parts that Assay's speed is made of, and holds them against `bench/thresholds`.
@@ -12,21 +13,33 @@ struct Bench {
         "start", "peers",
     ]
 
+    private static let usage = """
+        usage: bench [--quick] [--peers] [--json FILE] [--html FILE] [SUITE [NAME]]
+               bench compare BEFORE.json AFTER.json
+        suites: \(suites.joined(separator: " "))
+        bench/run builds what this needs and calls it from the right folder: bench/run --help
+        """
+
     static func main() throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "compare" {
             return try Comparison.main(Array(arguments.dropFirst()))
         }
         if arguments.first == "sink" { return HashingSink.run() }
+        if ["-h", "--help"].contains(where: arguments.contains) { return print(usage) }
         let json = option("--json", in: &arguments)
         let html = option("--html", in: &arguments)
         let isQuick = flag("--quick", in: &arguments)
         let withPeers = flag("--peers", in: &arguments)
         let chosen = arguments.first.map { [$0] } ?? suites
-        guard suites.contains(chosen[0]), !chosen[0].hasPrefix("-") else {
-            fail("there is no suite \(chosen[0]); there are: " + suites.joined(separator: ", "))
+        if let option = arguments.first(where: { $0.hasPrefix("-") }) {
+            fail("there is no option \(option), or it lacks its value\n" + usage)
         }
-        Machine.raiseFileLimit()
+        guard suites.contains(chosen[0]) else {
+            fail("there is no suite \(chosen[0])\n" + usage)
+        }
+        // For a thousand connections, here and in the servers that are started from here.
+        Descriptors.raiseLimit()
 
         var results = Results(isQuick: isQuick)
         results.notes += [Machine.busyness].compactMap(\.self)

@@ -38,21 +38,15 @@ enum Comparison {
             words = "measured once: no noise known"
         } else if abs(change) <= max(noise, leastNoise) {
             words = "within the noise"
+        } else if let isMoreBetter = new.isMoreBetter ?? old.isMoreBetter {
+            words = (change > 0) == isMoreBetter ? "better" : "WORSE"
         } else {
-            words = (change > 0) == isMoreBetter(new) ? "better" : "WORSE"
+            words = "changed"
         }
         return "\(new.suite): \(new.name)".padded(to: 58) + old.judged.short.aligned(to: 11)
             + new.judged.short.aligned(to: 11)
             + "\(change > 0 ? "+" : "")\(change.short)%".aligned(to: 10)
             + "\(noise.short)%".aligned(to: 9) + "  " + words
-    }
-
-    /// A threshold says it; without one, rates and the ratios of `EVP` ÷ row are better when
-    /// they are more, times and memory when they are less.
-    private static func isMoreBetter(_ row: Row) -> Bool {
-        if let threshold = row.threshold { return !threshold.limit.isUpper }
-        if row.unit == "/s" { return true }
-        return row.ratio != nil && !row.suite.hasPrefix("receipt") && !row.name.contains("unseen")
     }
 
     private static func read(_ path: String) throws -> Results {

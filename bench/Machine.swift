@@ -31,12 +31,4 @@ enum Machine {
         let idle = fields[3] + fields[4]
         return (fields.reduce(0, +) - idle, idle)
     }
-
-    /// For a thousand connections, here and in the servers that are started from here.
-    static func raiseFileLimit() {
-        var limit = rlimit()
-        unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = limit.rlim_max
-        unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
 }

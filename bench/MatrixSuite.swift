@@ -44,8 +44,8 @@ enum MatrixSuite {
             ).throughput
         }
         return Row(
-            name: name, value: rates.median, spread: rates.spread, unit: "/s", rounds: rounds,
-            shape: shape)
+            name: name, value: rates.median, spread: rates.spread, unit: "/s",
+            isMoreBetter: true, rounds: rounds, shape: shape)
     }
 }
 
@@ -80,7 +80,7 @@ enum LatencySuite {
                 rows.append(
                     Row(
                         name: "\(words) within, \(name)",
-                        value: (load.latency[key] ?? 0) * 1000, spread: 0, unit: "µs", rounds: 1))
+                        value: load.milliseconds(key) * 1000, spread: 0, unit: "µs", rounds: 1))
             }
             if load.late {
                 notes.append(

@@ -1,3 +1,4 @@
+import AssayLoop
 import BenchAllocations
 import Foundation
 
@@ -25,20 +26,14 @@ struct Measurement {
     mutating func sample(for duration: Duration) {
         let clock = ContinuousClock()
         let start = clock.now
-        let used = Self.processorMicroseconds
+        let used = ProcessorTime.ofThread
         var calls = 0
         repeat {
             body()
             calls += 1
         } while start.duration(to: clock.now) < duration
         samples.append(
-            (Self.processorMicroseconds - used) / Double(calls * unitsPerCall))
-    }
-
-    private static var processorMicroseconds: Double {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+            Double(ProcessorTime.ofThread - used) / 1e3 / Double(calls * unitsPerCall))
     }
 
     static func rounds(
@@ -52,7 +47,9 @@ struct Measurement {
     /// As a row; `base` ÷ it is its ratio.
     func row(against base: Measurement? = nil) -> Row {
         guard let base else { return row }
-        return row(withRatios: zip(base.samples, samples).map { $0 / $1 })
+        var row = row(withRatios: zip(base.samples, samples).map { $0 / $1 })
+        row.isMoreBetter = true
+        return row
     }
 
     /// As a row of which more is worse: it ÷ `base` is its ratio.

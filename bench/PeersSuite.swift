@@ -37,7 +37,7 @@ enum PeersSuite {
         else { throw AssayProcess.Failed(description: "no figure in its output") }
         return Row(
             name: "openssl speed ecdsap256, verify", value: last < 1 ? 1 / last : last, spread: 0,
-            unit: "/s", rounds: 1)
+            unit: "/s", isMoreBetter: true, rounds: 1)
     }
 
     // MARK: The same evidence
@@ -88,7 +88,7 @@ enum PeersSuite {
             let rates = measurement.samples.map { 1e6 / $0 }
             return Row(
                 name: measurement.name, value: rates.median, spread: rates.spread, unit: "/s",
-                rounds: rates.count)
+                isMoreBetter: true, rounds: rates.count)
         }
     }
 
@@ -126,7 +126,7 @@ enum PeersSuite {
                     rows.append(
                         Row(
                             name: line.name, value: rates.median, spread: rates.spread, unit: "/s",
-                            rounds: rates.count))
+                            isMoreBetter: true, rounds: rates.count))
                 } else {
                     notes.append("skipped: \(line.name) (\(line.problem ?? "no reason given"))")
                 }

@@ -1,4 +1,5 @@
 import Assay
+import AssayLoop
 import Foundation
 
 /// P-256 in batches against EVP, and the digests.
@@ -89,8 +90,6 @@ enum Primitives {
     }
 
     private static func residentKilobytes() -> Int {
-        let status = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        let pages = status.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return (pages ?? 0) * 4
+        (ProcessorTime.residentBytes(of: ProcessInfo.processInfo.processIdentifier) ?? 0) / 1024
     }
 }

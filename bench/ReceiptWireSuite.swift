@@ -32,9 +32,9 @@ enum ReceiptWireSuite {
         _ ca: String, _ receipt: [UInt8], _ megabytes: Int, rounds: Int
     ) throws -> [Row] {
         let server = try AssayProcess.Server(
-            processors: "0", workers: 1, root: ca + "/receipt-root.pem")
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/receipt-root.pem")
         defer { server.stop() }
-        let sink = try HashingSink.Child(processors: "0")
+        let sink = try HashingSink.Child(processors: AssayProcess.serverProcessor)
         defer { sink.stop() }
         let message = HashingSink.Child.frame(receipt)
         func row(_ name: String, _ samples: [Double], to base: [Double]) -> Row {
@@ -67,7 +67,7 @@ enum ReceiptWireSuite {
         _ rounds: Int, _ first: () -> Void, _ second: () -> Void
     ) throws -> ([Double], [Double]) {
         var (firsts, seconds): ([Double], [Double]) = ([], [])
-        try onProcessor(1) {
+        try onProcessor(AssayProcess.clientProcessor) {
             for round in -rounds / 4 - 2..<rounds {
                 let times = (milliseconds(first), milliseconds(second))
                 // The first ones find new memory, a chain that is not known, and a TCP that has yet
@@ -86,11 +86,10 @@ enum ReceiptWireSuite {
     }
 
     /// The calling thread, the first, stays on that processor meanwhile.
-    private static func onProcessor(_ processor: Int, _ body: () -> Void) throws {
-        let last = ProcessInfo.processInfo.processorCount - 1
-        try move(to: "\(min(processor, last))")
+    private static func onProcessor(_ processor: String, _ body: () -> Void) throws {
+        try move(to: processor)
         body()
-        try move(to: "0-\(last)")
+        try move(to: "0-\(ProcessInfo.processInfo.processorCount - 1)")
     }
 
     private static func move(to processors: String) throws {

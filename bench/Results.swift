@@ -11,6 +11,8 @@ struct Row: Codable {
     /// Against the suite's measure; what it is, the threshold's line says.
     var ratio: Double?
     var ratioSpread: Double?
+    /// Whether more of what is judged is better; nil in files of before this was written.
+    var isMoreBetter: Bool? = false
     /// How often it was measured; nil where the suite does not tell.
     var rounds: Int?
     /// Of an end-to-end row, for the plots.

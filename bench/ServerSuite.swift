@@ -47,12 +47,13 @@ enum ServerSuite {
             let ratios = rates.ratios(between: base)
             return Row(
                 name: name, value: rates.median, spread: rates.spread, unit: "/s",
-                ratio: ratios.median, ratioSpread: ratios.spread, rounds: rounds)
+                ratio: ratios.median, ratioSpread: ratios.spread, isMoreBetter: true,
+                rounds: rounds)
         }
         return [
             Row(
                 name: "EVP_PKEY_verify, one processor", value: base.median, spread: base.spread,
-                unit: "/s"),
+                unit: "/s", isMoreBetter: true),
             row("answers, server on one processor", answers),
             row("the same by the clock", wall),
             Row(
@@ -88,11 +89,12 @@ enum ServerSuite {
         return [
             Row(
                 name: "16 connections", value: sixteen.median, spread: sixteen.spread, unit: "/s",
-                rounds: rounds),
+                isMoreBetter: true, rounds: rounds),
             Row(
                 name: "one pipelining connection", value: one.median, spread: one.spread,
                 unit: "/s", ratio: one.median / sixteen.median,
-                ratioSpread: zip(one, sixteen).map { $0 / $1 }.spread, rounds: rounds),
+                ratioSpread: zip(one, sixteen).map { $0 / $1 }.spread, isMoreBetter: true,
+                rounds: rounds),
         ]
     }
 }
@@ -123,7 +125,8 @@ private enum LoneRequest {
         let lone = requests.median - pings.median
         return [
             Row(
-                name: "ping, there and back", value: pings.median, spread: pings.spread, unit: "µs"),
+                name: "ping, there and back", value: pings.median, spread: pings.spread,
+                unit: "µs"),
             Row(
                 name: "lone request, there and back", value: requests.median,
                 spread: requests.spread, unit: "µs"),

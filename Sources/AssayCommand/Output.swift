@@ -1,7 +1,8 @@
 import Assay
 import AssayLoop
+import AssayWire
 
-/// Standard output, unbuffered, so that a line is out when the call returns.
+/// Files, and standard output, unbuffered, so that a line is out when the call returns.
 enum Output {
     static func line(_ text: String) throws { try bytes(Array(text.utf8) + newline) }
 
@@ -12,9 +13,28 @@ enum Output {
         try bytes(isText && content.last != newline[0] ? content + newline : content)
     }
 
+    /// Makes a file; never replaces one.
+    ///
+    /// - Parameter instead: what the user may name so that it is not in the way.
+    static func file(
+        _ path: String, _ content: [UInt8], mode: Int32 = 0o644, instead: String = "file"
+    ) throws {
+        do throws(LoopError) {
+            try SystemFile.create(path, content, mode: mode)
+        } catch .other("EEXIST") {
+            throw alreadyThere(path, instead: instead)
+        } catch {
+            throw Failure("can't write \(path): \(error)")
+        }
+    }
+
+    static func alreadyThere(_ path: String, instead: String = "file") -> Failure {
+        Failure("\(path) is there already: name another \(instead), or remove it")
+    }
+
     private static let newline = [UInt8(ascii: "\n")]
 
-    private static func bytes(_ bytes: [UInt8]) throws {
+    static func bytes(_ bytes: [UInt8]) throws {
         do throws(LoopError) {
             try SystemFile.writeStandardOutput(bytes)
         } catch {
@@ -25,8 +45,9 @@ enum Output {
 
 /// Files that arguments and configuration name.
 enum Input {
-    /// The largest frame of the protocol; no evidence that is verified is larger.
-    static let evidenceLimit = 32 << 20
+    /// The largest frame that a server can be set to take: no evidence can be sent to be verified
+    /// that is larger.
+    static let evidenceLimit = FrameLimits.largestFrame
     /// A certificate, a key or a configuration; the largest of Apple's certificates has 2 KiB.
     static let fileLimit = 1 << 20
 

@@ -255,26 +255,19 @@ private struct ExpectedEnds {
 private enum ResponseMutation {
     static func mutate(_ input: [UInt8], _ mutation: inout FuzzMutation) -> [UInt8] {
         guard input.count > 3, !mutation.once(in: 16) else { return mutation.usual(input) }
-        var frames = FuzzFrame.all(in: input[3...])
-        guard !frames.isEmpty else { return mutation.usual(input) }
-        let index = mutation.below(frames.count)
-        switch mutation.below(10) {
-        case 0: frames.remove(at: index)
-        case 1: frames.insert(frames[index], at: index)
-        case 2: frames.swapAt(index, mutation.below(frames.count))
-        case 3, 4: frames[index].head = mutation.usual(frames[index].head)
-        case 5: frames[index].body = mutation.usual(frames[index].body)
-        case 6: frames[index].lengths = mutation.usual(frames[index].lengths ?? [0, 0, 0, 9, 0])
-        default: changeHead(&frames[index], &mutation)
+        guard let stream = FuzzFrame.mutate(input[3...], &mutation, changeHead) else {
+            return mutation.usual(input)
         }
         var first = Array(input[..<3])
         if mutation.once(in: 8) { first[mutation.below(3)] = UInt8(mutation.below(256)) }
-        var stream = frames.flatMap(\.bytes)
-        if mutation.once(in: 16) { stream.removeLast(mutation.below(min(stream.count, 64))) }
         return first + stream
     }
 
     private static func changeHead(_ frame: inout FuzzFrame, _ mutation: inout FuzzMutation) {
+        if mutation.once(in: 4) {
+            frame.head = mutation.usual(frame.head)
+            return
+        }
         let codec = MessageCodec()
         guard var head = try? codec.decodeResponse(frame.head.span) else { return }
         switch mutation.below(4) {

@@ -261,23 +261,14 @@ enum ConnectionMutation {
     ) -> [UInt8] {
         guard input.count > 4, !mutation.once(in: 16) else { return mutation.usual(input) }
         if mutation.once(in: 16) { return mutation.usual(Array(input[..<4])).prefix4 + input[4...] }
-        var frames = FuzzFrame.all(in: input[4...])
-        guard !frames.isEmpty else { return mutation.usual(input) }
-        let index = mutation.below(frames.count)
-        switch mutation.below(12) {
-        case 0: frames.remove(at: index)
-        case 1: frames.insert(frames[index], at: index)
-        case 2: frames.swapAt(index, mutation.below(frames.count))
-        case 3: frames[index].head = mutation.usual(frames[index].head)
-        case 4, 5: changeHead(&frames[index], &mutation)
-        case 6: frames[index].body = mutation.element(of: authority.genuine).bytes
-        case 7: frames[index].lengths = mutation.usual(frames[index].lengths ?? [0, 0, 0, 0, 0])
-        case 8: frames[index].body = mutation.usual(frames[index].body)
-        default: changeBody(&frames[index], &mutation, authority)
+        let stream = FuzzFrame.mutate(input[4...], &mutation) { frame, mutation in
+            switch mutation.below(6) {
+            case 0, 1: changeHead(&frame, &mutation)
+            case 2: frame.body = mutation.element(of: authority.genuine).bytes
+            default: changeBody(&frame, &mutation, authority)
+            }
         }
-        var stream = frames.flatMap(\.bytes)
-        if mutation.once(in: 16) { stream.removeLast(mutation.below(min(stream.count, 64))) }
-        return input[..<4] + stream
+        return stream.map { input[..<4] + $0 } ?? mutation.usual(input)
     }
 
     private static func changeHead(_ frame: inout FuzzFrame, _ mutation: inout FuzzMutation) {

@@ -30,4 +30,28 @@ struct FuzzFrame {
         }
         return frames
     }
+
+    /// Changes a stream's frames each by itself, with lengths that fit; nil where there are none.
+    ///
+    /// - Parameter change: what knows more of a frame than that it has a head and a body.
+    static func mutate(
+        _ stream: ArraySlice<UInt8>, _ mutation: inout FuzzMutation,
+        _ change: (inout FuzzFrame, inout FuzzMutation) -> Void
+    ) -> [UInt8]? {
+        var frames = all(in: stream)
+        guard !frames.isEmpty else { return nil }
+        let index = mutation.below(frames.count)
+        switch mutation.below(12) {
+        case 0: frames.remove(at: index)
+        case 1: frames.insert(frames[index], at: index)
+        case 2: frames.swapAt(index, mutation.below(frames.count))
+        case 3: frames[index].head = mutation.usual(frames[index].head)
+        case 4: frames[index].body = mutation.usual(frames[index].body)
+        case 5: frames[index].lengths = mutation.usual(frames[index].lengths ?? [0, 0, 0, 9, 0])
+        default: change(&frames[index], &mutation)
+        }
+        var changed = frames.flatMap(\.bytes)
+        if mutation.once(in: 16) { changed.removeLast(mutation.below(min(changed.count, 64))) }
+        return changed
+    }
 }

@@ -1,4 +1,5 @@
 package import AssayLoop
+import AssayWire
 
 /// What a run does to a server, and how.
 package struct LoadPlan: Sendable {
@@ -70,6 +71,14 @@ package enum LoadLimits {
     package static let mintedPieces = 1024
     /// More chains than a server remembers (256): sent in turn, each is unseen again.
     package static let mintedChains = 1024
+    /// Connections of a run: as many as a server has by default.
+    package static let connections = 10_000
+    /// Requests in flight on one connection: as many as a server takes.
+    package static let depth = RequestLimits.inFlight
+    /// Threads of a run: one asks as much as several processors answer.
+    package static let threads = 64
+    /// Seconds that an answer is waited for: by default a server gives no request more.
+    package static let longestTimeout = 30
     /// Requests of one process that wait for their turn on a connection.
     package static let waiting = 1_000_000
     /// A closed loop asks again this long after a failure: a server that is gone, or has too

@@ -58,6 +58,13 @@ extension LoadResult {
     }
 
     private func members(of object: inout JSONWriter) {
+        asked(of: &object)
+        answered(of: &object)
+        details(of: &object)
+    }
+
+    /// What the run was to do.
+    private func asked(of object: inout JSONWriter) {
         switch plan.pace {
         case .open(let rate, let arrivals):
             object.member("loop", "open")
@@ -69,6 +76,10 @@ extension LoadResult {
         object.member("threads", Int64(plan.threads))
         object.member("connections", Int64(plan.connections))
         object.member("depth", Int64(plan.depth))
+    }
+
+    /// What came of it, in one number each.
+    private func answered(of object: inout JSONWriter) {
         object.member("throughput", throughput)
         object.member("sentRate", sentRate)
         object.member("seconds", seconds)
@@ -90,6 +101,10 @@ extension LoadResult {
         if let server = processor.server {
             object.member("processorsServer", server)
         }
+    }
+
+    /// The same by kind, by complaint, by percentile and by second.
+    private func details(of object: inout JSONWriter) {
         object.array("groups") { array in
             for (name, counts, latencies) in groups {
                 array.object { $0.members(of: name, counts, latencies) }

@@ -34,7 +34,7 @@ package struct CertificateBuilder: Sendable {
         subject: DistinguishedName, issuer: DistinguishedName, publicKeyOf key: SigningKey,
         notBefore: Timestamp, notAfter: Timestamp, extensions: [CertificateExtension] = [],
         signatureAlgorithm: SignatureAlgorithm = .ecdsaWithSHA384
-    ) {
+    ) throws(MintError) {
         self.subject = subject
         self.issuer = issuer
         subjectPublicKeyInfo = key.subjectPublicKeyInfo
@@ -43,12 +43,13 @@ package struct CertificateBuilder: Sendable {
         self.extensions = extensions
         self.signatureAlgorithm = signatureAlgorithm
         tbsSignatureAlgorithm = signatureAlgorithm
-        serial = CertificateBuilder.randomSerial()
+        serial = try CertificateBuilder.randomSerial()
     }
 
     /// 62 random bits: positive, no leading zero, eight octets as Apple's.
-    private static func randomSerial() -> [UInt8] {
+    private static func randomSerial() throws(MintError) -> [UInt8] {
         var octets = randomBytes(8)
+        guard !octets.isEmpty else { throw .noRandomness }
         octets[0] = octets[0] & 0x3F | 0x40
         return octets
     }

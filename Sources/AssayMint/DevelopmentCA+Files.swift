@@ -16,74 +16,105 @@ extension DevelopmentCA {
         }
     }
 
-    enum FileName {
-        static let root = "root.pem"
-        static let intermediate = "intermediate.pem"
-        static let leaf = "leaf.pem"
-        static let rootKey = "root-key.pem"
-        static let intermediateKey = "intermediate-key.pem"
-        static let leafKey = "leaf-key.pem"
-    }
+    static let chainFiles = ChainFiles(root: "root", intermediate: "intermediate", leaf: "leaf")
 
     /// Names of all files that `files` may give and `init(files:)` looks for.
-    public static let fileNames = [
-        FileName.root, FileName.intermediate, FileName.leaf,
-        FileName.rootKey, FileName.intermediateKey, FileName.leafKey,
-    ]
+    public static let fileNames = chainFiles.names
 
     public func files() throws(MintError) -> [File] {
-        var files = [
-            (FileName.root, rootCertificate), (FileName.intermediate, intermediateCertificate),
-            (FileName.leaf, leafCertificate),
-        ].map { name, der in
-            File(name: name, contents: PEM.encode(der, label: "CERTIFICATE"), secret: false)
-        }
-        let keys = [
-            (FileName.rootKey, rootKey), (FileName.intermediateKey, intermediateKey),
-            (FileName.leafKey, leafKey),
-        ]
-        for (name, key) in keys {
-            guard let key else { continue }
-            let der = try minting { () throws(SigningKeyError) in try key.pkcs8() }
-            let pem = PEM.encode(der, label: "PRIVATE KEY")
-            files.append(File(name: name, contents: pem, secret: true))
-        }
-        return files
+        try Self.chainFiles.write(
+            certificates: [rootCertificate, intermediateCertificate, leafCertificate],
+            keys: [rootKey, intermediateKey, leafKey])
     }
 
     /// Reads what `files` gave. The keys of root and intermediate may be missing; others files of
     /// the folder are not looked at.
     public init(files: [File]) throws(MintError) {
-        func contents(_ name: String) -> [UInt8]? { files.first { $0.name == name }?.contents }
-
-        func certificate(_ name: String, _ subject: DistinguishedName) throws(MintError) -> [UInt8]
-        {
-            guard let text = contents(name) else { throw .missingFile(name) }
-            guard let der = PEM.decode(text, label: "CERTIFICATE") else {
-                throw .malformedFile(name)
-            }
-            // The names of these three are what issuing relies on.
-            guard der.holds(subject.der) else { throw .foreignCertificate(name) }
-            return der
-        }
-
-        func key(_ name: String, of certificate: [UInt8]) throws(MintError) -> SigningKey? {
-            guard let text = contents(name) else { return nil }
-            guard let key = try? SigningKey(encoded: text) else { throw .malformedFile(name) }
-            guard certificate.holds(key.subjectPublicKeyInfo) else { throw .keyMismatch(name) }
-            return key
-        }
-
-        let root = try certificate(FileName.root, DevelopmentCA.rootName)
-        let intermediate = try certificate(
-            FileName.intermediate, DevelopmentCA.intermediateName)
-        let leaf = try certificate(FileName.leaf, DevelopmentCA.leafName)
-        guard let leafKey = try key(FileName.leafKey, of: leaf) else {
-            throw .missingFile(FileName.leafKey)
-        }
+        let chain = try Self.chainFiles.read(
+            files, subjects: [Self.rootName, Self.intermediateName, Self.leafName])
         self.init(
-            certificates: [leaf, intermediate, root], rootKey: try key(FileName.rootKey, of: root),
-            intermediateKey: try key(FileName.intermediateKey, of: intermediate), leafKey: leafKey)
+            certificates: chain.certificates.reversed(), rootKey: chain.rootKey,
+            intermediateKey: chain.intermediateKey, leafKey: chain.leafKey)
+    }
+}
+
+/// The PEM files of a root, an intermediate and a leaf: of each its certificate, and beside it its
+/// private key.
+struct ChainFiles {
+    private let stems: [String]
+
+    init(root: String, intermediate: String, leaf: String) { stems = [root, intermediate, leaf] }
+
+    var names: [String] { stems.map(Self.certificateName) + stems.map(Self.keyName) }
+    var rootKey: String { Self.keyName(stems[0]) }
+    var intermediateKey: String { Self.keyName(stems[1]) }
+
+    private static func certificateName(_ stem: String) -> String { stem + ".pem" }
+    private static func keyName(_ stem: String) -> String { stem + "-key.pem" }
+
+    /// The root's first.
+    func write(
+        certificates: [[UInt8]], keys: [SigningKey?]
+    ) throws(MintError) -> [DevelopmentCA.File] {
+        var files = zip(stems, certificates).map { stem, der in
+            DevelopmentCA.File(
+                name: Self.certificateName(stem), contents: PEM.encode(der, label: "CERTIFICATE"),
+                secret: false)
+        }
+        for (stem, key) in zip(stems, keys) {
+            guard let key else { continue }
+            let der = try minting { () throws(SigningKeyError) in try key.pkcs8() }
+            let pem = PEM.encode(der, label: "PRIVATE KEY")
+            files.append(.init(name: Self.keyName(stem), contents: pem, secret: true))
+        }
+        return files
+    }
+
+    struct Chain {
+        /// The root's first.
+        var certificates: [[UInt8]]
+        var rootKey: SigningKey?
+        var intermediateKey: SigningKey?
+        var leafKey: SigningKey
+    }
+
+    /// The leaf's key has to be there, those of the others may be missing.
+    func read(
+        _ files: [DevelopmentCA.File], subjects: [DistinguishedName]
+    ) throws(MintError) -> Chain {
+        var certificates: [[UInt8]] = []
+        for (stem, subject) in zip(stems, subjects) {
+            certificates.append(try certificate(stem, subject, in: files))
+        }
+        guard let leafKey = try key(stems[2], of: certificates[2], in: files) else {
+            throw .missingFile(Self.keyName(stems[2]))
+        }
+        return Chain(
+            certificates: certificates, rootKey: try key(stems[0], of: certificates[0], in: files),
+            intermediateKey: try key(stems[1], of: certificates[1], in: files), leafKey: leafKey)
+    }
+
+    private func certificate(
+        _ stem: String, _ subject: DistinguishedName, in files: [DevelopmentCA.File]
+    ) throws(MintError) -> [UInt8] {
+        let name = Self.certificateName(stem)
+        guard let file = files.first(where: { $0.name == name }) else { throw .missingFile(name) }
+        guard let der = PEM.decode(file.contents, label: "CERTIFICATE") else {
+            throw .malformedFile(name)
+        }
+        // The names of these three are what issuing relies on.
+        guard der.holds(subject.der) else { throw .foreignCertificate(name) }
+        return der
+    }
+
+    private func key(
+        _ stem: String, of certificate: [UInt8], in files: [DevelopmentCA.File]
+    ) throws(MintError) -> SigningKey? {
+        let name = Self.keyName(stem)
+        guard let file = files.first(where: { $0.name == name }) else { return nil }
+        guard let key = try? SigningKey(encoded: file.contents) else { throw .malformedFile(name) }
+        guard certificate.holds(key.subjectPublicKeyInfo) else { throw .keyMismatch(name) }
+        return key
     }
 }
 

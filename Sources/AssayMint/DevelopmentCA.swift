@@ -68,7 +68,7 @@ public struct DevelopmentCA: Sendable {
         configure: (inout CertificateBuilder) -> Void = { _ in }
     ) throws(MintError) -> SigningChain {
         guard let issuer = intermediate?.key ?? intermediateKey else {
-            throw .missingIssuerKey(FileName.intermediateKey)
+            throw .missingIssuerKey(DevelopmentCA.chainFiles.intermediateKey)
         }
         let leaf = try DevelopmentCA.makeLeaf(
             under: issuer, validity: validity, configure: configure)
@@ -81,7 +81,7 @@ public struct DevelopmentCA: Sendable {
         validity: Validity, key: SigningKey? = nil,
         configure: (inout CertificateBuilder) -> Void = { _ in }
     ) throws(MintError) -> IssuedCertificate {
-        guard let rootKey else { throw .missingIssuerKey(FileName.rootKey) }
+        guard let rootKey else { throw .missingIssuerKey(DevelopmentCA.chainFiles.rootKey) }
         let root = IssuedCertificate(der: rootCertificate, key: rootKey)
         return try DevelopmentCA.makeIntermediate(
             under: root, validity: validity, key: key, configure: configure)
@@ -94,7 +94,7 @@ public struct DevelopmentCA: Sendable {
         configure: (inout CertificateBuilder) -> Void = { _ in }
     ) throws(MintError) -> IssuedCertificate {
         let key = if let given { given } else { try newKey(.p384) }
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: rootName, issuer: rootName, publicKeyOf: key, validity: validity,
             extensions: [
                 .subjectKeyIdentifier(key.keyIdentifier),
@@ -110,7 +110,7 @@ public struct DevelopmentCA: Sendable {
         configure: (inout CertificateBuilder) -> Void
     ) throws(MintError) -> IssuedCertificate {
         let key = if let given { given } else { try newKey(.p384) }
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: intermediateName, issuer: rootName, publicKeyOf: key, validity: validity,
             extensions: [
                 .basicConstraints(ca: true, pathLength: 0),
@@ -130,7 +130,7 @@ public struct DevelopmentCA: Sendable {
         configure: (inout CertificateBuilder) -> Void
     ) throws(MintError) -> IssuedCertificate {
         let key = if let given { given } else { try newKey(.p256) }
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: leafName, issuer: intermediateName, publicKeyOf: key, validity: validity,
             extensions: [
                 .basicConstraints(ca: false),
@@ -209,8 +209,8 @@ extension CertificateBuilder {
     init(
         subject: DistinguishedName, issuer: DistinguishedName, publicKeyOf key: SigningKey,
         validity: Validity, extensions: [CertificateExtension]
-    ) {
-        self.init(
+    ) throws(MintError) {
+        try self.init(
             subject: subject, issuer: issuer, publicKeyOf: key, notBefore: validity.notBefore,
             notAfter: validity.notAfter, extensions: extensions)
     }

@@ -5,6 +5,8 @@ public import AssayModels
 public enum MintError: Error, Equatable, Sendable {
     /// OpenSSL made no key of that kind.
     case keyGenerationFailed
+    /// OpenSSL gave no random bytes.
+    case noRandomness
     /// OpenSSL did not sign with that key.
     case signingFailed
     /// The named file is not in the folder.

@@ -100,7 +100,7 @@ extension ReceiptCA {
         let key = try newKey()
         let common = "StoreKit Testing in Xcode"
         let name = DistinguishedName(commonName: common, organization: common)
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: name, issuer: name, publicKeyOf: key, validity: validity,
             extensions: [.basicConstraints(ca: true, pathLength: 0), .keyUsage(.digitalSignature)])
         builder.setAlgorithm(.sha256WithRSA)
@@ -131,59 +131,28 @@ extension ReceiptCA {
 // MARK: Files
 
 extension ReceiptCA {
-    private static let stems = ["receipt-root", "receipt-intermediate", "receipt-leaf"]
+    private static let chainFiles = ChainFiles(
+        root: "receipt-root", intermediate: "receipt-intermediate", leaf: "receipt-leaf")
 
     /// Names of all files that `files` may give and `init(files:)` looks for.
-    public static let fileNames = stems.map { $0 + ".pem" } + stems.map { $0 + "-key.pem" }
+    public static let fileNames = chainFiles.names
 
     public func files() throws(MintError) -> [DevelopmentCA.File] {
-        var files: [DevelopmentCA.File] = []
-        let certificates = [rootCertificate, intermediateCertificate, leafCertificate]
-        for (stem, der) in zip(Self.stems, certificates) {
-            let pem = PEM.encode(der, label: "CERTIFICATE")
-            files.append(.init(name: stem + ".pem", contents: pem, secret: false))
-        }
-        for (stem, key) in zip(Self.stems, [rootKey, intermediateKey, leafKey]) {
-            guard let key else { continue }
-            let der = try minting { () throws(SigningKeyError) in try key.pkcs8() }
-            let pem = PEM.encode(der, label: "PRIVATE KEY")
-            files.append(.init(name: stem + "-key.pem", contents: pem, secret: true))
-        }
-        return files
+        try Self.chainFiles.write(
+            certificates: [rootCertificate, intermediateCertificate, leafCertificate],
+            keys: [rootKey, intermediateKey, leafKey])
     }
 
     /// Reads what `files` gave. The keys of root and intermediate may be missing.
     public init(files: [DevelopmentCA.File]) throws(MintError) {
-        func content(_ name: String) -> [UInt8]? { files.first { $0.name == name }?.contents }
-
-        func certificate(_ stem: String, _ subject: DistinguishedName) throws(MintError) -> [UInt8]
-        {
-            let name = stem + ".pem"
-            guard let text = content(name) else { throw .missingFile(name) }
-            guard let der = PEM.decode(text, label: "CERTIFICATE") else {
-                throw .malformedFile(name)
-            }
-            guard der.holds(subject.der) else { throw .foreignCertificate(name) }
-            return der
-        }
-
-        func key(_ stem: String, of certificate: [UInt8]) throws(MintError) -> SigningKey? {
-            let name = stem + "-key.pem"
-            guard let text = content(name) else { return nil }
-            guard let key = try? SigningKey(encoded: text) else { throw .malformedFile(name) }
-            guard certificate.holds(key.subjectPublicKeyInfo) else { throw .keyMismatch(name) }
-            return key
-        }
-
-        rootCertificate = try certificate(Self.stems[0], Self.rootName)
-        intermediateCertificate = try certificate(Self.stems[1], Self.intermediateName)
-        leafCertificate = try certificate(Self.stems[2], Self.leafName)
-        rootKey = try key(Self.stems[0], of: rootCertificate)
-        intermediateKey = try key(Self.stems[1], of: intermediateCertificate)
-        guard let leafKey = try key(Self.stems[2], of: leafCertificate) else {
-            throw .missingFile(Self.stems[2] + "-key.pem")
-        }
-        self.leafKey = leafKey
+        let chain = try Self.chainFiles.read(
+            files, subjects: [Self.rootName, Self.intermediateName, Self.leafName])
+        rootCertificate = chain.certificates[0]
+        intermediateCertificate = chain.certificates[1]
+        leafCertificate = chain.certificates[2]
+        rootKey = chain.rootKey
+        intermediateKey = chain.intermediateKey
+        leafKey = chain.leafKey
     }
 }
 

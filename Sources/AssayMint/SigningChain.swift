@@ -24,7 +24,7 @@ public struct SigningChain: Sendable {
         let key = try DevelopmentCA.newKey(.p256)
         let common = "StoreKit Testing in Xcode"
         let name = DistinguishedName(commonName: common, organization: common, printable: true)
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: name, issuer: name, publicKeyOf: key, validity: validity,
             extensions: [
                 .basicConstraints(ca: true, pathLength: 0),

@@ -112,79 +112,89 @@ struct ConfigurationTests {
         #expect(throws: Failure.self) { try settings(nil, environment: ["ASSAY_ADMIN": "7444"]) }
     }
 
+    private typealias Mistake = (text: String, place: String, remedy: String)
+
+    private static let mistakesOfTheFile: [Mistake] = [
+        ("listen = [", "line 1", "toml.io"),
+        ("listen = 1\nlisten = 2", "line 2", "toml.io"),
+        ("", "app: missing", "[[app]]"),
+        ("app = 3", "app: of type integer", "[[app]]"),
+        (Self.game + "[sever]\nx = 1", "sever: unknown key", "write one of"),
+        ("listen = \"unix:/x\"\n" + Self.game, "listen: of type string", "array"),
+        ("listen = []\n" + Self.game, "listen: empty", "leave the key out"),
+        ("listen = [\"unix:/x\", \"7443\"]\n" + Self.game, "listen[2]", "tcp://HOST:PORT"),
+        ("listen = [7443]\n" + Self.game, "listen[1]", "double quotes"),
+        ("worker = 2\n" + Self.game, "worker: unknown key", "\"workers\""),
+        ("workers = 0\n" + Self.game, "workers: 0", "from 1 to 256"),
+        ("workers = 1.5\n" + Self.game, "workers: of type floating", "whole number"),
+        ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
+        (Self.game + "[limits]\nconnections = 0", "limits.connections: 0", "from 1 to"),
+        (Self.game + "[limits]\nframes = 1", "limits.frames: unknown key", "write one of"),
+        (
+            Self.game + "[limits]\ntimeout-ms = 9000\nlongest-timeout-ms = 8000",
+            "limits.timeout-ms: 9000", "at most 8000"
+        ),
+        ("limits = 3\n" + Self.game, "limits: of type integer", "[limits]"),
+    ]
+
+    private static let mistakesOfAdmin: [Mistake] = [
+        ("[admin]\n" + Self.game, "admin.listen: missing", "tcp://127.0.0.1:7444"),
+        ("admin.listen = \"7444\"\n" + Self.game, "admin.listen", "tcp://HOST:PORT"),
+        ("admin.listen = \"tls://127.0.0.1:1\"\n" + Self.game, "admin.listen", "unix:PATH"),
+        ("admin.port = 1\n" + Self.game, "admin.port: unknown key", "write one of"),
+        (
+            "admin.listen = \"tcp://0.0.0.0:7444\"\n" + Self.game, "admin.listen",
+            "any-address = true"
+        ),
+        (
+            "admin = {listen = \"tcp://a.example:1\", any-address = true}\n" + Self.game,
+            "admin.listen: a name", "numbers"
+        ),
+    ]
+
+    private static let mistakesOfApps: [Mistake] = [
+        (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),
+        (Self.game + "environments = []", "app[1].environments: empty", "at least one"),
+        (
+            Self.game + "environments = [\"Sandbox\", \"Prodction\"]",
+            "app[1].environments[2]", "did you mean \"Production\"?"
+        ),
+        (
+            Self.game + "environments = [\"Xcode\"]",
+            "app[1].development-roots: missing for an app that accepts Xcode", "pin"
+        ),
+        (Self.game + "default = \"yes\"", "app[1].default: of type string", "true or false"),
+        (
+            Self.game + "roots = [\"none.pem\"]", "app[1].roots[1]: can't read",
+            "one certificate"
+        ),
+        (Self.game + "roots = [\"assay.toml\"]", "app[1].roots[1]", "can't be pinned"),
+        (
+            Self.game + "development-roots = [\"none.pem\"]",
+            "app[1].development-roots: never good", "Sandbox"
+        ),
+        (Self.game + Self.game, "app[2].name: \"game\" is the name of app[1]", "own"),
+        (
+            Self.game + "default = true\n"
+                + Self.game.replacing("\"game\"", with: "\"other\"") + "default = true",
+            "app[2].default", "one entry"
+        ),
+        ("[[app]]\nname = \"x\"\napp-apple-id = 1", "app[1].bundle-id: missing", "any other"),
+        ("[[app]]\nbundle-id = \"x\"\napp-apple-id = 1", "app[1].name: missing", "name"),
+        (
+            "[[app]]\nname = \"x\"\nbundle-id = \"x\"",
+            "app[1].app-apple-id: missing for an app that accepts Production", "Apple ID"
+        ),
+        (
+            "[[app]]\nname = \"x\"\nbundle-id = \"x\"\napp-apple-id = -1",
+            "app[1].app-apple-id: -1 is out of range", "from 1"
+        ),
+    ]
+
     @Test("each mistake names its place and the remedy")
     func mistakes() throws {
-        let table: [(text: String, place: String, remedy: String)] = [
-            ("listen = [", "line 1", "toml.io"),
-            ("listen = 1\nlisten = 2", "line 2", "toml.io"),
-            ("", "app: missing", "[[app]]"),
-            ("app = 3", "app: of type integer", "[[app]]"),
-            (Self.game + "[sever]\nx = 1", "sever: unknown key", "write one of"),
-            ("listen = \"unix:/x\"\n" + Self.game, "listen: of type string", "array"),
-            ("listen = []\n" + Self.game, "listen: empty", "leave the key out"),
-            ("listen = [\"unix:/x\", \"7443\"]\n" + Self.game, "listen[2]", "tcp://HOST:PORT"),
-            ("listen = [7443]\n" + Self.game, "listen[1]", "double quotes"),
-            ("worker = 2\n" + Self.game, "worker: unknown key", "\"workers\""),
-            ("workers = 0\n" + Self.game, "workers: 0", "from 1 to 256"),
-            ("workers = 1.5\n" + Self.game, "workers: of type floating", "whole number"),
-            ("denied = [\"aa\"]\n" + Self.game, "denied[1]", "SHA-256"),
-            (Self.game + "[limits]\nconnections = 0", "limits.connections: 0", "from 1 to"),
-            (Self.game + "[limits]\nframes = 1", "limits.frames: unknown key", "write one of"),
-            (
-                Self.game + "[limits]\ntimeout-ms = 9000\nlongest-timeout-ms = 8000",
-                "limits.timeout-ms: 9000", "at most 8000"
-            ),
-            ("[admin]\n" + Self.game, "admin.listen: missing", "tcp://127.0.0.1:7444"),
-            ("admin.listen = \"7444\"\n" + Self.game, "admin.listen", "tcp://HOST:PORT"),
-            ("admin.listen = \"tls://127.0.0.1:1\"\n" + Self.game, "admin.listen", "unix:PATH"),
-            ("admin.port = 1\n" + Self.game, "admin.port: unknown key", "write one of"),
-            (
-                "admin.listen = \"tcp://0.0.0.0:7444\"\n" + Self.game, "admin.listen",
-                "any-address = true"
-            ),
-            (
-                "admin = {listen = \"tcp://a.example:1\", any-address = true}\n" + Self.game,
-                "admin.listen: a name", "numbers"
-            ),
-            ("limits = 3\n" + Self.game, "limits: of type integer", "[limits]"),
-            (Self.game + "bundle_id = \"x\"", "app[1].bundle_id: unknown", "\"bundle-id\""),
-            (Self.game + "environments = []", "app[1].environments: empty", "at least one"),
-            (
-                Self.game + "environments = [\"Sandbox\", \"Prodction\"]",
-                "app[1].environments[2]", "did you mean \"Production\"?"
-            ),
-            (
-                Self.game + "environments = [\"Xcode\"]",
-                "app[1].development-roots: missing for an app that accepts Xcode", "pin"
-            ),
-            (Self.game + "default = \"yes\"", "app[1].default: of type string", "true or false"),
-            (
-                Self.game + "roots = [\"none.pem\"]", "app[1].roots[1]: can't read",
-                "one certificate"
-            ),
-            (Self.game + "roots = [\"assay.toml\"]", "app[1].roots[1]", "can't be pinned"),
-            (
-                Self.game + "development-roots = [\"none.pem\"]",
-                "app[1].development-roots: never good", "Sandbox"
-            ),
-            (Self.game + Self.game, "app[2].name: \"game\" is the name of app[1]", "own"),
-            (
-                Self.game + "default = true\n"
-                    + Self.game.replacing("\"game\"", with: "\"other\"") + "default = true",
-                "app[2].default", "one entry"
-            ),
-            ("[[app]]\nname = \"x\"\napp-apple-id = 1", "app[1].bundle-id: missing", "any other"),
-            ("[[app]]\nbundle-id = \"x\"\napp-apple-id = 1", "app[1].name: missing", "name"),
-            (
-                "[[app]]\nname = \"x\"\nbundle-id = \"x\"",
-                "app[1].app-apple-id: missing for an app that accepts Production", "Apple ID"
-            ),
-            (
-                "[[app]]\nname = \"x\"\nbundle-id = \"x\"\napp-apple-id = -1",
-                "app[1].app-apple-id: -1 is out of range", "from 1"
-            ),
-        ]
-        for (text, place, remedy) in table {
+        let all = Self.mistakesOfTheFile + Self.mistakesOfAdmin + Self.mistakesOfApps
+        for (text, place, remedy) in all {
             let problems = try #require(throws: ConfigurationProblems.self) {
                 try settings(text)
             }

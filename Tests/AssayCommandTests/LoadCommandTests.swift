@@ -118,7 +118,7 @@ struct LoadCommandTests {
             (["--closed", "--sweep"], "--closed has no rate"),
             (["--mix", "nonsense=1"], "--mix"), (["--mix", "app-receipt=1"], "--mix"),
             (["--mix", "transaction:64KB=1"], "--mix"), (["--mix", "transaction=-1"], "--mix"),
-            (["--mix", "app-receipt:40MB=1"], "--mix"), (["--forged", "101"], "percentages"),
+            (["--mix", "app-receipt:300MB=1"], "--mix"), (["--forged", "101"], "percentages"),
             (["--forged", "60", "--unseen", "60"], "100 together"),
             (["--mix", "app-receipt:1KB=1", "--unseen", "5"], "--mix has none"),
             (["--rate", "0"], "above 0"), (["--depth", "1025"], "--depth"),

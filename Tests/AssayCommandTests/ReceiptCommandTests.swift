@@ -89,6 +89,19 @@ struct ReceiptCommandTests {
                 }())["inApp"] as? [Int] == [])
     }
 
+    @Test("what a server can be set to take is read, and no more")
+    func largest() throws {
+        // A file with nothing in it but its length.
+        let path = folder.write("large", "")
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        // Above the default of a server.
+        try file.truncate(atOffset: 33 << 20)
+        #expect(try verify("large").verdict == "MALFORMED")
+        try file.truncate(atOffset: 256 << 20 + 1)
+        let refused = try verify("large")
+        #expect(refused.status == 2 && refused.error.contains("268435456"), "\(refused.error)")
+    }
+
     @Test("what it is of is what was asked for")
     func fields() throws {
         let options = [

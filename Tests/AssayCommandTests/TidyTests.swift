@@ -6,7 +6,7 @@ import Testing
 @Suite("Tidy")
 struct TidyTests {
     /// Folders of hand-written Swift, below the package.
-    private static let folders = ["Sources", "Tests"]
+    private static let folders = ["Sources", "Tests", "bench"]
     private static let generated = ["Sources/AssayWire/ProtoText.swift"]
     /// Where a C library is used, and so where `unsafe` may stand.
     private static let borders: [(folder: String, module: String)] = [
@@ -70,6 +70,41 @@ struct TidyTests {
         #expect(Self.files.filter { $0.lines.count > 401 }.map(\.path) == [])
     }
 
+    /// The lines at which functions begin that are longer than 70 lines, from the declaration to
+    /// the brace below it at the same indentation, where the formatter puts it.
+    private static func longFunctions(_ lines: [Substring]) -> [Int] {
+        lines.indices.filter { start in
+            let indentation = lines[start].prefix { $0 == " " }
+            let words = lines[start].split { $0 == " " || $0 == "(" || $0 == "?" }
+            guard !lines[start].dropFirst(indentation.count).hasPrefix("//"),
+                words.contains("func") || words.contains("init"), lines[start].last != "}"
+            else { return false }
+            let end = lines[(start + 1)...].firstIndex { line in
+                let text = line.dropFirst(indentation.count)
+                // The end of a signature of several lines is not the end of a function.
+                return line.hasPrefix(indentation) && text.first != " " && !text.isEmpty
+                    && !(text.hasPrefix(")") && text.hasSuffix("{"))
+            }
+            return end.map { lines[$0].drop { $0 == " " } == "}" && $0 - start >= 70 } ?? false
+        }.map { $0 + 1 }
+    }
+
+    @Test("functions have at most 70 lines")
+    func functions() {
+        let offences = Self.files.flatMap { file in
+            Self.longFunctions(file.lines).map { "\(file.path):\($0)" }
+        }
+        #expect(offences == [])
+        for (inside, isLong) in [(68, false), (69, true)] {
+            for head in ["func f() {", "init?(\n    of number: Int\n) {"] {
+                let signature = head.split(separator: "\n")
+                let body = [Substring](repeating: "    f()", count: inside + 1 - signature.count)
+                let found = Self.longFunctions(["", "let a = 1"] + signature + body + ["}"])
+                #expect(found == (isLong ? [3] : []), "\(head) \(inside)")
+            }
+        }
+    }
+
     @Test("unsafe stands only where a C library is used")
     func unsafe() {
         let allowed = Self.borders.map(\.folder)
@@ -118,13 +153,14 @@ struct TidyTests {
 
     @Test("the tests that the table of hostile input names are there")
     func hostile() throws {
-        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/Tests/HOSTILE.md"))
+        let table = try Self.text("Tests/HOSTILE.md")
         let sources = Self.files.filter { $0.path.hasPrefix("Tests/") }
             .map { $0.lines.joined(separator: "\n") }
         var names = 0
-        for match in String(decoding: bytes, as: UTF8.self).matches(of: /`(\w+)\/(\w+)`/) {
-            let isThere = sources.contains {
-                $0.contains("struct \(match.1) ") && $0.contains("func \(match.2)(")
+        for match in table.matches(of: /`(\w+)\/(\w+)`/) {
+            let isThere = sources.contains { source in
+                [" ", ":"].contains { source.contains("struct \(match.1)\($0)") }
+                    && source.contains("func \(match.2)(")
             }
             #expect(isThere, "\(match.0)")
             names += 1
@@ -132,13 +168,27 @@ struct TidyTests {
         #expect(names > 100)
     }
 
+    private static func text(_ path: String) throws -> String {
+        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/" + path))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test("the container image is built from every folder that the package names")
+    func image() throws {
+        let manifest = try Self.text("Package.swift")
+        let copies = try Self.text("docker/Dockerfile")
+        let kept = try Self.text("docker/Dockerfile.dockerignore")
+        let named = manifest.matches(of: /path: "(\w+)/).map { String($0.1) }
+        #expect(named.contains("bench"))
+        for folder in Set(named + ["Sources"]) {
+            #expect(copies.contains("\nCOPY \(folder) \(folder)\n"), "\(folder)")
+            #expect(kept.contains("\n!\(folder)\n"), "\(folder)")
+        }
+    }
+
     @Test("the exchange in the README is the one that runs")
     func exchange() throws {
-        let readme = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
-        let program = try #require(
-            Vectors.bytes(Vectors.packageRoot + "/Tests/Interop/exchange.py"))
-        #expect(
-            String(decoding: readme, as: UTF8.self)
-                .contains("```python\n" + String(decoding: program, as: UTF8.self) + "```"))
+        let program = try Self.text("Tests/Interop/exchange.py")
+        #expect(try Self.text("README.md").contains("```python\n" + program + "```"))
     }
 }

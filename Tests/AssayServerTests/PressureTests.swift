@@ -123,25 +123,36 @@ struct PressureTests {
 
     // MARK: Time
 
-    /// A worker that takes 10 ms for each request, so that the queue's delay is known.
-    @Test("line 65: what would wait too long is refused at once, what is accepted is in time")
-    func overload() throws {
+    /// One worker that takes 10 ms for each request, so that the queue's delay is known.
+    private func withSlowWorker(
+        _ change: (inout ServerConfiguration) -> Void,
+        _ body: (TestServer, RawClient, _ token: [UInt8]) throws -> Void
+    ) throws {
         let token = try Minted.transaction.get()
         let isSlow = Atomic(false)
         try withServer {
             $0.workers = 1
             $0.limits.requestsPerPiece = 1
-            $0.limits.queueDelayMilliseconds = 200
             $0.clock = {
                 if isSlow.load(ordering: .relaxed) { usleep(10_000) }
                 return Minted.now
             }
+            change(&$0)
         } _: { test in
             let client = try RawClient(test.unix)
             try client.send(RawClient.verify(1, .transaction, token))
             #expect(try client.receive()?.head.status == .ok)
             isSlow.store(true, ordering: .relaxed)
             defer { isSlow.store(false, ordering: .relaxed) }
+            try body(test, client, token)
+        }
+    }
+
+    @Test("line 65: what would wait too long is refused at once, what is accepted is in time")
+    func overload() throws {
+        try withSlowWorker {
+            $0.limits.queueDelayMilliseconds = 200
+        } _: { test, client, token in
             // The rate is measured,
             for id in 1...12 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
@@ -171,21 +182,8 @@ struct PressureTests {
 
     @Test("line 65: a request whose time is shorter than the queue is refused, another is not")
     func shortDeadline() throws {
-        let token = try Minted.transaction.get()
-        let isSlow = Atomic(false)
-        try withServer {
-            $0.workers = 1
-            $0.limits.requestsPerPiece = 1
-            $0.clock = {
-                if isSlow.load(ordering: .relaxed) { usleep(10_000) }
-                return Minted.now
-            }
-        } _: { test in
-            let client = try RawClient(test.unix)
-            try client.send(RawClient.verify(1, .transaction, token))
-            #expect(try client.receive()?.head.status == .ok)
-            isSlow.store(true, ordering: .relaxed)
-            defer { isSlow.store(false, ordering: .relaxed) }
+        try withSlowWorker { _ in
+        } _: { _, client, token in
             for id in 1...100 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
             }
@@ -217,16 +215,7 @@ struct PressureTests {
                 let index = id + place
                 return index % 3 == 0 ? bad[index / 3 % bad.count] : (token, .valid)
             }
-            let clock = HeldClock()
-            try withServer {
-                $0.clock = clock.now
-                $0.workers = 1
-            } _: { test in
-                let client = try RawClient(test.unix)
-                try client.expectPong()
-                clock.arm()
-                try client.send(RawClient.verify(100, .transaction, token))
-                clock.isHeld.wait()
+            try withHeldWorker(100) { test, client, clock in
                 // With the worker kept, what follows becomes one piece.
                 for id in 1...60 {
                     try client.send(

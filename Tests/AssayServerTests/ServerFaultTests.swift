@@ -138,17 +138,8 @@ import Testing
 
     @Test("line 69: an id that is in flight is refused")
     func idsInFlightAreUnique() throws {
-        let clock = HeldClock()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.clock = clock.now
-            $0.workers = 1
-        } _: { test in
-            let client = try RawClient(test.unix)
-            try client.expectPong()
-            clock.arm()
-            try client.send(RawClient.verify(8, .transaction, token))
-            clock.isHeld.wait()
+        try withHeldWorker(8) { test, client, clock in
             try client.send(RawClient.ping(8) + RawClient.verify(8, .transaction, token))
             for _ in 0..<2 {
                 let answer = try client.receive()?.head
@@ -163,17 +154,8 @@ import Testing
 
     @Test("line 65: time that is over in the queue is told, and not worked on")
     func timeThatIsOverIsToldAndNotWorkedOn() throws {
-        let clock = HeldClock()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.clock = clock.now
-            $0.workers = 1
-        } _: { test in
-            let client = try RawClient(test.unix)
-            try client.expectPong()
-            clock.arm()
-            try client.send(RawClient.verify(1, .transaction, token))
-            clock.isHeld.wait()
+        try withHeldWorker(1) { test, client, clock in
             try client.send(RawClient.verify(2, .transaction, token, timeout: 150))
             let answer = try client.receive()?.head
             #expect(answer?.id == 2 && answer?.status == .deadlineExceeded)
@@ -193,17 +175,8 @@ import Testing
     /// Requests of a client that has gone are not worked on.
     @Test("lines 61 and 65: a client that has gone costs no work", arguments: [false, true])
     func aClientThatHasGoneCostsNoWork(resets: Bool) throws {
-        let clock = HeldClock()
         let token = try Minted.transaction.get()
-        try withServer {
-            $0.clock = clock.now
-            $0.workers = 1
-        } _: { test in
-            let other = try RawClient(test.tcp)
-            try other.expectPong()
-            clock.arm()
-            try other.send(RawClient.verify(1, .transaction, token))
-            clock.isHeld.wait()
+        try withHeldWorker(1) { test, other, clock in
             let client = try RawClient(test.tcp)
             for id in 1...20 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))

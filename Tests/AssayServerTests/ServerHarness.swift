@@ -145,6 +145,27 @@ func withServer(
     try body(test)
 }
 
+/// The same with one worker, which is at work on a client's transaction of that id until
+/// `release` opens.
+func withHeldWorker(
+    _ id: UInt64, _ body: (TestServer, RawClient, HeldClock) throws -> Void
+) throws {
+    let clock = HeldClock()
+    let token = try Minted.transaction.get()
+    try withServer {
+        $0.clock = clock.now
+        $0.workers = 1
+    } _: { test in
+        let client = try RawClient(test.unix)
+        try client.expectPong()
+        clock.arm()
+        try client.send(RawClient.verify(id, .transaction, token))
+        clock.isHeld.wait()
+        defer { clock.release.open() }
+        try body(test, client, clock)
+    }
+}
+
 /// The same for a client of ours.
 func withClient(
     _ change: (inout ServerConfiguration) -> Void = { _ in },

@@ -17,7 +17,7 @@ final class TestPKI {
     init(_ commonName: String = "Test Authority") throws {
         key = try SigningKey(generating: .p256)
         name = Self.name(commonName)
-        let builder = CertificateBuilder(
+        let builder = try CertificateBuilder(
             subject: name, issuer: name, publicKeyOf: key, notBefore: Self.time(-1),
             notAfter: Self.time(30),
             extensions: [
@@ -78,7 +78,7 @@ final class TestPKI {
             extensions.append(
                 CertificateExtension(oid: CertificateExtension.subjectAltNameOID, value: value))
         }
-        let builder = CertificateBuilder(
+        let builder = try CertificateBuilder(
             subject: Self.name(commonName), issuer: name, publicKeyOf: new,
             notBefore: Self.time(days.lowerBound), notAfter: Self.time(days.upperBound),
             extensions: extensions, signatureAlgorithm: .ecdsaWithSHA256)

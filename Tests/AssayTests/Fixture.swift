@@ -126,6 +126,13 @@ enum Fixture {
         _ answer: Verification, _ verdicts: Verdict..., comment: String = "",
         at location: SourceLocation = #_sourceLocation
     ) {
+        expect(answer, oneOf: verdicts, comment: comment, at: location)
+    }
+
+    static func expect(
+        _ answer: Verification, oneOf verdicts: [Verdict], comment: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) {
         #expect(
             verdicts.contains(answer.verdict),
             "\(comment): \(answer.verdict.name), \(answer.detail)",

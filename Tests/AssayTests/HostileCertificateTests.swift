@@ -5,30 +5,8 @@ import Testing
 
 /// Lines 26 to 29 of the catalogue of hostile input: dates, algorithms, keys and DER of the
 /// certificates in `x5c`; and of line 20, a pin that is of no use.
-@Suite struct HostileCertificateTests {
+@Suite struct HostileCertificateTests: HostileTokens {
     private typealias Extension = CertificateExtension
-
-    private func expect(
-        _ chain: SigningChain, _ verdicts: Verdict..., signed: Timestamp = Fixture.now,
-        by verifier: Verifier = Fixture.verifier, comment: String = "",
-        at location: SourceLocation = #_sourceLocation
-    ) {
-        let token = Fixture.token(Fixture.payload(signed: signed), chain)
-        let answer = Fixture.verify(token, by: verifier)
-        #expect(
-            verdicts.contains(answer.verdict),
-            "\(comment): \(answer.verdict.name), \(answer.detail)", sourceLocation: location)
-        #expect((answer.evidence != nil) == (answer.verdict == .valid), sourceLocation: location)
-    }
-
-    private func chain(_ certificates: [[UInt8]]) -> SigningChain {
-        SigningChain(certificates: certificates, key: Fixture.ca.leafKey)
-    }
-
-    private var genuine: (leaf: [UInt8], intermediate: [UInt8], root: [UInt8]) {
-        let ca = Fixture.ca
-        return (ca.leafCertificate, ca.intermediateCertificate, ca.rootCertificate)
-    }
 
     @Test("line 20: a pinned namesake of the root that is no authority is in nobody's way")
     func uselessPin() throws {
@@ -277,7 +255,7 @@ import Testing
     func largeCertificates() throws {
         let clock = ContinuousClock()
         let key = Fixture.ca.leafKey
-        let builder = CertificateBuilder(
+        let builder = try CertificateBuilder(
             subject: DevelopmentCA.leafName, issuer: DevelopmentCA.intermediateName,
             publicKeyOf: key, notBefore: Fixture.now, notAfter: Fixture.time(1))
         var large = builder

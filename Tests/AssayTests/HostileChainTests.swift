@@ -5,30 +5,8 @@ import TestSupport
 import Testing
 
 /// Lines 18 to 25 of the catalogue of hostile input: the chain in `x5c`.
-@Suite struct HostileChainTests {
+@Suite struct HostileChainTests: HostileTokens {
     private typealias Extension = CertificateExtension
-
-    private func expect(
-        _ chain: SigningChain, _ verdicts: Verdict..., signed: Timestamp = Fixture.now,
-        by verifier: Verifier = Fixture.verifier, comment: String = "",
-        at location: SourceLocation = #_sourceLocation
-    ) {
-        let token = Fixture.token(Fixture.payload(signed: signed), chain)
-        let answer = Fixture.verify(token, by: verifier)
-        #expect(
-            verdicts.contains(answer.verdict),
-            "\(comment): \(answer.verdict.name), \(answer.detail)", sourceLocation: location)
-        #expect((answer.evidence != nil) == (answer.verdict == .valid), sourceLocation: location)
-    }
-
-    private func chain(_ certificates: [[UInt8]]) -> SigningChain {
-        SigningChain(certificates: certificates, key: Fixture.ca.leafKey)
-    }
-
-    private var genuine: (leaf: [UInt8], intermediate: [UInt8], root: [UInt8]) {
-        let ca = Fixture.ca
-        return (ca.leafCertificate, ca.intermediateCertificate, ca.rootCertificate)
-    }
 
     @Test("line 18: x5c missing, of another length, or of other things than strings")
     func x5cCount() {
@@ -227,6 +205,17 @@ import Testing
         for (index, chain) in wrong.enumerated() {
             expect(chain, .wrongCertificatePurpose, comment: "\(index)")
         }
+        // Both at once is what neither forbids.
+        expect(
+            Fixture.chain(leaf: { $0.extensions.append(.marker(intermediateMarker)) }), .valid)
+        expect(
+            Fixture.chain(leaf: { $0[leafMarker] = .marker(leafMarker, critical: true) }), .valid)
+    }
+
+    @Test("line 23: extensions beside the markers, and extensions twice")
+    func otherMarkers() throws {
+        let leafMarker = Extension.leafMarkerOID
+        let intermediateMarker = Extension.intermediateMarkerOID
         for oid in [
             "1.2.840.113635.100.6.11", "1.2.840.113635.100.6.11.1.1", "1.2.840.113635.100.6.11.2",
             "1.2.840.113635.100.6.1.1", "1.2.840.113635.100.6.2.1",
@@ -251,11 +240,6 @@ import Testing
             })
             expect(chain, .malformed, comment: twice)
         }
-        // Both at once is what neither forbids.
-        expect(
-            Fixture.chain(leaf: { $0.extensions.append(.marker(intermediateMarker)) }), .valid)
-        expect(
-            Fixture.chain(leaf: { $0[leafMarker] = .marker(leafMarker, critical: true) }), .valid)
     }
 
     @Test("line 24: a leaf that issues a child")

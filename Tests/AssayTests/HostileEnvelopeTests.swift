@@ -5,18 +5,7 @@ import TestSupport
 import Testing
 
 /// Lines 1 to 13 of the catalogue of hostile input: the JWS envelope.
-@Suite struct HostileEnvelopeTests {
-    private func expect(
-        _ token: [UInt8], _ verdicts: Verdict..., as kind: EvidenceKind = .transaction,
-        comment: String = "", at location: SourceLocation = #_sourceLocation
-    ) {
-        let answer = Fixture.verify(token, as: kind)
-        #expect(
-            verdicts.contains(answer.verdict),
-            "\(comment): \(answer.verdict.name), \(answer.detail)", sourceLocation: location)
-        #expect((answer.evidence != nil) == (answer.verdict == .valid), sourceLocation: location)
-    }
-
+@Suite struct HostileEnvelopeTests: HostileTokens {
     @Test("line 1: alg none in any case, or absent, with any signature")
     func algNone() {
         expect(Fixture.token(), .valid)

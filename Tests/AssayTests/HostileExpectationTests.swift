@@ -75,7 +75,14 @@ import Testing
                 Fixture.expect(answer, .mismatch, comment: member)
             }
         }
-        // The caller's app id counts in the sandbox, too, where there is one.
+        // A caller narrows and never widens.
+        let sandbox = Fixture.token(Fixture.payload(environment: .sandbox))
+        let asking = Expectations(environments: [.sandbox])
+        Fixture.expect(Fixture.verify(sandbox, expecting: asking), .wrongEnvironment)
+    }
+
+    @Test("line 43: the caller's app id counts in the sandbox, too, where there is one")
+    func sandboxedApp() {
         for (id, verdict) in [("1234567890", Verdict.valid), ("999", .wrongApp), ("0", .valid)] {
             let token = Fixture.token(
                 Fixture.payload(
@@ -85,10 +92,6 @@ import Testing
                 expecting: .init(appAppleId: 1_234_567_890))
             Fixture.expect(answer, verdict, comment: "app \(id) in the sandbox")
         }
-        // A caller narrows and never widens.
-        let sandbox = Fixture.token(Fixture.payload(environment: .sandbox))
-        let asking = Expectations(environments: [.sandbox])
-        Fixture.expect(Fixture.verify(sandbox, expecting: asking), .wrongEnvironment)
     }
 
     @Test("line 43: expectations of each kind", arguments: kinds)

@@ -4,18 +4,7 @@ import AssayModels
 import Testing
 
 /// Lines 14 to 17 of the catalogue of hostile input: the signature of a JWS.
-@Suite struct HostileSignatureTests {
-    private func expect(
-        _ token: [UInt8], _ verdicts: Verdict..., as kind: EvidenceKind = .transaction,
-        comment: String = "", at location: SourceLocation = #_sourceLocation
-    ) {
-        let answer = Fixture.verify(token, as: kind)
-        #expect(
-            verdicts.contains(answer.verdict),
-            "\(comment): \(answer.verdict.name), \(answer.detail)", sourceLocation: location)
-        #expect((answer.evidence != nil) == (answer.verdict == .valid), sourceLocation: location)
-    }
-
+@Suite struct HostileSignatureTests: HostileTokens {
     @Test("line 14: signatures of another size or form")
     func signatureForm() throws {
         for size in [0, 1, 32, 63, 65, 96, 128, 4096] {

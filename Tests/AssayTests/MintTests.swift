@@ -116,7 +116,7 @@ import Testing
 
     @Test func everyPartCanBeWrong() throws {
         let key = try SigningKey(generating: .p256)
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: DevelopmentCA.leafName, issuer: DevelopmentCA.leafName, publicKeyOf: key,
             notBefore: Self.now, notAfter: Self.now, extensions: [.basicConstraints(ca: true)],
             signatureAlgorithm: .ecdsaWithSHA256)

@@ -122,7 +122,7 @@ enum MintedRSA {
         signedBy issuerKey: SigningKey, _ extensions: [CertificateExtension],
         _ configure: (inout CertificateBuilder) -> Void
     ) throws -> [UInt8] {
-        var builder = CertificateBuilder(
+        var builder = try CertificateBuilder(
             subject: subject, issuer: issuer, publicKeyOf: key, notBefore: long.notBefore,
             notAfter: long.notAfter, extensions: extensions, signatureAlgorithm: .sha256WithRSA)
         configure(&builder)

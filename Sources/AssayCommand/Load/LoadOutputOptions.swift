@@ -1,7 +1,6 @@
 import ArgumentParser
 import Assay
 import AssayLoad
-import AssayLoop
 import AssayModels
 
 /// Where the results go.
@@ -23,7 +22,7 @@ struct LoadOutputOptions: ParsableArguments {
     func check() throws {
         for path in [report, json, hgrm].compactMap(\.self) where path != "-" {
             if try Input.readIfPresent(path) != nil {
-                throw Failure("\(path) is there already: name another file, or remove it")
+                throw Output.alreadyThere(path)
             }
         }
     }
@@ -40,14 +39,6 @@ struct LoadOutputOptions: ParsableArguments {
     }
 
     private func write(_ content: [UInt8], to path: String) throws {
-        do throws(LoopError) {
-            if path == "-" {
-                try SystemFile.writeStandardOutput(content)
-            } else {
-                try SystemFile.create(path, content, mode: 0o644)
-            }
-        } catch {
-            throw Failure("can't write \(path): \(error)")
-        }
+        if path == "-" { try Output.bytes(content) } else { try Output.file(path, content) }
     }
 }

@@ -26,7 +26,8 @@ struct LoadPaceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Requests in flight on one connection. (default: 1 of --closed, else up to 1024)",
+            "Requests in flight on one connection. "
+                + "(default: 1 of --closed, else up to \(LoadLimits.depth))",
             valueName: "n"))
     var depth: Int?
 
@@ -49,19 +50,27 @@ struct LoadPaceOptions: ParsableArguments {
         guard (rate ?? 1) > 0, p99 > 0, duration > 0, warmUp >= 0, timeout > 0 else {
             throw ValidationError("rates and times have to be above 0")
         }
-        guard (1...10_000).contains(connections), (1...1024).contains(depth ?? 1) else {
-            throw ValidationError("--connections is from 1 to 10000, --depth from 1 to 1024")
+        guard (1...LoadLimits.connections).contains(connections),
+            (1...LoadLimits.depth).contains(depth ?? 1)
+        else {
+            throw ValidationError(
+                "--connections is from 1 to \(LoadLimits.connections), "
+                    + "--depth from 1 to \(LoadLimits.depth)")
         }
-        guard (1...64).contains(threads) else { throw ValidationError("--threads is 1 to 64") }
-        guard timeout <= 30 else { throw ValidationError("a server waits 30 s at most") }
+        guard (1...LoadLimits.threads).contains(threads) else {
+            throw ValidationError("--threads is 1 to \(LoadLimits.threads)")
+        }
+        guard timeout <= Double(LoadLimits.longestTimeout) else {
+            throw ValidationError("a server waits \(LoadLimits.longestTimeout) s at most")
+        }
     }
 
     func plan(to server: Endpoint, app: String, serverProcess: Int32?) -> LoadPlan {
         LoadPlan(
             endpoint: server, pace: closed ? .closed : .open(rate: rate ?? 1000, arrivals),
-            connections: connections, depth: depth ?? (closed ? 1 : 1024), threads: threads,
-            duration: .seconds(duration), warmUp: .seconds(warmUp), timeout: .seconds(timeout),
-            app: app, serverProcess: serverProcess)
+            connections: connections, depth: depth ?? (closed ? 1 : LoadLimits.depth),
+            threads: threads, duration: .seconds(duration), warmUp: .seconds(warmUp),
+            timeout: .seconds(timeout), app: app, serverProcess: serverProcess)
     }
 
     /// Requests of a whole run, as far as they are known: a chain that is to be unseen can be

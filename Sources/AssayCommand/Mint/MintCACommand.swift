@@ -54,13 +54,6 @@ enum Folder {
     static func add(
         _ name: String, _ content: [UInt8], to folder: String, mode: Int32 = 0o644
     ) throws {
-        let path = folder + "/" + name
-        do throws(LoopError) {
-            try SystemFile.create(path, content, mode: mode)
-        } catch .other("EEXIST") {
-            throw Failure("\(path) is there already: name another folder, or remove it")
-        } catch {
-            throw Failure("can't write \(path): \(error)")
-        }
+        try Output.file(folder + "/" + name, content, mode: mode, instead: "folder")
     }
 }

@@ -53,10 +53,7 @@ struct MintTransaction: MintEvidence {
     @OptionGroup var options: MintOptions
 
     static func sample(_ values: SampleValues, _ minter: Minter) -> [UInt8] {
-        values.adjusted(
-            Samples.transaction(
-                index: values.index, bundleId: values.bundleId, appAppleId: values.appAppleId,
-                environment: values.environment, signedDate: values.signedDate))
+        values.payload(Samples.transaction)
     }
 }
 
@@ -67,10 +64,7 @@ struct MintRenewalInfo: MintEvidence {
     @OptionGroup var options: MintOptions
 
     static func sample(_ values: SampleValues, _ minter: Minter) -> [UInt8] {
-        values.adjusted(
-            Samples.renewalInfo(
-                index: values.index, bundleId: values.bundleId, appAppleId: values.appAppleId,
-                environment: values.environment, signedDate: values.signedDate))
+        values.payload(Samples.renewalInfo)
     }
 }
 
@@ -81,9 +75,7 @@ struct MintAppTransaction: MintEvidence {
     @OptionGroup var options: MintOptions
 
     static func sample(_ values: SampleValues, _ minter: Minter) -> [UInt8] {
-        Samples.appTransaction(
-            index: values.index, bundleId: values.bundleId, appAppleId: values.appAppleId,
-            environment: values.environment, signedDate: values.signedDate)
+        values.payload(Samples.appTransaction)
     }
 }
 
@@ -122,9 +114,6 @@ struct MintRealtimeRequest: MintEvidence {
     @OptionGroup var options: MintOptions
 
     static func sample(_ values: SampleValues, _ minter: Minter) -> [UInt8] {
-        values.adjusted(
-            Samples.realtimeRequest(
-                index: values.index, bundleId: values.bundleId, appAppleId: values.appAppleId,
-                environment: values.environment, signedDate: values.signedDate))
+        values.payload(Samples.realtimeRequest)
     }
 }

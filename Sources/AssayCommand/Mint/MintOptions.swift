@@ -91,8 +91,11 @@ struct SampleValues {
     var signedDate: Timestamp
     var productId: String?
 
-    /// The payload with the product that was asked for.
-    func adjusted(_ payload: [UInt8]) -> [UInt8] {
+    /// One of `Samples`, with the product that was asked for where it has one.
+    func payload(
+        _ sample: (Int, String, Int64, StoreEnvironment, Timestamp) -> [UInt8]
+    ) -> [UInt8] {
+        let payload = sample(index, bundleId, appAppleId, environment, signedDate)
         guard let productId, let members = try? JSONDocument.parse(payload).root.members else {
             return payload
         }
@@ -115,6 +118,7 @@ extension MintError {
     var reason: String {
         switch self {
         case .keyGenerationFailed: "OpenSSL made no key"
+        case .noRandomness: "OpenSSL gave no random bytes"
         case .signingFailed: "OpenSSL did not sign"
         case .missingFile(let name): "\(name) is missing"
         case .malformedFile(let name):

@@ -1,5 +1,4 @@
 import ArgumentParser
-import AssayLoop
 import AssayMint
 import AssayModels
 
@@ -68,8 +67,8 @@ struct MintReceiptCommand: ParsableCommand {
 
     /// Octets of a segment of BER's OCTET STRING.
     private static let berSegment = 4096
-    /// What a receipt may be asked to be: all of it is held, more than once.
-    private static let largest = 256 << 20
+    /// What a receipt may be asked to be.
+    private static let largest = Input.evidenceLimit
     /// A record's octets, for the largest number of them.
     private static let recordSize = 415
 
@@ -124,14 +123,13 @@ struct MintReceiptCommand: ParsableCommand {
             case .lines: ReceiptMinter.base64(receipt, lineLength: 76)
             case .none: receipt
             }
-        guard output != "-" else { return try Output.content(content, isText: base64 != .none) }
-        do throws(LoopError) {
-            try SystemFile.create(output, content, mode: 0o644)
-        } catch .other("EEXIST") {
-            throw Failure("\(output) is there already: name another file, or remove it")
-        } catch {
-            throw Failure("can't write \(output): \(error)")
+        guard content.count <= Input.evidenceLimit else {
+            throw Failure(
+                "nothing is written: it has \(content.count) bytes, and nobody verifies more than "
+                    + "\(Input.evidenceLimit)" + (base64 == .none ? "" : "; see --base64 none"))
         }
+        guard output != "-" else { return try Output.content(content, isText: base64 != .none) }
+        try Output.file(output, content)
     }
 }
 

@@ -3,9 +3,14 @@ import CLibFuzzer
 import Foundation
 
 /// What libFuzzer calls. Seeds and dictionary are written into the folder that
-/// `ASSAY_FUZZ_SEEDS` names, before libFuzzer reads it.
+/// `ASSAY_FUZZ_SEEDS` names, before libFuzzer reads it. With `ASSAY_FUZZ_LIST` the targets' names
+/// are all that is done.
 @c(LLVMFuzzerInitialize)
 public func initialize(_ count: OpaquePointer?, _ arguments: OpaquePointer?) -> CInt {
+    if Fuzz.environment["ASSAY_FUZZ_LIST"] != nil {
+        for target in Fuzz.targets() { print(target.name) }
+        exit(0)
+    }
     guard let folder = Fuzz.environment["ASSAY_FUZZ_SEEDS"] else { return 0 }
     for (index, seed) in Fuzz.target.seeds.enumerated() {
         Fuzz.write(seed, to: "\(folder)/seed-\(index)")
@@ -56,7 +61,7 @@ enum Fuzz {
 
     /// Signed by the authority in the folder beside: so that what is kept in a corpus is as
     /// genuine in the next run.
-    private static func targets() -> [FuzzTarget] {
+    static func targets() -> [FuzzTarget] {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
         folder.appendPathComponent("Authority")
