@@ -200,7 +200,8 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<3 {
                         group.addTask {
-                            try await client.verify([1], VerifyCall(kind: .transaction))
+                            try await client.verify(
+                                [1], VerifyCall(kind: .transaction), timeout: .seconds(30))
                         }
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
