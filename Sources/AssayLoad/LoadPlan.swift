@@ -14,6 +14,8 @@ package struct LoadPlan: Sendable {
     package var warmUp: Duration
     package var timeout: Duration
     package var app: String
+    /// Nanoseconds that a hundredth of the requests of an open loop may go out late.
+    package var latenessLimit = LoadLimits.latenessNanoseconds
     /// For an endpoint of TLS.
     package var tls: TLSContext?
     /// The process whose processor time is reported as the server's.
@@ -57,8 +59,8 @@ package enum Arrivals: String, Sendable, CaseIterable {
 
 /// Numbers that nobody needs to set, with their reasons.
 package enum LoadLimits {
-    /// A generator is late when a hundredth of its requests went out later than this: the
-    /// latencies that people look at are above it.
+    /// A generator is late when a hundredth of its requests went out later than this, where nothing
+    /// else was asked for: the latencies that people look at are above it.
     package static let latenessNanoseconds: UInt64 = 1_000_000
     /// An open loop sends no more often than this, 50 µs: what is due in between goes out together.
     /// At rates for which that matters a turn for each request would take a processor.

@@ -2,7 +2,7 @@ import Histogram
 
 /// What a run found.
 package struct LoadResult: Sendable {
-    package let plan: LoadPlan
+    package var plan: LoadPlan
     /// Of the groups of requests.
     let names: [String]
     let tally: Tally
@@ -56,9 +56,10 @@ package struct LoadResult: Sendable {
     package var lateReason: String? {
         guard case .open(let rate, _) = plan.pace, counts.sent > 0 else { return nil }
         let p99 = lateness.valueAtPercentile(99)
-        if p99 > LoadLimits.latenessNanoseconds {
+        if p99 > plan.latenessLimit {
             return "one request in a hundred went out more than \((Double(p99) / 1e6).short) ms "
-                + "late; the limit is \((Double(LoadLimits.latenessNanoseconds) / 1e6).short) ms"
+                + "late; the limit is \((Double(plan.latenessLimit) / 1e6).short) ms "
+                + "(--late-limit). It needs a processor that nobody else uses"
         }
         let share = sentRate / rate
         // A few arrivals more or less are chance.

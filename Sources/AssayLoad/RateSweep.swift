@@ -8,6 +8,8 @@ package struct RateSweep: Sendable {
     package var precision = 0.03
     /// Above this nobody believes the search.
     static let mostRuns = 24
+    /// How often a rate is tried at which the generator was late: it need not be so again.
+    static let mostLateRuns = 3
 
     package init(bound: Double, firstRate: Double) {
         precondition(bound > 0 && firstRate > 0)
@@ -35,12 +37,16 @@ package struct RateSweep: Sendable {
         var steps: [Step] = []
         var (good, bad): (Double, Double?) = (0, nil)
         var rate = firstRate
+        var lateRuns = 0
         while steps.count < Self.mostRuns {
             let result = try await run(rate)
             let step = Step(rate: rate, result: result, failure: failure(of: result))
             steps.append(step)
             note(step)
             if result.wasInterrupted { break }
+            lateRuns = step.wasLate ? lateRuns + 1 : 0
+            if step.wasLate, lateRuns < Self.mostLateRuns { continue }
+            lateRuns = 0
             if step.failure == nil { good = max(good, rate) } else { bad = min(bad ?? rate, rate) }
             if let bad {
                 guard bad - good > bad * precision else { break }

@@ -41,6 +41,10 @@ struct ResultTests {
         // A tenth less than the rate, and a few less than it by chance.
         #expect(fakeResult(sent: 90_000, seconds: 100).lateReason?.contains("900") == true)
         #expect(fakeResult(sent: 99_500, seconds: 100).lateReason == nil)
+        var patient = fakeResult(lateness: 9_000_000)
+        #expect(patient.lateReason?.contains("--late-limit") == true)
+        patient.plan.latenessLimit = 10_000_000
+        #expect(patient.lateReason == nil)
         // A closed loop has no times to be late for.
         #expect(fakeResult(.closed, lateness: 10_000_000).lateReason == nil)
     }

@@ -56,4 +56,20 @@ struct SweepTests {
             if result.wasInterrupted { #expect(steps.count == 1) }
         }
     }
+
+    @Test("a rate at which the generator alone was late is tried again")
+    func lateOnce() async throws {
+        var runs: [Double: Int] = [:]
+        let steps = try await search(RateSweep(bound: 10, firstRate: 1000), limit: 0) { rate in
+            runs[rate, default: 0] += 1
+            let isLate = runs[rate]! < RateSweep.mostLateRuns
+            return fakeResult(
+                .open(rate: rate, .constant), sent: Int(rate),
+                latency: rate <= 4000 ? 2_000_000 : 50_000_000,
+                lateness: isLate ? 9_000_000 : 0)
+        }
+        #expect(runs.values.allSatisfy { $0 == RateSweep.mostLateRuns })
+        let best = try #require(RateSweep.best(of: steps))
+        #expect(best.rate <= 4000 && best.rate >= 2000)
+    }
 }

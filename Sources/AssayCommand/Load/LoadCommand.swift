@@ -128,12 +128,13 @@ struct LoadCommand: AsyncParsableCommand {
     private func report(
         _ result: LoadResult, _ summary: String, steps: [RateSweep.Step] = []
     ) throws {
-        try output.write(result, steps: steps)
+        // First what no full disk can take away.
         if output.json == "-" {
             if !output.quiet { StandardError.write(summary + "\n") }
         } else {
             try Output.line(summary)
         }
+        try output.write(result, steps: steps)
     }
 
     private func measure(

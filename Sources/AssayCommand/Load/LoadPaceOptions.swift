@@ -31,6 +31,12 @@ struct LoadPaceOptions: ParsableArguments {
             valueName: "n"))
     var depth: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "The run fails where one request in a hundred goes out later than so many "
+                + "milliseconds: the generator was too slow, or was not let run.", valueName: "ms"))
+    var lateLimit = 1.0
+
     @Option(help: ArgumentHelp("Threads of the generator.", valueName: "n"))
     var threads = 1
 
@@ -50,6 +56,9 @@ struct LoadPaceOptions: ParsableArguments {
         guard (rate ?? 1) > 0, p99 > 0, duration > 0, warmUp >= 0, timeout > 0 else {
             throw ValidationError("rates and times have to be above 0")
         }
+        guard lateLimit > 0, lateLimit <= 1000 else {
+            throw ValidationError("--late-limit is above 0 and at most 1000 ms")
+        }
         guard (1...LoadLimits.connections).contains(connections),
             (1...LoadLimits.depth).contains(depth ?? 1)
         else {
@@ -66,11 +75,13 @@ struct LoadPaceOptions: ParsableArguments {
     }
 
     func plan(to server: Endpoint, app: String, serverProcess: Int32?) -> LoadPlan {
-        LoadPlan(
+        var plan = LoadPlan(
             endpoint: server, pace: closed ? .closed : .open(rate: rate ?? 1000, arrivals),
             connections: connections, depth: depth ?? (closed ? 1 : LoadLimits.depth),
             threads: threads, duration: .seconds(duration), warmUp: .seconds(warmUp),
             timeout: .seconds(timeout), app: app, serverProcess: serverProcess)
+        plan.latenessLimit = UInt64(lateLimit * 1e6)
+        return plan
     }
 
     /// Requests of a whole run, as far as they are known: a chain that is to be unseen can be
