@@ -15,7 +15,8 @@ package enum Limits {
     /// short.
     package static let certificateExtensions = 32
 
-    /// A compact JWS. Apple's largest, a notification with three nested ones, stays below 30 KiB.
+    /// A compact JWS. A transaction takes 3 to 10 KB, most of it certificates; Apple's largest, a
+    /// notification with three nested ones, stays below 30 KiB.
     package static let jwsBytes = 64 * 1024
     /// The POST body of a notification: its JWS and what JSON escaping may add.
     package static let notificationBytes = 256 * 1024

@@ -8,13 +8,15 @@ import Testing
 struct PressureCommandTests {
     private let folder = TemporaryFolder()
 
-    /// A server that a shell has started, with the shell's limits.
+    /// A server that a shell has started, with the shell's limits; and without descriptors of tests
+    /// that run beside this one, which would count against them.
     private func start(_ limits: String, backtraces: Bool = false) throws -> Process {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        let closing = (3..<40).map { " \($0)>&-" }.joined()
         process.arguments = [
-            "-c", "\(limits) exec \(Tool.path) serve --listen unix:\(folder("s"))",
+            "-c", "exec\(closing); \(limits) exec \(Tool.path) serve --listen unix:\(folder("s"))",
         ]
         process.environment = ["SWIFT_BACKTRACE": backtraces ? "enable=yes" : "enable=no"]
         process.standardOutput = output
