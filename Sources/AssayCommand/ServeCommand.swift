@@ -10,10 +10,11 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Verify evidence for other processes.",
         discussion: """
-            Speaks length-prefixed protobuf (proto/assay/v1/assay.proto). Prints one line when
-            it is ready, with the addresses it listens at, and logs JSON lines to standard
-            error. SIGTERM and SIGINT end it after it has answered what it accepted; a second
-            one ends it at once. SIGHUP has it read its configuration anew.
+            Speaks length-prefixed protobuf (proto/assay/v1/assay.proto). Prints one line
+            when it is ready, with the addresses it listens at, and logs JSON lines to
+            standard error. SIGTERM and SIGINT end it after it has answered what it
+            accepted; a second one ends it at once. SIGHUP has it read its configuration
+            anew.
 
             EXAMPLES
               On the loopback interface, at the default port:
@@ -27,9 +28,10 @@ struct ServeCommand: AsyncParsableCommand {
                 assay serve --config /etc/assay.toml --check
 
             A flag goes before its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
-            ASSAY_WORKERS, ASSAY_ADMIN), that before the file, and that before the default.
-            Without a configuration evidence of any app is verified, and a request says which app
-            and which environments it accepts; Production alone when it says none.
+            ASSAY_WORKERS, ASSAY_ADMIN), that before the file, and that before the
+            default. Without a configuration evidence of any app is verified, and a
+            request says which app and which environments it accepts; Production alone
+            when it says none.
 
             EXIT STATUS
               0        it was asked to end, and has answered what it accepted

@@ -142,6 +142,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 throw ValidationError(
                     "--app names an entry of a server's configuration: it goes with --server.")
             }
+            if !tls.isEmpty { throw ValidationError("--tls options go with --server tls://…") }
             return
         }
         if !intermediates.isEmpty {

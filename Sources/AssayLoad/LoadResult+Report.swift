@@ -9,11 +9,13 @@ extension LoadResult {
             "sent \(counts.sent) (\(sentRate.rounded0)/s), correct \(counts.correct), "
                 + "wrong verdicts \(counts.wrong), refused \(counts.refused), "
                 + "errors \(counts.errors), unanswered \(unanswered)",
-            "latency in ms: "
-                + Self.percentiles.map { name, percentile in
-                    let name = percentile == 100 ? "max" : "p" + name
-                    return "\(name) \(latencies.milliseconds(at: percentile).short)"
-                }.joined(separator: "  "),
+            counts.correct == 0
+                ? "no correct answers, and so no latencies"
+                : "latency in ms: "
+                    + Self.percentiles.map { name, percentile in
+                        let name = percentile == 100 ? "max" : "p" + name
+                        return "\(name) \(latencies.milliseconds(at: percentile).short)"
+                    }.joined(separator: "  "),
             "late by ms: p99 \(lateness.milliseconds(at: 99).short)  "
                 + "max \(lateness.milliseconds(at: 100).short)",
             "processors: generator \(processor.own.short)"

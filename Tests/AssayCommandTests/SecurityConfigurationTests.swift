@@ -69,6 +69,21 @@ struct SecurityConfigurationTests {
         #expect(!strict.settings.allowsTLS12 && strict.settings.clientAuthority == nil)
     }
 
+    @Test("each file of TLS that can't be read is told, not the first alone")
+    func unreadableFiles() throws {
+        let problems = try #require(throws: ConfigurationProblems.self) {
+            try settings("[tls]\ncertificate = \"a\"\nkey = \"b\"\nclient-ca = \"c\"")
+        }
+        let told = problems.all.map(\.description)
+        for (name, file, remedy) in [
+            ("certificate", "a", "intermediates"), ("key", "b", "private key"),
+            ("client-ca", "c", "authorities"),
+        ] {
+            let place = "tls.\(name): \(folder(file)) can't be read"
+            #expect(told.contains { $0.contains(place) && $0.contains(remedy) }, "\(told)")
+        }
+    }
+
     @Test("each mistake names its place and the remedy")
     func mistakes() throws {
         let identity = "certificate = \"ca/leaf.pem\"\nkey = \"ca/leaf-key.pem\"\n"

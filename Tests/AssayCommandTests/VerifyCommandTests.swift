@@ -177,6 +177,8 @@ struct VerifyCommandTests {
                 ], "its own clock"
             ),
             (["verify", "--kind", "transaction", "--app", "game", "x"], "it goes with --server"),
+            (["verify", "--kind", "transaction", "--tls-ca", root, "x"], "go with --server tls://"),
+            (["load", "tcp://127.0.0.1:1", "--p99", "5"], "the bound of --sweep"),
             (["verify", "--kind", "transaction", "--server", "unix:/none", root], "unix:/none"),
             (["health", "unix:" + folder("none")], "no such file"),
             (["health", "here"], "tcp://HOST:PORT"),

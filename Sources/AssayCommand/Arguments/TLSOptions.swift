@@ -28,10 +28,14 @@ struct TLSOptions: ParsableArguments {
             valueName: "name"))
     var serverName: String?
 
+    var isEmpty: Bool {
+        authority == nil && certificate == nil && key == nil && serverName == nil
+    }
+
     /// Nil for an address without TLS.
     func context(for endpoint: Endpoint) throws -> TLSContext? {
         guard endpoint.isTLS else {
-            guard authority == nil, certificate == nil, key == nil, serverName == nil else {
+            guard isEmpty else {
                 throw Failure("--tls options go with a tls:// address")
             }
             return nil

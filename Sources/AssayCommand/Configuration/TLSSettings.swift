@@ -32,17 +32,41 @@ struct TLSSettings {
             table.note(
                 name, "missing", "name a PEM file; paths begin at the configuration's folder")
         }
-        guard let certificate, let key else { return nil }
+        let named = [("certificate", certificate), ("key", key), ("client-ca", authority)]
+        let unreadable = named.filter { !Self.isReadable($1, $0, table) }
+        guard let certificate, let key, unreadable.isEmpty else { return nil }
         settings = TLSServerSettings(
             certificate: certificate, key: key, clientAuthority: authority,
             clientNames: Set(names?.map(Self.comparable) ?? []), allowsTLS12: version == "1.2")
         do throws(TLSError) {
             context = try TLSContext(server: settings)
         } catch {
-            table.note(
-                Self.key(of: error, settings), error.description,
-                "name PEM files: the certificate with its intermediates, its key, the clients' CAs")
+            let name = Self.key(of: error, settings)
+            table.note(name, error.description, Self.remedy(name))
             return nil
+        }
+    }
+
+    /// Each file that can't be read is told, not the first alone.
+    private static func isReadable(
+        _ file: String?, _ name: String, _ table: ConfigurationTable
+    ) -> Bool {
+        guard let file else { return true }
+        do throws(LoopError) {
+            _ = try SystemFile.read(file, limit: Input.fileLimit)
+            return true
+        } catch {
+            let reason = TLSError.unreadable(file, error.description)
+            table.note(name, reason.description, remedy(name))
+            return false
+        }
+    }
+
+    private static func remedy(_ key: String) -> String {
+        switch key {
+        case "key": "name a PEM file with the certificate's private key, without a passphrase"
+        case "client-ca": "name a PEM file with the authorities of clients"
+        default: "name a PEM file with the certificate and then its intermediates"
         }
     }
 
@@ -54,9 +78,8 @@ struct TLSSettings {
     /// Which key of the table an error is about.
     private static func key(of error: TLSError, _ settings: TLSServerSettings) -> String {
         switch error {
-        case .unreadable(settings.clientAuthority, _), .noCertificate(settings.clientAuthority):
-            "client-ca"
-        case .unreadable(settings.key, _), .noKey, .keyMismatch: "key"
+        case .noCertificate(settings.clientAuthority): "client-ca"
+        case .noKey, .keyMismatch: "key"
         default: "certificate"
         }
     }

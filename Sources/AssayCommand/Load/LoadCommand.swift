@@ -9,8 +9,9 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Ask a server much, and measure how it answers.",
         discussion: """
             Mints evidence, sends it, compares each verdict with the one it has to be, and
-            prints latencies. Wrong verdicts, refusals for a limit and errors are counted apart;
-            they are no throughput. Ctrl-C ends a run early and prints what there is.
+            prints latencies. Wrong verdicts, refusals for a limit and errors are counted
+            apart; they are no throughput. Ctrl-C ends a run early and prints what there
+            is.
 
             TWO COMMANDS
               The server has to trust the authority that signs the evidence:
@@ -19,20 +20,22 @@ struct LoadCommand: AsyncParsableCommand {
                 assay load tcp://127.0.0.1:7443 --ca ./ca --rate 5000 --report out.html
 
             OPEN AND CLOSED LOOPS
-              By default a clock decides when requests go out: --rate a second, at constant
-              gaps or, with --arrivals poisson, at those of independent clients. A latency
-              counts from the time at which the request was due, so that waiting for a slow
-              server is part of it. When the generator itself is late, the figures tell of
-              it and not of the server: it says so and exits with 1.
-              --closed asks again when an answer has come, with --depth requests in flight on
-              each connection. That shows the most that a server does; its latencies flatter.
-              --sweep looks for the highest rate at which 99 of 100 answers come within --p99.
+              By default a clock decides when requests go out: --rate a second, at
+              constant gaps or, with --arrivals poisson, at those of independent clients.
+              A latency counts from the time at which the request was due, so that waiting
+              for a slow server is part of it. When the generator itself is late, the
+              figures tell of it and not of the server: it says so and exits with 1.
+              --closed asks again when an answer has come, with --depth requests in flight
+              on each connection. That shows the most that a server does; its latencies
+              flatter. --sweep looks for the highest rate at which 99 of 100 answers come
+              within --p99.
 
             EXAMPLES
               Four fifths transactions, the rest notifications, some of them forged:
                 assay load unix:/run/assay.sock --ca ./ca --rate 2000 \\
                   --mix transaction=80,notification=20 --forged 5
-              Some app receipts of two sizes between (the server: --root ./ca/receipt-root.pem):
+              Some app receipts of two sizes between (the server: --root
+              ./ca/receipt-root.pem):
                 assay load tcp://127.0.0.1:7443 --ca ./ca --rate 500 \\
                   --mix transaction=97,app-receipt:64KB=2,app-receipt:1MB=1
               The most that it does on 4 connections with 64 requests in flight on each:

@@ -18,8 +18,11 @@ struct LoadPaceOptions: ParsableArguments {
 
     @Option(
         name: .customLong("p99"),
-        help: ArgumentHelp("The bound of --sweep in milliseconds.", valueName: "ms"))
-    var p99 = 10.0
+        help: ArgumentHelp(
+            "The bound of --sweep in milliseconds. (default: 10)", valueName: "ms"))
+    private var givenP99: Double?
+
+    var p99: Double { givenP99 ?? 10 }
 
     @Option(name: [.long, .customShort("c")], help: ArgumentHelp("Connections.", valueName: "n"))
     var connections = 1
@@ -52,6 +55,9 @@ struct LoadPaceOptions: ParsableArguments {
     func validate() throws {
         if closed, rate != nil || sweep {
             throw ValidationError("--closed has no rate: leave out --rate and --sweep")
+        }
+        if givenP99 != nil, !sweep {
+            throw ValidationError("--p99 is the bound of --sweep, which is not asked for")
         }
         guard (rate ?? 1) > 0, p99 > 0, duration > 0, warmUp >= 0, timeout > 0 else {
             throw ValidationError("rates and times have to be above 0")

@@ -7,10 +7,10 @@ struct MintCACommand: ParsableCommand {
         commandName: "ca",
         abstract: "Make a development authority of the shape of Apple's.",
         discussion: """
-            Writes root.pem, intermediate.pem and leaf.pem, and beside each its private key
-            (mode 0600); the same for receipts of StoreKit 1, whose keys are RSA, in
-            receipt-root.pem and so on. Pin root.pem, or receipt-root.pem, to trust what the
-            authority signs. Nothing is replaced.
+            Writes root.pem, intermediate.pem and leaf.pem, and beside each its private
+            key (mode 0600); the same for receipts of StoreKit 1, whose keys are RSA, in
+            receipt-root.pem and so on. Pin root.pem, or receipt-root.pem, to trust what
+            the authority signs. Nothing is replaced.
 
             EXAMPLES
               assay mint ca ./ca

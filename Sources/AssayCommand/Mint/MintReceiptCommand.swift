@@ -7,9 +7,9 @@ struct MintReceiptCommand: ParsableCommand {
         commandName: "receipt",
         abstract: "Sign app receipts of StoreKit 1, of any size.",
         discussion: """
-            Subscriptions with their renewals and some single purchases, as the sandbox writes
-            them: about 415 bytes a record. The same options give the same payload. Pin
-            receipt-root.pem of the authority's folder to trust what it signs.
+            Subscriptions with their renewals and some single purchases, as the sandbox
+            writes them: about 415 bytes a record. The same options give the same payload.
+            Pin receipt-root.pem of the authority's folder to trust what it signs.
 
             EXAMPLES
               assay mint receipt --ca ./ca --records 3 --output receipt.txt
