@@ -7,9 +7,11 @@ extension Results {
         let judged = rows.filter { $0.threshold != nil }
         let short = judged.count { $0.verdict == "SHORT" } + missing.count
         let headline =
-            short == 0
-            ? "All \(judged.count) thresholds are reached"
-            : "\(short) of \(judged.count + missing.count) thresholds are missed"
+            judged.isEmpty && missing.isEmpty
+            ? "No row with a threshold was measured"
+            : short == 0
+                ? "All \(judged.count) thresholds are reached"
+                : "\(short) of \(judged.count + missing.count) thresholds are missed"
         return ReportStyle.page(
             title: "Assay: bench, \(date)",
             """
@@ -21,11 +23,7 @@ extension Results {
             means that Assay verifies three whole tokens in the time in which OpenSSL verifies one
             signature. Both were measured by turns in this run, so that a ratio means the same on
             another machine; microseconds do not.</p>
-            <h2>What has to hold</h2>
-            \(judgedTable(judged))
-            <p class="note">The bar is what was measured, the mark the threshold: where more is
-            better (≥) the bar has to reach it, where less is (≤) to end before it. ± is what half
-            of the rounds lie within.</p>
+            \(judged.isEmpty ? "" : judgedTable(judged))
             \(remarks)
             \(plots.joined(separator: "\n"))
             <h2>Everything that was measured</h2>
@@ -56,9 +54,14 @@ extension Results {
                 + "<td class=\"n\">\(sign) \(threshold.aim.value.plain)\(unit)</td>"
                 + "<td class=\"\(style)\">\(row.verdict)</td><td>\(bar(row, threshold))</td></tr>"
         }
-        return "<table><tr><th></th><th class=\"n\">measured</th><th class=\"n\">threshold</th>"
-            + "<th class=\"n\">aim</th><th></th><th></th></tr>"
-            + lines.joined(separator: "\n") + "</table>"
+        let note = """
+            <p class="note">The bar is what was measured, the mark the threshold: where more is
+            better (≥) the bar has to reach it, where less is (≤) to end before it. ± is what half
+            of the rounds lie within.</p>
+            """
+        return "<h2>What has to hold</h2><table><tr><th></th><th class=\"n\">measured</th>"
+            + "<th class=\"n\">threshold</th><th class=\"n\">aim</th><th></th><th></th></tr>"
+            + lines.joined(separator: "\n") + "</table>" + note
     }
 
     private func bar(_ row: Row, _ threshold: Threshold) -> String {
@@ -85,8 +88,8 @@ extension Results {
         "jws": "Whole tokens in process, one thread: bytes in, typed verdict out. The ratio is "
             + "the first row's time ÷ the row's; of unseen chains it is the row's time ÷ that of "
             + "the bare signatures it needs, so that less is better.",
-        "receipts": "App receipts, microseconds for each megabyte. The ratio is the row's time ÷ "
-            + "hashing the same bytes, so that less is better.",
+        "receipts": "App receipts, microseconds for each megabyte, or for one that is smaller. "
+            + "The ratio is the row's time ÷ hashing the same bytes, so that less is better.",
         "receipt-wire": "App receipts over TCP, by the clock. The ratio is the row's time ÷ that "
             + "of a process that copies the same bytes out of a socket and hashes them.",
         "server": "A server process and a client process. Ratios of rates are against bare "
@@ -197,7 +200,8 @@ extension Results {
         return Plot.Line(name, points.sorted { $0.0 < $1.0 }, hasDots: true)
     }
 
-    /// Of the rows whose name begins with a size; their values are for each megabyte.
+    /// Of the rows whose name begins with a size; their values are for each megabyte, or for a
+    /// receipt that is smaller.
     private var receiptPlot: Plot? {
         var lines: [(name: String, points: [(x: Double, y: Double)])] = []
         var sizes: [Int] = []
@@ -210,7 +214,8 @@ extension Results {
             let kilobytes = number * unit
             sizes.append(kilobytes)
             let name = parts[1].trimmingCharacters(in: .whitespaces)
-            let point = (log2(Double(kilobytes)), row.value * Double(kilobytes) / 1024 / 1000)
+            let units = max(1, Double(kilobytes) / 1024)
+            let point = (log2(Double(kilobytes)), row.value * units / 1000)
             if let index = lines.firstIndex(where: { $0.name == name }) {
                 lines[index].points.append(point)
             } else {

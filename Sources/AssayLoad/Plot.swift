@@ -37,6 +37,8 @@ package struct Plot {
     var shaded: (range: ClosedRange<Double>, label: String)?
     private let xRange: ClosedRange<Double>
     private let yTicks: [Tick]
+    /// Where the legend has each line's name.
+    private let legendPlaces: [(x: Double, row: Int)]
 
     package init(
         _ title: String, x: String, ticks: [Tick], range: ClosedRange<Double>, y: String,
@@ -55,10 +57,29 @@ package struct Plot {
         let highest = max(values.max() ?? 1, 1e-6)
         let lowest = values.filter { $0 > 0 }.min() ?? highest
         yTicks = isLogarithmic ? Self.decades(lowest, highest) : Self.steps(highest)
+        legendPlaces = Self.legendPlaces(lines.map(\.name))
     }
 
-    private static let (width, height) = (860.0, 350.0)
-    private static let (left, right, top, bottom) = (70.0, 20.0, 54.0, 50.0)
+    private static let width = 860.0
+    private static let (left, right, bottom) = (70.0, 34.0, 50.0)
+    private static let legendRow = 16.0
+
+    /// With room for a legend of one row, and for each further one.
+    private var height: Double { 350 + legendHeight }
+    private var top: Double { 54 + legendHeight }
+    private var legendHeight: Double { Double(legendPlaces.last?.row ?? 0) * Self.legendRow }
+
+    /// Side by side, and in a further row what would not fit.
+    private static func legendPlaces(_ names: [String]) -> [(x: Double, row: Int)] {
+        var (place, row) = (left, 0)
+        return names.map { name in
+            // A letter of this size takes about 6.5; the square and the gaps the rest.
+            let size = Double(name.count) * 6.5 + 30
+            if place + size > width, place > left { (place, row) = (left, row + 1) }
+            defer { place += size }
+            return (place, row)
+        }
+    }
 
     // MARK: Where things are
 
@@ -74,7 +95,7 @@ package struct Plot {
             isLogarithmic
             ? Double.log(max(value, lowest) / lowest) / Double.log(highest / lowest)
             : value / highest
-        return (Self.height - Self.bottom - share * (Self.height - Self.top - Self.bottom)).svg
+        return (height - Self.bottom - share * (height - top - Self.bottom)).svg
     }
 
     /// From 0 to at least the highest, in steps of 1, 2 or 5 times a power of ten.
@@ -105,8 +126,7 @@ package struct Plot {
     // MARK: SVG
 
     package var svg: String {
-        let (width, height) = (Self.width.svg, Self.height.svg)
-        var text = "<svg viewBox=\"0 0 \(width) \(height)\" role=\"img\" "
+        var text = "<svg viewBox=\"0 0 \(Self.width.svg) \(height.svg)\" role=\"img\" "
         text += "aria-label=\"\(title.escaped)\">\n"
         text += Self.text(Self.left.svg, "18", title, "title")
         text += grid
@@ -130,35 +150,33 @@ package struct Plot {
             let (start, end) = (x(shaded.range.lowerBound), x(shaded.range.upperBound))
             text += "<polygon class=\"shade\" points=\"\(start),\(low) \(start),\(high) "
             text += "\(end),\(high) \(end),\(low)\"/>\n"
-            text += Self.text(start, (Self.top + 14).svg, " " + shaded.label, "tick")
+            text += Self.text(start, (top + 14).svg, " " + shaded.label, "tick")
         }
         for tick in yTicks {
-            let height = y(tick.value)
-            text += "<line class=\"grid\" x1=\"\(from)\" y1=\"\(height)\" x2=\"\(to)\" "
-            text += "y2=\"\(height)\"/>\n"
-            text += Self.text((Self.left - 8).svg, height, tick.label, "tick end")
+            let place = y(tick.value)
+            text += "<line class=\"grid\" x1=\"\(from)\" y1=\"\(place)\" x2=\"\(to)\" "
+            text += "y2=\"\(place)\"/>\n"
+            text += Self.text((Self.left - 8).svg, place, tick.label, "tick end")
         }
         for tick in xTicks where xRange.contains(tick.value) {
             let place = x(tick.value)
             text += "<line class=\"grid\" x1=\"\(place)\" y1=\"\(low)\" x2=\"\(place)\" "
             text += "y2=\"\(high)\"/>\n"
-            text += Self.text(place, (Self.height - Self.bottom + 17).svg, tick.label, "tick mid")
+            text += Self.text(place, (height - Self.bottom + 17).svg, tick.label, "tick mid")
         }
         return text
     }
 
     private var legend: String {
-        var text = Self.text((Self.width / 2).svg, (Self.height - 8).svg, xLabel, "mid")
-        text += "<text class=\"mid\" transform=\"translate(14 \((Self.height / 2).svg)) "
+        var text = Self.text((Self.width / 2).svg, (height - 8).svg, xLabel, "mid")
+        text += "<text class=\"mid\" transform=\"translate(14 \((height / 2).svg)) "
         text += "rotate(-90)\">\(yLabel.escaped)</text>\n"
         guard lines.count > 1 else { return text }
-        var place = Self.left
-        for (index, line) in lines.enumerated() {
-            text += "<rect class=\"dot s\(index % ReportStyle.colors)\" x=\"\(place.svg)\" "
-            text += "y=\"31\" width=\"10\" height=\"10\"/>"
-            text += Self.text((place + 15).svg, "40", line.name, "tick")
-            // A letter of this size takes about 6.5; the square and the gaps the rest.
-            place += Double(line.name.count) * 6.5 + 30
+        for (index, (line, place)) in zip(lines, legendPlaces).enumerated() {
+            let y = 31 + Double(place.row) * Self.legendRow
+            text += "<rect class=\"dot s\(index % ReportStyle.colors)\" x=\"\(place.x.svg)\" "
+            text += "y=\"\(y.svg)\" width=\"10\" height=\"10\"/>"
+            text += Self.text((place.x + 15).svg, (y + 9).svg, line.name, "tick")
         }
         return text
     }
