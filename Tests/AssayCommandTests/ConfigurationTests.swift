@@ -261,6 +261,19 @@ struct ConfigurationTests {
         #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
     }
 
+    @Test("a brace where an array is open: there the parser ended the process")
+    func braceInArray() throws {
+        for text in ["app = [1, }, []]", "x = [}", "x = [\n# ]\n}", "x = {a = [}", "x = [[1], }"] {
+            let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
+                try settings(text)
+            }
+            #expect(problems.all.first?.problem == "a } within an array", "\(text)")
+        }
+        let text = "x = [{a = [1, {b = 2}]}, \"}\"] # }\n" + Self.game
+        let problems = try #require(throws: ConfigurationProblems.self) { try settings(text) }
+        #expect(problems.all.map(\.problem) == ["unknown key"])
+    }
+
     @Test("names of a hundred thousand parts, and keys of a megabyte")
     func largeNames() throws {
         let parts = Array(repeating: "a", count: 100_000).joined(separator: ".")

@@ -303,29 +303,47 @@ struct UnseenLaneTests {
 
     @Test("line 39: time that is over in the lane is told, and costs no validation")
     func deadlines() throws {
-        let strangers = try Self.strangers(3)
+        let strangers = try Self.strangers(15)
         try withServer {
             $0.limits.unseenChainsPerSecond = 1
         } _: { test in
             let client = try RawClient(test.unix)
-            // A second's wait is more than the other has: refused at once.
-            try client.send(
-                RawClient.verify(1, .transaction, strangers[0])
-                    + RawClient.verify(2, .transaction, strangers[1], timeout: 200))
-            let answers = try (0..<2).map { _ in try #require(try client.receive()?.head) }
-            #expect(Self.verdict(answers.first { $0.id == 1 }) == .valid)
-            let refused = answers.first { $0.id == 2 }
-            #expect(refused?.status == .resourceExhausted)
-            #expect(refused?.retryAfterMilliseconds ?? 0 > 0)
-            // Whose time would do waits, and so does another with the same chain and less time.
-            try client.send(RawClient.verify(3, .transaction, strangers[2]))
-            test.settles { $0.unseenChains == 1 }
-            try client.send(RawClient.verify(4, .transaction, strangers[2], timeout: 100))
-            let late = try client.receive()?.head
-            #expect(late?.id == 4 && late?.status == .deadlineExceeded, "\(late as Any)")
-            let last = try client.receive()?.head
-            #expect(last?.id == 3 && Self.verdict(last) == .valid)
+            // On a busy machine a second may pass between the two writes, in which nobody has to
+            // wait: then once more.
+            var statuses: [Status] = []
+            for round in 0..<5 where statuses.last != .deadlineExceeded {
+                statuses.append(try overdue(client, Array(strangers[3 * round..<3 * round + 3])))
+            }
+            #expect(statuses.last == .deadlineExceeded, "\(statuses)")
         }
+    }
+
+    /// Takes the lane's second. Then a second's wait is more than the second one has: refused at
+    /// once. Whose time would do waits, and so does another with the same chain and less time.
+    /// - Returns: what the last one is told.
+    private func overdue(_ client: RawClient, _ strangers: [[UInt8]]) throws -> Status {
+        func receive(_ count: Int) throws -> [UInt64: ResponseHead] {
+            var answers: [UInt64: ResponseHead] = [:]
+            while answers.count < count {
+                let head = try #require(try client.receive()).head
+                answers[head.id] = head
+            }
+            return answers
+        }
+        try client.send(RawClient.verify(1, .transaction, strangers[0], timeout: 20_000))
+        #expect(Self.verdict(try receive(1)[1]) == .valid)
+        try client.send(
+            RawClient.verify(3, .transaction, strangers[2], timeout: 20_000)
+                + RawClient.verify(4, .transaction, strangers[2], timeout: 100)
+                + RawClient.verify(2, .transaction, strangers[1], timeout: 200))
+        let answers = try receive(3)
+        #expect(Self.verdict(answers[3]) == .valid)
+        let last = try #require(answers[4]?.status)
+        if last == .deadlineExceeded {
+            #expect(answers[2]?.status == .resourceExhausted)
+            #expect(answers[2]?.retryAfterMilliseconds ?? 0 > 0)
+        }
+        return last
     }
 
     @Test("line 36: a flood of chains that do not hold costs each of them one validation")

@@ -56,6 +56,7 @@ final class ConfigurationTable {
                     "write letters, digits, - and _, or put it in quotes"
                 )
             case .depth: ("more than \(TOMLTrap.mostDots) dots", "no name of a setting has so many")
+            case .brace: ("a } within an array", "an array ends with ]")
             case .dateOrTime: ("a date or a time, which no setting takes", "put it in quotes")
             }
         return ConfigurationProblem(

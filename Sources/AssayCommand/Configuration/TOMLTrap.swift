@@ -12,6 +12,8 @@ enum TOMLTrap: Equatable {
     case dateOrTime
     /// Tables within tables by the ten thousand, in one dotted name: the stack ends before they do.
     case depth
+    /// `[1, }`: a brace that would close an array.
+    case brace
 
     /// Dots in one statement; no setting has more than one.
     static let mostDots = 100
@@ -26,8 +28,8 @@ enum TOMLTrap: Equatable {
 private struct TOMLScan {
     let text: [UInt8]
     private var position = 0
-    /// Of arrays and inline tables.
-    private var depth = 0
+    /// The brackets and braces of arrays and inline tables that are open.
+    private var open: [UInt8] = []
     /// No more than space has come since the last statement's end.
     private var isAtStart = true
     /// Since the statement's beginning.
@@ -46,6 +48,7 @@ private struct TOMLScan {
             case UInt8(ascii: "[") where isAtStart:
                 isAtStart = false
                 if !beginsTable() { return (.tableName, position) }
+            case UInt8(ascii: "}") where open.last == UInt8(ascii: "["): return (.brace, position)
             case _ where Self.separates(byte): separate(byte)
             default:
                 isAtStart = false
@@ -74,9 +77,9 @@ private struct TOMLScan {
     private mutating func separate(_ byte: UInt8) {
         position += 1
         switch byte {
-        case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
-        case UInt8(ascii: "]"), UInt8(ascii: "}"): depth = max(depth - 1, 0)
-        case UInt8(ascii: "\n") where depth == 0: (isAtStart, dots) = (true, 0)
+        case UInt8(ascii: "["), UInt8(ascii: "{"): open.append(byte)
+        case UInt8(ascii: "]"), UInt8(ascii: "}"): _ = open.popLast()
+        case UInt8(ascii: "\n") where open.isEmpty: (isAtStart, dots) = (true, 0)
         case ...0x20, 0x7F...: return
         default: break
         }
