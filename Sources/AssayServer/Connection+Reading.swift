@@ -112,9 +112,7 @@ extension Connection {
             }
             arriving = .whole(head)
         } else if let head = arriving?.head, server.budget.isFull {
-            let refusal = ResponseHead.memoryExhausted(head.id)
-            server.metrics.didAnswerAtOnce(.verify, refusal)
-            answer(refusal)
+            refuseForMemory(head.id)
             return beginSkipping(frame)
         }
         stream.received.expect(frame.end)
@@ -157,12 +155,16 @@ extension Connection {
         return true
     }
 
+    private func refuseForMemory(_ id: UInt64) {
+        let refusal = ResponseHead.memoryExhausted(id)
+        server.metrics.didAnswerAtOnce(.verify, refusal)
+        answer(refusal)
+    }
+
     /// There is no room for what it has come to hold.
     private func refuse(_ receipt: ArrivingReceipt) -> Bool {
-        let refusal = ResponseHead.memoryExhausted(receipt.head.id)
-        server.metrics.didAnswerAtOnce(.verify, refusal)
         dropReceipt()
-        answer(refusal)
+        refuseForMemory(receipt.head.id)
         framesThisTurn += 1
         if receipt.remaining > 0 {
             arriving = .skipped(remaining: receipt.remaining)

@@ -108,7 +108,6 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
     ) throws(DERError) {
         var value = value
         let size = attribute.value.content.count
-        namedBytes += size
         switch attribute.type {
         case 0: receipt.receiptType = try value.readText()
         case 1: receipt.adamId = try value.readNumber()
@@ -127,13 +126,14 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
         case 21: receipt.expirationDate = try value.readDate(&dates)
         case 32: receipt.preorderDate = try value.readDate(&dates)
         default:
-            namedBytes -= size
             guard unknown.keeps(1, bytes: size) else { return }
             receipt.unknownAttributes.append(
                 ReceiptAttribute(
                     type: attribute.type, version: attribute.version,
                     value: value.bytes.array(attribute.value.content)))
+            return
         }
+        namedBytes += size
     }
 }
 

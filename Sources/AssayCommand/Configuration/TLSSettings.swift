@@ -52,12 +52,11 @@ struct TLSSettings {
         _ file: String?, _ name: String, _ table: ConfigurationTable
     ) -> Bool {
         guard let file else { return true }
-        do throws(LoopError) {
-            _ = try SystemFile.read(file, limit: Input.fileLimit)
+        do throws(TLSError) {
+            try TLSContext.checkReadable(file)
             return true
         } catch {
-            let reason = TLSError.unreadable(file, error.description)
-            table.note(name, reason.description, remedy(name))
+            table.note(name, error.description, remedy(name))
             return false
         }
     }

@@ -98,6 +98,18 @@ public final class TLSContext: @unchecked Sendable {
     deinit { unsafe SSL_CTX_free(context) }
 }
 
+extension TLSContext {
+    /// Whether a file that settings name can be read: OpenSSL says less of why it can't be.
+    package static func checkReadable(_ file: String) throws(TLSError) {
+        do throws(LoopError) {
+            // Larger than any chain; what is longer is not looked at.
+            _ = try SystemFile.read(file, limit: 1 << 20)
+        } catch {
+            throw .unreadable(file, error.description)
+        }
+    }
+}
+
 /// A context that is being made.
 @safe
 private struct Owner: ~Copyable {
@@ -132,8 +144,8 @@ private struct Owner: ~Copyable {
 
     /// Its own certificate, with its intermediates, and key; when the certificate ends.
     func identify(_ certificate: String, _ key: String) throws(TLSError) -> Int64? {
-        try Self.checkReadable(certificate)
-        try Self.checkReadable(key)
+        try TLSContext.checkReadable(certificate)
+        try TLSContext.checkReadable(key)
         guard unsafe SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
             throw Self.failure(certificate, .noCertificate(certificate))
         }
@@ -157,21 +169,12 @@ private struct Owner: ~Copyable {
 
     /// - Parameter namesThem: clients are told which authorities are meant.
     func trust(_ authority: String, namesThem: Bool) throws(TLSError) {
-        try Self.checkReadable(authority)
+        try TLSContext.checkReadable(authority)
         guard unsafe SSL_CTX_load_verify_file(context, authority) == 1 else {
             throw Self.failure(authority, .noCertificate(authority))
         }
         if namesThem {
             unsafe SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(authority))
-        }
-    }
-
-    private static func checkReadable(_ file: String) throws(TLSError) {
-        do throws(LoopError) {
-            // Larger than any chain; what is longer is not looked at.
-            _ = try SystemFile.read(file, limit: 1 << 20)
-        } catch {
-            throw .unreadable(file, error.description)
         }
     }
 
