@@ -15,10 +15,19 @@ final class KnownChains: Sendable {
     private let pairs = ValidatedPairs()
     private let tables = Mutex(Tables())
     private let validationCount = Atomic<Int>(0)
-    /// Nobody outside knows which headers share a place.
-    private let seed = UInt64.random(in: 1...UInt64.max)
+    /// Quick rather than proof against collisions: only chains that validated are looked up by
+    /// it, and the header is then compared byte for byte.
+    private let keyedHash: HeaderHash
 
-    init(trust: TrustStore) { self.trust = trust }
+    typealias HeaderHash = @Sendable (Span<UInt8>) -> UInt64
+
+    /// - Parameter keyedHash: the hash of a header; by default under a seed that nobody outside
+    ///   knows.
+    init(trust: TrustStore, keyedHash: HeaderHash? = nil) {
+        self.trust = trust
+        let seed = UInt64.random(in: 1...UInt64.max)
+        self.keyedHash = keyedHash ?? { $0.quickHash(seed: seed) }
+    }
 
     /// Full validations so far, for tests and metrics.
     var validations: Int { validationCount.load(ordering: .relaxed) }
@@ -138,10 +147,6 @@ final class KnownChains: Sendable {
         let x5c = try JWSHeader.certificates(of: header)
         return try UnvalidatedChain(x5c: x5c, trust: trust)
     }
-
-    /// Quick rather than proof against collisions: only chains that validated are looked up by
-    /// it, and the header is then compared byte for byte.
-    private func keyedHash(_ header: Span<UInt8>) -> UInt64 { header.quickHash(seed: seed) }
 }
 
 /// A validated chain with the header that brought it. A class, so that a look-up copies nothing.

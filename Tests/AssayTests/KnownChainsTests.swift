@@ -1,0 +1,76 @@
+@testable import Assay
+import AssayMint
+import AssayModels
+import Testing
+
+/// The table of chains whose headers have validated, under a hash that collides.
+@Suite struct KnownChainsTests {
+    private static func header(of token: [UInt8]) -> [UInt8] { Fixture.segments(token)[0] }
+
+    private static func isKnown(_ chains: KnownChains, _ header: [UInt8]) -> Bool {
+        chains.isKnown(header: header.span)
+    }
+
+    private static func chain(
+        _ chains: KnownChains, _ header: [UInt8]
+    ) throws -> KnownChain? {
+        let date = EffectiveDate(signed: Fixture.now, now: Fixture.now)
+        let outcome = try chains.resolve(
+            header: header.span, effectiveDate: date, now: Fixture.now)
+        guard case .validated(let chain) = outcome else { return nil }
+        return chain
+    }
+
+    @Test("a header is compared with the one that its hash found")
+    func collision() throws {
+        let trust = Fixture.trust(Fixture.ca.rootCertificate)
+        let chains = KnownChains(trust: trust, keyedHash: { _ in 7 })
+        let genuine = Self.header(of: Fixture.token())
+        let known = try #require(try Self.chain(chains, genuine))
+        chains.enter(known)
+        #expect(Self.isKnown(chains, genuine))
+        #expect(try Self.chain(chains, genuine) === known)
+
+        // Another genuine chain of the same hash is that chain and no other.
+        let other = Fixture.chain()
+        let second = Self.header(of: Fixture.token(Fixture.payload(), other))
+        #expect(!Self.isKnown(chains, second))
+        let found = try #require(try Self.chain(chains, second))
+        #expect(found.header == second && found.chain.leaf.der == other.certificates[0])
+
+        // A forged header of the same hash is refused as it would be alone.
+        let forged = [
+            (Fixture.token(Fixture.payload(), Fixture.stranger.chain), Verdict.untrustedChain),
+            (Fixture.token(header: { $0.alg = "none" }), .unsupportedAlgorithm),
+            (Fixture.token(header: { $0.x5c = nil }), .invalidChain),
+        ]
+        for (token, verdict) in forged {
+            let header = Self.header(of: token)
+            #expect(!Self.isKnown(chains, header))
+            do {
+                _ = try Self.chain(chains, header)
+                Issue.record("a forged header was resolved")
+            } catch let refusal as Refusal {
+                #expect(refusal.verdict == verdict)
+            }
+        }
+    }
+
+    @Test("of two headers of one hash the later one takes the place")
+    func replacement() throws {
+        let trust = Fixture.trust(Fixture.ca.rootCertificate)
+        let chains = KnownChains(trust: trust, keyedHash: { _ in 7 })
+        let tokens = [Fixture.token(), Fixture.token(Fixture.payload(), Fixture.chain())]
+        for token in tokens {
+            chains.enter(try #require(try Self.chain(chains, Self.header(of: token))))
+        }
+        #expect(chains.counts.known == 1)
+        #expect(!Self.isKnown(chains, Self.header(of: tokens[0])))
+        #expect(Self.isKnown(chains, Self.header(of: tokens[1])))
+        // What was forgotten is not found by comparison either.
+        for (token, isFound) in zip(tokens, [false, true]) {
+            let found = chains.recent(token.span, counts: false)
+            #expect((found != nil) == isFound)
+        }
+    }
+}
