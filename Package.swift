@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "Assay", targets: ["Assay"]),
         // The types that the others' interfaces speak of.
         .library(name: "AssayModels", targets: ["AssayModels"]),
+        .library(name: "AssayEntitlements", targets: ["AssayEntitlements"]),
         .library(name: "AssayWire", targets: ["AssayWire"]),
         .library(name: "AssayServer", targets: ["AssayServer"]),
         .library(name: "AssayClient", targets: ["AssayClient"]),
@@ -51,6 +52,9 @@ let package = Package(
         // The words that every room shares: verdicts, kinds, Apple's payload fields. What they
         // mean is decided elsewhere.
         .target(name: "AssayModels", swiftSettings: settings),
+        // Verified evidence, a time and a policy in; what the customer owns out.
+        .target(
+            name: "AssayEntitlements", dependencies: ["AssayModels"], swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
             name: "Assay", dependencies: ["AssayModels", "COpenSSL"], swiftSettings: settings),
@@ -127,6 +131,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AssayEntitlementsTests", dependencies: ["AssayEntitlements", "AssayModels"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],

@@ -1,0 +1,68 @@
+public import AssayModels
+
+extension Entitlements {
+    /// Decides what a customer owns: a pure function of verified evidence, a moment and a policy.
+    ///
+    /// The order of the items, duplicates, and how evidence is split over items never change the
+    /// answer. Time and memory grow linearly with the evidence.
+    public init(
+        of items: [EvidenceItem], at now: Timestamp,
+        policy: EntitlementPolicy = EntitlementPolicy()
+    ) {
+        self.init(at: now)
+        let ledger = Ledger(items)
+        warnings = ledger.warnings
+        let rules = SubscriptionRules(now: now.milliseconds, policy: policy)
+        var used: Set<Ledger.RenewalKey> = []
+        var change: Int64?
+        for (key, app) in ledger.apps.sorted(by: Self.precedes) {
+            var appRules = AppRules(key, app, ledger.renewals, rules)
+            apps.append(appRules.decide())
+            warnings += appRules.warnings
+            if let moment = appRules.changesAt { change = min(change ?? .max, moment) }
+            for original in appRules.knownOriginals {
+                used.insert(
+                    Ledger.RenewalKey(
+                        environment: key.environment, originalTransactionId: original))
+            }
+        }
+        nextChange = change.map(Timestamp.init)
+        warnOfUnused(ledger.renewals, used)
+        noteAge(ledger.newestSignedDate, policy)
+        warnings.sort(by: Self.precedes)
+    }
+
+    private mutating func warnOfUnused(
+        _ renewals: [Ledger.RenewalKey: RenewalState], _ used: Set<Ledger.RenewalKey>
+    ) {
+        for (key, renewal) in renewals where !used.contains(key) {
+            warnings.append(
+                EntitlementWarning(
+                    code: .renewalInfoWithoutTransaction,
+                    message: "renewal information of \(key.originalTransactionId) means nothing "
+                        + "without a transaction of that subscription",
+                    item: renewal.item))
+        }
+    }
+
+    private mutating func noteAge(_ newest: Int64?, _ policy: EntitlementPolicy) {
+        newestSignedDate = newest.map(Timestamp.init)
+        guard let most = policy.maxAgeMilliseconds, let newestSignedDate else { return }
+        isStale = newestSignedDate.advanced(by: most) < at
+    }
+
+    private static func precedes(
+        _ left: (key: Ledger.AppKey, value: Ledger.App),
+        _ right: (key: Ledger.AppKey, value: Ledger.App)
+    ) -> Bool {
+        (left.key.environment.rawValue, left.key.bundleId)
+            < (right.key.environment.rawValue, right.key.bundleId)
+    }
+
+    private static func precedes(
+        _ left: EntitlementWarning, _ right: EntitlementWarning
+    ) -> Bool {
+        (left.code.rawValue, left.message, left.item ?? -1)
+            < (right.code.rawValue, right.message, right.item ?? -1)
+    }
+}

@@ -1,0 +1,16 @@
+public import AssayModels
+
+/// One item of evidence with the result of its verification.
+///
+/// A refused item contributes nothing to the entitlements. It is reported and does not refuse the
+/// others.
+public struct EvidenceItem: Sendable {
+    /// The caller's name for the item, such as a file name.
+    public var label: String?
+    public var verification: Verification
+
+    public init(_ verification: Verification, label: String? = nil) {
+        self.verification = verification
+        self.label = label
+    }
+}

@@ -1,0 +1,161 @@
+import AssayModels
+
+/// The state of one transaction as one piece of evidence shows it.
+///
+/// The newest snapshot of a transaction wins as a whole. Fields of two snapshots are never merged,
+/// so a reversed refund takes effect, and so does a refund that arrives before its purchase.
+struct Snapshot {
+    var transactionId: String
+    var originalTransactionId: String
+    var productId: String?
+    var group: String?
+    var type: Kind
+    /// Milliseconds since 1970, as the dates below.
+    var signedDate: Int64
+    var purchaseDate: Int64
+    var expiresDate: Int64?
+    var revocationDate: Int64?
+    var revocationPercentage: Int32?
+    var quantity: Int64 = 1
+    var isUpgraded = false
+    var isTrial = false
+    /// Taken from a StoreKit 1 receipt. Its cancellation can mean a refund or an upgrade.
+    var isFromReceipt = false
+    var ownership: InAppOwnershipType?
+    var offerType: OfferType?
+    var billingPlanType: BillingPlanType?
+    var appAccountToken: String?
+    /// The signed JSON; empty for a record of a receipt.
+    var json: [UInt8] = []
+    /// Index of the item.
+    var item: Int
+
+    enum Kind: UInt8 {
+        case consumable
+        case nonConsumable
+        case nonRenewing
+        case autoRenewable
+        case unknown
+    }
+
+    var isRevoked: Bool { revocationDate != nil }
+    var isFamilyShared: Bool { ownership == .familyShared }
+
+    var decidedBy: DecidedBy {
+        DecidedBy(
+            item: item, transactionId: transactionId,
+            signedDate: signedDate == .min ? nil : Timestamp(milliseconds: signedDate))
+    }
+
+    /// Whether this snapshot wins over another of the same transaction. Of two with the same signed
+    /// date the one that takes away more wins; then the signed bytes and the fields decide, so that
+    /// the order of the evidence never does.
+    func wins(over other: Snapshot) -> Bool {
+        if signedDate != other.signedDate { return signedDate > other.signedDate }
+        if isRevoked != other.isRevoked { return isRevoked }
+        if isUpgraded != other.isUpgraded { return isUpgraded }
+        if json != other.json { return other.json.lexicographicallyPrecedes(json) }
+        let (mine, theirs) = (fields, other.fields)
+        if mine != theirs { return theirs.lexicographicallyPrecedes(mine) }
+        let (text, otherText) = (texts, other.texts)
+        if text != otherText { return otherText.lexicographicallyPrecedes(text) }
+        return item < other.item
+    }
+
+    /// What tells two records of receipts apart that have the same signed date.
+    private var fields: [Int64] {
+        [
+            Int64(type.rawValue), purchaseDate, expiresDate ?? .min, revocationDate ?? .min,
+            quantity, isTrial ? 1 : 0,
+        ]
+    }
+
+    private var texts: [String] { [productId ?? "", originalTransactionId] }
+}
+
+extension Snapshot {
+    /// Nil: the transaction has no identifier.
+    init?(_ evidence: VerifiedPayload<JWSTransactionDecodedPayload>, item: Int) {
+        let made: Snapshot? = evidence.withPayload { payload in
+            guard let id = payload.transactionId else { return nil }
+            var snapshot = Snapshot(
+                transactionId: id,
+                originalTransactionId: payload.originalTransactionId ?? id,
+                productId: payload.productId, group: payload.subscriptionGroupIdentifier,
+                type: Kind(payload.type, isPeriodic: payload.expiresDate != nil),
+                signedDate: payload.signedDate?.milliseconds ?? .min,
+                purchaseDate: payload.purchaseDate?.milliseconds ?? .min, item: item)
+            snapshot.expiresDate = payload.expiresDate?.milliseconds
+            snapshot.revocationDate = payload.revocationDate?.milliseconds
+            snapshot.revocationPercentage = payload.revocationPercentage
+            snapshot.quantity = payload.quantity.map(Int64.init) ?? 1
+            snapshot.isUpgraded = payload.isUpgraded == true
+            snapshot.isTrial =
+                payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
+            snapshot.ownership = payload.inAppOwnershipType
+            snapshot.offerType = payload.offerType
+            snapshot.billingPlanType = payload.billingPlanType
+            snapshot.appAccountToken = payload.appAccountToken
+            return snapshot
+        }
+        guard var made else { return nil }
+        made.json = evidence.json
+        self = made
+    }
+
+    /// Nil: the record has no identifier. Xcode writes 0.
+    init?(_ record: InAppPurchaseReceipt, created: Timestamp?, item: Int) {
+        guard let id = record.transactionId, id != "0" else { return nil }
+        self.init(
+            transactionId: id, originalTransactionId: record.originalTransactionId ?? id,
+            productId: record.productId,
+            type: Kind(record.productType, isPeriodic: record.expiresDate != nil),
+            signedDate: created?.milliseconds ?? .min,
+            purchaseDate: record.purchaseDate?.milliseconds ?? .min, item: item)
+        expiresDate = record.expiresDate?.milliseconds
+        revocationDate = record.cancellationDate?.milliseconds
+        quantity = record.quantity ?? 1
+        isTrial = record.isTrialPeriod == true
+        isFromReceipt = true
+    }
+
+    /// Nil: the receipt has no transaction identifier.
+    init?(_ receipt: TransactionReceipt, item: Int) {
+        guard let id = receipt.transactionId else { return nil }
+        let purchased = receipt.purchaseDate?.milliseconds ?? .min
+        self.init(
+            transactionId: id, originalTransactionId: receipt.originalTransactionId ?? id,
+            productId: receipt.productId,
+            type: receipt.expiresDate == nil ? .unknown : .autoRenewable,
+            signedDate: purchased, purchaseDate: purchased, item: item)
+        expiresDate = receipt.expiresDate?.milliseconds
+        revocationDate = receipt.cancellationDate?.milliseconds
+        quantity = receipt.quantity ?? 1
+        isTrial = receipt.isTrialPeriod == true
+        isFromReceipt = true
+    }
+}
+
+extension Snapshot.Kind {
+    /// - Parameter isPeriodic: whether the transaction has an end. A type that Apple adds later is
+    ///   taken for a subscription then; otherwise it grants nothing.
+    init(_ type: ProductType?, isPeriodic: Bool) {
+        switch type {
+        case .consumable: self = .consumable
+        case .nonConsumable: self = .nonConsumable
+        case .nonRenewingSubscription: self = .nonRenewing
+        case .autoRenewableSubscription: self = .autoRenewable
+        default: self = isPeriodic ? .autoRenewable : .unknown
+        }
+    }
+
+    init(_ type: InAppProductType?, isPeriodic: Bool) {
+        switch type {
+        case .consumable: self = .consumable
+        case .nonConsumable: self = .nonConsumable
+        case .nonRenewingSubscription: self = .nonRenewing
+        case .autoRenewableSubscription: self = .autoRenewable
+        default: self = isPeriodic ? .autoRenewable : .unknown
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import AssayEntitlements
+import AssayModels
+import Testing
+
+@Suite("Products")
+struct ProductTests {
+    private func app(
+        _ items: [EvidenceItem], at now: Timestamp = Timestamp(day: 10),
+        _ policy: EntitlementPolicy = .init()
+    ) throws -> AppEntitlements {
+        try #require(Entitlements(of: items, at: now, policy: policy).apps.first)
+    }
+
+    @Test("A non-consumable entitles until it is refunded, for the whole or in part")
+    func nonConsumable() throws {
+        let bought = Evidence.product("7", "world.2", .nonConsumable)
+        let refunded = Evidence.product(
+            "7", "world.2", .nonConsumable, signed: Evidence.start + 1
+        ) {
+            $0.revocationDate = Timestamp(day: 1)
+            $0.revocationType = .refundProrated
+            $0.revocationPercentage = 40_000
+        }
+        let owned = try app([bought]).nonConsumables
+        #expect(owned.map(\.isEntitled) == [true])
+        let lost = try app([refunded, bought]).nonConsumables
+        #expect(lost.map(\.isEntitled) == [false])
+        #expect(lost.first?.revocationPercentage == 40_000)
+    }
+
+    @Test("A refund that arrives before its purchase wins over the older snapshot")
+    func refundFirst() throws {
+        let refunded = Evidence.product("7", "world.2", .nonConsumable, signed: Evidence.start + 1)
+        {
+            $0.revocationDate = Timestamp(day: 1)
+        }
+        #expect(try !app([refunded]).nonConsumables[0].isEntitled)
+    }
+
+    @Test("A product that is owned and shared is entitled if either is")
+    func ownedAndShared() throws {
+        let shared = Evidence.product("8", "world.2", .nonConsumable) {
+            $0.inAppOwnershipType = .familyShared
+        }
+        let refunded = Evidence.product("7", "world.2", .nonConsumable) {
+            $0.revocationDate = Timestamp(day: 1)
+        }
+        let found = try app([shared, refunded]).nonConsumables
+        #expect(found.count == 1)
+        #expect(found[0].isEntitled && found[0].transactionId == "8")
+    }
+
+    @Test("A consumable is listed once, with what was revoked of it, and never entitles")
+    func consumables() throws {
+        let bought = Evidence.product("9", "gold.100", .consumable) { $0.quantity = 3 }
+        let second = Evidence.product("10", "gold.100", .consumable)
+        let refunded = Evidence.product("10", "gold.100", .consumable, signed: Evidence.start + 1) {
+            $0.revocationDate = Timestamp(day: 1)
+        }
+        let found = try app([second, bought, refunded, bought]).consumables
+        #expect(found.map(\.transactionId) == ["9", "10"])
+        #expect(found.map(\.quantity) == [3, 1])
+        #expect(found.map(\.revokedPercentage) == [0, 100_000])
+        #expect(found[0].dedupKey == "Production/com.example.game/9")
+    }
+
+    @Test(
+        "A non-renewing subscription ends by the policy's duration",
+        arguments: [(-1, true), (0, false)] as [(Int64, Bool)])
+    func nonRenewing(offset: Int64, isEntitled: Bool) throws {
+        var policy = EntitlementPolicy()
+        policy.durations = ["pass.summer": 90 * Evidence.day]
+        let bought = Evidence.product("11", "pass.summer", .nonRenewingSubscription)
+        let now = Timestamp(day: 90, plus: offset)
+        let found = try app([bought], at: now, policy).nonRenewing[0]
+        #expect(found.isEntitled == isEntitled)
+        #expect(found.entitledUntil == (isEntitled ? Timestamp(day: 90) : nil))
+        let open = try app([bought], at: now).nonRenewing[0]
+        #expect(open.isEntitled && open.entitledUntil == nil)
+    }
+
+    @Test("A product type that is not known here grants nothing and is reported")
+    func unknownType() throws {
+        let bought = Evidence.product("12", "thing", ProductType(rawValue: "Bundle"))
+        let answer = Entitlements(of: [bought], at: Timestamp(day: 1))
+        #expect(answer.warnings.map(\.code) == [.unknownProductType])
+        #expect(answer.apps[0].nonConsumables.isEmpty && answer.apps[0].consumables.isEmpty)
+    }
+
+    // MARK: Receipts
+
+    @Test("A receipt's records count as of its creation, and join the group that a token names")
+    func receipts() throws {
+        let receipt = Evidence.receipt(
+            created: Evidence.start + Evidence.day,
+            [
+                {
+                    $0.transactionId = "100"
+                    $0.originalTransactionId = "100"
+                    $0.productId = "premium.monthly"
+                    $0.productType = .autoRenewableSubscription
+                    $0.expiresDate = Timestamp(day: 30)
+                }
+            ])
+        let alone = try app([receipt]).subscriptionGroups
+        #expect(alone.map(\.subscriptionGroupIdentifier) == [nil])
+        #expect(alone[0].isEntitled)
+        let joined = try app([Evidence.period(0), receipt]).subscriptionGroups
+        #expect(joined.map(\.subscriptionGroupIdentifier) == ["2100"])
+        #expect(joined[0].subscriptions.count == 1)
+    }
+
+    @Test("A cancellation in a receipt can be an upgrade: a record in force decides")
+    func receiptUpgrade() throws {
+        func record(
+            _ id: String, _ product: String, begin: Int64, end: Int64, cancelled: Bool
+        ) -> (inout InAppPurchaseReceipt) -> Void {
+            {
+                $0.transactionId = id
+                $0.originalTransactionId = "100"
+                $0.productId = product
+                $0.productType = .autoRenewableSubscription
+                $0.purchaseDate = Timestamp(day: begin)
+                $0.expiresDate = Timestamp(day: end)
+                if cancelled { $0.cancellationDate = Timestamp(day: 5) }
+            }
+        }
+        let cancelled = record("100", "premium.monthly", begin: 6, end: 36, cancelled: true)
+        let other = record("101", "premium.yearly", begin: 5, end: 370, cancelled: false)
+        let created = Evidence.start + 6 * Evidence.day
+        let upgraded = try app([Evidence.receipt(created: created, [cancelled, other])])
+        #expect(upgraded.subscriptionGroups[0].deciding.productId == "premium.yearly")
+        #expect(upgraded.subscriptionGroups[0].isEntitled)
+        let refunded = try app([Evidence.receipt(created: created, [cancelled])])
+        #expect(refunded.subscriptionGroups[0].deciding.status == .revoked)
+    }
+
+    // MARK: Apart and together
+
+    @Test("Equal identifiers in two environments and two apps never mix")
+    func environments() {
+        let refunded = Evidence.product("7", "world.2", .nonConsumable) {
+            $0.environment = .sandbox
+            $0.revocationDate = Timestamp(day: 1)
+        }
+        let other = Evidence.product("7", "world.2", .nonConsumable) {
+            $0.bundleId = "com.example.other"
+        }
+        let answer = Entitlements(
+            of: [refunded, Evidence.product("7", "world.2", .nonConsumable), other],
+            at: Timestamp(day: 1))
+        #expect(answer.apps.map(\.environment.rawValue) == ["Production", "Production", "Sandbox"])
+        #expect(answer.apps.map { $0.nonConsumables[0].isEntitled } == [true, true, false])
+    }
+
+    @Test("A refused item contributes nothing and refuses nothing")
+    func refusedItem() throws {
+        let refused = EvidenceItem(Verification(verdict: .invalidSignature, detail: "no"))
+        let found = try app([refused, Evidence.product("7", "world.2", .nonConsumable)])
+        #expect(found.nonConsumables[0].decidedBy.item == 1)
+    }
+
+    @Test("Two account tokens are a conflict, as is another one than expected; case is none")
+    func customers() throws {
+        func token(_ id: String, _ token: String) -> EvidenceItem {
+            Evidence.product(id, "p\(id)", .nonConsumable) { $0.appAccountToken = token }
+        }
+        #expect(try !app([token("1", "AB"), token("2", "ab")]).customers.isConflicting)
+        #expect(try app([token("1", "AB"), token("2", "CD")]).customers.isConflicting)
+        var policy = EntitlementPolicy()
+        policy.expectedAppAccountToken = "CD"
+        let expected = try app([token("1", "AB")], at: Timestamp(day: 1), policy)
+        #expect(expected.customers.isConflicting)
+        policy.expectedAppAccountToken = "Ab"
+        #expect(try !app([token("1", "AB")], at: Timestamp(day: 1), policy).customers.isConflicting)
+    }
+
+    @Test("Renewal information without its transaction is reported")
+    func renewalAlone() {
+        let renewal = Evidence.renewal(signed: Evidence.start, original: "555")
+        let answer = Entitlements(of: [renewal, Evidence.period(0)], at: Timestamp(day: 1))
+        #expect(answer.warnings.map(\.code) == [.renewalInfoWithoutTransaction])
+        #expect(answer.warnings[0].item == 0)
+    }
+
+    @Test(
+        "Evidence older than the policy's maximum age makes the answer stale",
+        arguments: [(0, false), (1, true)] as [(Int64, Bool)])
+    func stale(offset: Int64, isStale: Bool) {
+        var policy = EntitlementPolicy()
+        policy.maxAgeMilliseconds = 7 * Evidence.day
+        let answer = Entitlements(
+            of: [Evidence.period(0)], at: Timestamp(day: 7, plus: offset), policy: policy)
+        #expect(answer.isStale == isStale)
+    }
+}
