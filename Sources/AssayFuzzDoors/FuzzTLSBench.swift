@@ -167,7 +167,7 @@ private final class EchoServer: Sendable {
                 switch outcome {
                 case .secured(let stream):
                     secured.withLock { $0 += 1 }
-                    Self.echo(stream)
+                    Self.echo(stream, context)
                 case .plain(let stream): Self.end(stream)
                 case .failed: break
                 }
@@ -191,8 +191,8 @@ private final class EchoServer: Sendable {
         return answer ?? 0
     }
 
-    private static func echo(_ stream: Stream) {
-        guard stream.isPeerAllowed else { return end(stream) }
+    private static func echo(_ stream: Stream, _ context: TLSContext) {
+        guard stream.isPeerAllowed(by: context) else { return end(stream) }
         stream.setHandler { [unowned stream] event in
             switch event {
             case .received:

@@ -48,13 +48,24 @@ extension ServerLoop {
 
     // MARK: Peers
 
-    /// Why whoever has connected may not; nil: it may.
+    /// The reason to reject this peer, or nil to accept it.
     func refusal(of stream: Stream) -> ResponseHead? {
-        guard stream.isPeerAllowed else { return .forbiddenClient }
+        if let tls = configuration.tls, !stream.isPeerAllowed(by: tls) { return .forbiddenClient }
         guard let allowed = configuration.allowedUsers, let user = stream.peerUser,
             !allowed.contains(user)
         else { return nil }
         return .forbiddenUser
+    }
+
+    /// Ends the connections of peers that a reload has taken their permission from. What was
+    /// accepted from them is answered.
+    func endForbiddenConnections() {
+        for connection in connections.values {
+            guard case .open = connection.state, let refusal = refusal(of: connection.stream)
+            else { continue }
+            logFault("a peer who is not allowed any more")
+            connection.end(refusal)
+        }
     }
 }
 

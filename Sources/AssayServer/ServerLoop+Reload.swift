@@ -19,6 +19,7 @@ extension ServerLoop {
         (new.monitor, new.admin) = (old.monitor, old.admin)
         // Its listeners go on: without TLS for them the configuration would not have passed.
         take(new)
+        endForbiddenConnections()
         if let tls = new.tls { warnOfExpiry(tls) }
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
         logTrust()

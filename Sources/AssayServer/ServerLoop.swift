@@ -243,8 +243,14 @@ final class ServerLoop {
         }
     }
 
+    /// Entries are chosen by the octets of their names: a dictionary of strings would also find
+    /// names that are only equivalent in Unicode.
     func app(named name: String) -> AppEntry? {
-        name.isEmpty ? defaultApp : configuration.apps[name]
+        guard !name.isEmpty else { return defaultApp }
+        let apps = configuration.apps
+        guard let place = apps.index(forKey: name), apps[place].key.utf8.elementsEqual(name.utf8)
+        else { return nil }
+        return apps[place].value
     }
 
     /// From the frame's first byte on.

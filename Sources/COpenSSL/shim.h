@@ -59,6 +59,23 @@ static inline int assay_error_is_of_ssl(unsigned long error) {
 
 static inline int assay_error_reason(unsigned long error) { return ERR_GET_REASON(error); }
 
+/// Whether the peer's certificate leads to an authority of another context than its handshake's.
+/// Dates do not count: they were checked by the handshake.
+static inline int assay_peer_is_trusted(SSL *session, SSL_CTX *context) {
+    X509 *peer = SSL_get0_peer_certificate(session);
+    X509_STORE_CTX *check = peer == NULL ? NULL : X509_STORE_CTX_new();
+    int is_trusted = 0;
+    if (check != NULL &&
+        X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(context), peer,
+                            SSL_get_peer_cert_chain(session)) == 1 &&
+        X509_STORE_CTX_set_default(check, "ssl_client") == 1) {
+        X509_STORE_CTX_set_flags(check, X509_V_FLAG_NO_CHECK_TIME);
+        is_trusted = X509_verify_cert(check) == 1;
+    }
+    X509_STORE_CTX_free(check);
+    return is_trusted;
+}
+
 // Subject alternative names: generated inline functions, and a union.
 
 static inline int assay_name_count(const GENERAL_NAMES *names) {

@@ -62,7 +62,7 @@ struct SecurityConfigurationTests {
             ).tls)
         #expect(tls.settings.allowsTLS12 && tls.settings.clientAuthority == folder("ca/root.pem"))
         #expect(
-            tls.settings.clientNames == ["spiffe://example.org/Backend", "backend.example.org"])
+            tls.settings.clientNames == ["spiffe://example.org/Backend", "Backend.Example.org"])
         #expect(tls.context.notAfter ?? 0 > Timestamp.now.seconds)
         let strict = try #require(
             try settings("[tls]\ncertificate = \"ca/leaf.pem\"\nkey = \"ca/leaf-key.pem\"").tls)
@@ -137,6 +137,10 @@ struct SecurityConfigurationTests {
             (
                 "[tls]\n\(identity)client-ca = \"ca/root.pem\"\nclient-names = []",
                 "tls.client-names: empty", "leave the key out"
+            ),
+            (
+                "[tls]\n\(identity)client-ca = \"ca/root.pem\"\nclient-names = [\"*.a.test\"]",
+                "tls.client-names[1]: \"*.a.test\" is a pattern", "write out each name"
             ),
             ("[tls]\n\(identity)minimum-version = \"1.1\"", "tls.minimum-version: \"1.1\"", "1.3"),
             ("[tls]\n\(identity)ca = \"x\"", "tls.ca: unknown key", "write one of"),

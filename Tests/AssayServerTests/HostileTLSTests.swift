@@ -120,7 +120,7 @@ import Testing
             (allowed, [], false),
             ("billing", [], false),
         ]
-        let names: Set = [allowed, "backend.example.org", "billing job"]
+        let names = [allowed, "backend.example.org", "billing job"]
         try await Self.with(pki.server(names: names)) { test, endpoint in
             for row in table {
                 let identity = try pki.issue(row.commonName, row.names)
@@ -147,18 +147,75 @@ import Testing
                 options: ClientOptions(retriesOnce: false, tls: try old.client()))
             try await early.ping()
             var second = try #require(first)
-            second.tls = try new.server()
+            second.tls = try new.server(ofClients: false)
             #expect(try test.server.reload(second) == [])
             for _ in 0..<20 { try await early.ping() }
             #expect(try await Self.ask(endpoint, old.client()) != nil)
-            let identity = try new.issue("backend")
-            #expect(try await Self.ask(endpoint, new.client(identity)) == nil)
-            #expect(try await Self.ask(endpoint, new.client()) != nil)
-            try await early.ping()
-            early.close()
+            #expect(try await Self.ask(endpoint, new.client()) == nil)
             // Without TLS its listener could not go on.
-            second.tls = nil
-            #expect(throws: ServerError.noTLS(endpoint)) { try test.server.reload(second) }
+            var without = second
+            without.tls = nil
+            #expect(throws: ServerError.noTLS(endpoint)) { try test.server.reload(without) }
+            early.close()
+        }
+    }
+
+    @Test("line 86: a reload ends the connections of clients that are not served any more")
+    func revocation() async throws {
+        let pki = try TestPKI(), other = try TestPKI()
+        let both = temporaryPath("both.pem")
+        let authorities = try [pki, other].flatMap {
+            try SystemFile.read($0.authority, limit: 1 << 20) ?? []
+        }
+        try SystemFile.create(both, authorities, mode: 0o600)
+        let identity = try pki.issue("localhost", [.loopback, .dns("localhost")])
+        func serving(_ authority: String?, _ names: [String] = []) throws -> TLSContext {
+            try TLSContext(
+                server: TLSServerSettings(
+                    certificate: identity.certificate, key: identity.key,
+                    clientAuthority: authority, clientNames: names))
+        }
+        var first: ServerConfiguration?
+        try await Self.with(serving(both), { first = $0 }) { test, endpoint in
+            func connect(_ identity: (String, String)?) async throws -> AssayClient {
+                let client = try AssayClient(
+                    address: endpoint,
+                    options: ClientOptions(retriesOnce: false, tls: try pki.client(identity)))
+                try await client.ping()
+                return client
+            }
+            let backend = try await connect(pki.issue("backend"))
+            let billing = try await connect(pki.issue("billing"))
+            let foreign = try await connect(other.issue("backend"))
+            var configuration = try #require(first)
+            // Rows: authorities and names of a reload, and whose connections end.
+            for (authority, names, ended) in [
+                (both, [], []), (both, ["backend"], ["billing"]),
+                (pki.authority, ["backend"], ["foreign"]), (pki.authority, [], []),
+            ] as [(String, [String], [String])] {
+                let closed = test.log.count(of: "a peer who is not allowed any more")
+                configuration.tls = try serving(authority, names)
+                #expect(try test.server.reload(configuration) == [])
+                test.settles { _ in
+                    test.server.metrics?.faults["a peer who is not allowed any more"] ?? 0
+                        >= UInt64(closed + ended.count)
+                }
+                for (name, client) in [("billing", billing), ("foreign", foreign)]
+                where ended.contains(name) {
+                    await #expect(throws: ClientError.self) { try await client.ping() }
+                    client.close()
+                }
+                try await backend.ping()
+            }
+            // From here on clients need a certificate: who has shown none goes.
+            backend.close()
+            configuration.tls = try serving(nil)
+            #expect(try test.server.reload(configuration) == [])
+            let anonymous = try await connect(nil)
+            configuration.tls = try serving(both)
+            #expect(try test.server.reload(configuration) == [])
+            test.settles { $0.connections == 0 }
+            anonymous.close()
         }
     }
 

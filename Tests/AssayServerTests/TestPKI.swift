@@ -59,8 +59,10 @@ final class TestPKI {
     }
 
     /// Days from now: a pair in the past makes an expired certificate.
+    /// - Parameter subject: replaces the one of that common name.
     func issue(
-        _ commonName: String, _ names: [Name] = [], days: ClosedRange<Int64> = -1...30
+        _ commonName: String, _ names: [Name] = [], days: ClosedRange<Int64> = -1...30,
+        subject: DistinguishedName? = nil
     ) throws -> (certificate: String, key: String) {
         let new = try SigningKey(generating: .p256)
         var extensions: [CertificateExtension] = [
@@ -79,7 +81,7 @@ final class TestPKI {
                 CertificateExtension(oid: CertificateExtension.subjectAltNameOID, value: value))
         }
         let builder = try CertificateBuilder(
-            subject: Self.name(commonName), issuer: name, publicKeyOf: new,
+            subject: subject ?? Self.name(commonName), issuer: name, publicKeyOf: new,
             notBefore: Self.time(days.lowerBound), notAfter: Self.time(days.upperBound),
             extensions: extensions, signatureAlgorithm: .ecdsaWithSHA256)
         return (
@@ -90,7 +92,7 @@ final class TestPKI {
 
     /// A server of the loopback address, which serves clients of this authority.
     func server(
-        names: Set<String> = [], ofClients: Bool = true, _ files: (String, String)? = nil
+        names: [String] = [], ofClients: Bool = true, _ files: (String, String)? = nil
     ) throws -> TLSContext {
         let (certificate, key) = try files ?? issue("localhost", [.loopback, .dns("localhost")])
         return try TLSContext(

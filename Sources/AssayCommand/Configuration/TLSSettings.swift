@@ -27,6 +27,11 @@ struct TLSSettings {
                     ? "name at least one, or leave the key out"
                     : "name the authorities of clients: without them nobody shows a name")
         }
+        for (index, name) in (names ?? []).enumerated() where name.hasPrefix("*.") {
+            table.note(
+                "client-names", "\"\(name)\" is a pattern", "write out each name",
+                element: index + 1)
+        }
         for (name, value) in [("certificate", certificate), ("key", key)]
         where value == nil && !table.has(name) {
             table.note(
@@ -37,7 +42,7 @@ struct TLSSettings {
         guard let certificate, let key, unreadable.isEmpty else { return nil }
         settings = TLSServerSettings(
             certificate: certificate, key: key, clientAuthority: authority,
-            clientNames: Set(names?.map(Self.comparable) ?? []), allowsTLS12: version == "1.2")
+            clientNames: names ?? [], allowsTLS12: version == "1.2")
         do throws(TLSError) {
             context = try TLSContext(server: settings)
         } catch {
@@ -67,11 +72,6 @@ struct TLSSettings {
         case "client-ca": "name a PEM file with the authorities of clients"
         default: "name a PEM file with the certificate and then its intermediates"
         }
-    }
-
-    /// DNS names are compared without regard to case, URIs and common names as they are.
-    private static func comparable(_ name: String) -> String {
-        name.contains("://") || name.contains(" ") || !name.contains(".") ? name : name.lowercased()
     }
 
     /// Which key of the table an error is about.

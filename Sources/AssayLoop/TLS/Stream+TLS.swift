@@ -50,10 +50,17 @@ extension Stream {
         pump()
     }
 
-    /// Whether the peer's certificate has a name that the context allows.
-    package var isPeerAllowed: Bool {
-        guard let tls, !tls.context.clientNames.isEmpty else { return true }
-        return tls.session.peerIsNamed(among: tls.context.clientNames)
+    /// Whether a server with that context serves the peer: its authority and its names. The context
+    /// may be newer than the handshake.
+    package func isPeerAllowed(by context: TLSContext) -> Bool {
+        guard let tls else { return true }
+        if let authority = context.clientAuthority, authority != tls.context.clientAuthority,
+            !tls.session.peerIsTrusted(by: context)
+        {
+            return false
+        }
+        return context.clientNames.isEmpty
+            || tls.session.peerNames.map(context.clientNames.allow) ?? false
     }
 
     // MARK: Reading

@@ -8,13 +8,14 @@ public struct TLSServerSettings: Hashable, Sendable {
     /// A file of the authorities whose clients are served; nil: anybody's.
     public var clientAuthority: String?
     /// Names, one of which a client's certificate has to have: SPIFFE ids (a URI in the subject's
-    /// alternative names), DNS names, or the common name; empty: any.
-    public var clientNames: Set<String>
+    /// alternative names), DNS names, or the common name; empty: any. Compared octet for octet, DNS
+    /// names without regard to the case of ASCII letters. No wildcards.
+    public var clientNames: [String]
     public var allowsTLS12: Bool
 
     public init(
         certificate: String, key: String, clientAuthority: String? = nil,
-        clientNames: Set<String> = [], allowsTLS12: Bool = false
+        clientNames: [String] = [], allowsTLS12: Bool = false
     ) {
         self.certificate = certificate
         self.key = key
@@ -52,7 +53,9 @@ public struct TLSClientSettings: Hashable, Sendable {
 public final class TLSContext: @unchecked Sendable {
     let context: OpaquePointer
     let isServer: Bool
-    let clientNames: Set<String>
+    let clientNames: ClientNames
+    /// The content of the file of authorities; nil where clients need no certificate.
+    let clientAuthority: [UInt8]?
     let serverName: String?
     /// When its own certificate ends, in seconds since 1970; nil without one.
     public let notAfter: Int64?
@@ -63,7 +66,8 @@ public final class TLSContext: @unchecked Sendable {
     public init(server settings: TLSServerSettings) throws(TLSError) {
         let new = try unsafe Owner(TLS_server_method())
         isServer = true
-        clientNames = settings.clientNames
+        clientNames = ClientNames(settings.clientNames)
+        clientAuthority = try settings.clientAuthority.map(Self.read)
         serverName = nil
         try new.begin(allowsTLS12: settings.allowsTLS12, Self.mostCertificateBytes)
         notAfter = try new.identify(settings.certificate, settings.key)
@@ -78,7 +82,8 @@ public final class TLSContext: @unchecked Sendable {
     public init(client settings: TLSClientSettings) throws(TLSError) {
         let new = try unsafe Owner(TLS_client_method())
         isServer = false
-        clientNames = []
+        clientNames = ClientNames([])
+        clientAuthority = nil
         serverName = settings.serverName
         try new.begin(allowsTLS12: true, Self.mostCertificateBytes)
         switch (settings.certificate, settings.key) {
@@ -100,13 +105,16 @@ public final class TLSContext: @unchecked Sendable {
 
 extension TLSContext {
     /// Whether a file that settings name can be read: OpenSSL says less of why it can't be.
-    package static func checkReadable(_ file: String) throws(TLSError) {
+    package static func checkReadable(_ file: String) throws(TLSError) { _ = try read(file) }
+
+    fileprivate static func read(_ file: String) throws(TLSError) -> [UInt8] {
         do throws(LoopError) {
-            // Larger than any chain; what is longer is not looked at.
-            _ = try SystemFile.read(file, limit: 1 << 20)
+            // Larger than any chain, and than the authorities of any system.
+            if let content = try SystemFile.read(file, limit: 1 << 20) { return content }
         } catch {
             throw .unreadable(file, error.description)
         }
+        throw .unreadable(file, "longer than a megabyte")
     }
 }
 

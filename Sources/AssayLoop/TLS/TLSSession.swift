@@ -186,54 +186,66 @@ package struct TLSSession: ~Copyable {
 
     // MARK: The peer
 
-    /// Whether the peer's certificate has one of the names.
-    func peerIsNamed(among names: Set<String>) -> Bool {
-        guard let certificate = unsafe SSL_get0_peer_certificate(session) else { return false }
-        let (domains, uris) = unsafe PeerNames.alternative(of: certificate)
-        // An SVID has one URI (SPIFFE X509-SVID, 2): of several it is nobody's.
-        if uris.count == 1, names.contains(uris[0]) { return true }
-        // A URI is one in its own place alone.
-        let others = names.filter { !$0.contains("://") }
-        if domains.contains(where: { others.contains($0.lowercased()) }) { return true }
-        guard domains.isEmpty, uris.isEmpty else { return false }
-        return unsafe PeerNames.common(of: certificate).map { others.contains($0) } ?? false
+    /// Whether the authorities of a server's context are the peer's. Costs a public-key operation
+    /// for each certificate of its chain.
+    func peerIsTrusted(by context: TLSContext) -> Bool {
+        defer { ERR_clear_error() }
+        return unsafe assay_peer_is_trusted(session, context.context) == 1
+    }
+
+    /// The names of the peer's certificate; nil where the peer has shown none.
+    var peerNames: CertificateNames? {
+        guard let certificate = unsafe SSL_get0_peer_certificate(session) else { return nil }
+        return unsafe PeerNames.all(of: certificate)
     }
 }
 
 private enum PeerNames {
-    /// DNS names and URIs.
-    static func alternative(of certificate: OpaquePointer) -> (domains: [String], uris: [String]) {
-        guard let raw = unsafe X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
-            return ([], [])
+    static func all(of certificate: OpaquePointer) -> CertificateNames {
+        var names = CertificateNames()
+        var place: Int32 = 0
+        if let raw = unsafe X509_get_ext_d2i(certificate, NID_subject_alt_name, &place, nil) {
+            unsafe add(alternative: OpaquePointer(raw), to: &names)
+        } else if place != Self.absent {
+            // Alternative names that cannot be read, or that stand there twice.
+            return names
         }
-        let names = OpaquePointer(raw)
-        defer { unsafe GENERAL_NAMES_free(names) }
-        var (domains, uris): ([String], [String]) = ([], [])
-        for index in 0..<(unsafe assay_name_count(names)) {
-            var octets: UnsafePointer<UInt8>?
-            var count: Int32 = 0
-            let type = unsafe assay_name(names, index, &octets, &count)
-            guard let octets = unsafe octets else { continue }
-            let bytes = unsafe UnsafeBufferPointer(start: octets, count: Int(count))
-            let text = unsafe String(decoding: bytes, as: UTF8.self)
-            if type == GEN_DNS {
-                domains.append(text)
-            } else if type == GEN_URI {
-                uris.append(text)
-            }
-        }
-        return (domains, uris)
+        names.commonName = unsafe common(of: certificate)
+        return names
     }
 
-    /// The subject's only common name.
-    static func common(of certificate: OpaquePointer) -> String? {
+    /// What OpenSSL reports for an extension that the certificate does not have.
+    private static let absent: Int32 = -1
+
+    private static func add(alternative list: OpaquePointer, to names: inout CertificateNames) {
+        defer { unsafe GENERAL_NAMES_free(list) }
+        for index in 0..<(unsafe assay_name_count(list)) {
+            var octets: UnsafePointer<UInt8>?
+            var count: Int32 = 0
+            let type = unsafe assay_name(list, index, &octets, &count)
+            guard let octets = unsafe octets else { continue }
+            let name = unsafe Array(UnsafeBufferPointer(start: octets, count: Int(count)))
+            if type == GEN_DNS {
+                names.domains.append(name)
+            } else if type == GEN_URI {
+                names.uris.append(name)
+            }
+        }
+    }
+
+    /// The subject's only common name, where its octets are UTF-8.
+    private static func common(of certificate: OpaquePointer) -> [UInt8]? {
         let subject = unsafe X509_get_subject_name(certificate)
         let index = unsafe X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
         guard index >= 0, unsafe X509_NAME_get_index_by_NID(subject, NID_commonName, index) < 0
         else { return nil }
         let value = unsafe X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index))
-        let bytes = unsafe UnsafeBufferPointer(
-            start: ASN1_STRING_get0_data(value), count: Int(ASN1_STRING_length(value)))
-        return unsafe String(decoding: bytes, as: UTF8.self)
+        let type = unsafe ASN1_STRING_type(value)
+        guard [V_ASN1_UTF8STRING, V_ASN1_PRINTABLESTRING, V_ASN1_IA5STRING].contains(type) else {
+            return nil
+        }
+        return unsafe Array(
+            UnsafeBufferPointer(
+                start: ASN1_STRING_get0_data(value), count: Int(ASN1_STRING_length(value))))
     }
 }
