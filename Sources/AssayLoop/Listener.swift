@@ -36,7 +36,7 @@ package final class Listener: SocketHandle {
         }
         try self.init(on: loop, endpoint, isUnix: true, onConnection: onConnection)
         try begin(backlog) { () throws(LoopError) in
-            let bound = try UnixSocket.bind(path, access)
+            let bound = try UnixSocket.listen(path, access, backlog: backlog)
             file = bound.file
             try adopt(bound.descriptor)
         }

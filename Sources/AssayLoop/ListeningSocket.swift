@@ -13,6 +13,10 @@ package enum ListeningSocket {
     package static func open(
         _ endpoint: Endpoint
     ) throws(LoopError) -> (descriptor: Int32, endpoint: Endpoint) {
+        if case .unix(let path) = endpoint {
+            let socket = try UnixSocket.listen(path, SocketFileAccess(), backlog: backlog)
+            return (socket.descriptor, endpoint)
+        }
         let descriptor = try bind(endpoint)
         do throws(LoopError) {
             guard listen(descriptor, backlog) == 0 else { throw LoopError(code: -errno) }
@@ -26,7 +30,6 @@ package enum ListeningSocket {
 
     private static func bind(_ endpoint: Endpoint) throws(LoopError) -> Int32 {
         switch endpoint {
-        case .unix(let path): return try UnixSocket.bind(path, SocketFileAccess()).descriptor
         case .tcp(let host, let port):
             if var address = IPAddress.v4(host, port) {
                 return try unsafe bind(&address, MemoryLayout<sockaddr_in>.size, AF_INET)
@@ -36,7 +39,7 @@ package enum ListeningSocket {
             }
             throw .hostNotFound
         // TLS, and what was passed by a service manager, belong to the loop's listeners.
-        case .tls, .inherited: throw .notPlain
+        case .unix, .tls, .inherited: throw .notPlain
         }
     }
 

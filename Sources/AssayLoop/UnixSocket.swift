@@ -16,22 +16,34 @@ public struct SocketFileAccess: Hashable, Sendable {
 enum UnixSocket {
     static func isAbstract(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "@") }
 
-    /// A socket that is bound to the path and does not listen yet. A file that a server left
-    /// behind is replaced, but one on which somebody listens, or any other, is `addressInUse` or
-    /// `notASocket`.
-    static func bind(
-        _ path: String, _ access: SocketFileAccess
+    /// A socket that listens at the path. Replaces a socket file that nobody listens on.
+    ///
+    /// Two servers that start at once would each find the other's socket bound and not yet
+    /// listening, and take it for one that was left behind. So all of it happens under a lock.
+    ///
+    /// - Throws: `addressInUse` where another server listens, `notASocket` where another file
+    ///   stands there.
+    static func listen(
+        _ path: String, _ access: SocketFileAccess, backlog: Int32
     ) throws(LoopError) -> (descriptor: Int32, file: SocketFile?) {
         guard path.utf8.count <= Endpoint.pathLimit else { throw .pathTooLong }
-        if !isAbstract(path) { try SocketFile.removeStale(path) }
+        let isFile = !isAbstract(path)
+        let lock = isFile ? try FileLock(path + ".lock") : nil
+        defer { lock?.release() }
+        if isFile { try SocketFile.removeStale(path) }
         let descriptor = try make()
         var file: SocketFile?
         do throws(LoopError) {
+            // The file is never open to more users than its access says (Linux creates it with
+            // the socket's mode).
+            if isFile, fchmod(descriptor, access.mode) != 0 { throw LoopError(code: -errno) }
             let code = unsafe withAddress(path) { unsafe Glibc.bind(descriptor, $0, $1) }
             guard code == 0 else { throw LoopError(code: -errno) }
-            // Between bind and listen nobody can connect.
-            if !isAbstract(path) { file = try SocketFile(path, access) }
+            if isFile { file = try SocketFile(path, access) }
+            // Nobody can connect before this.
+            guard Glibc.listen(descriptor, backlog) == 0 else { throw LoopError(code: -errno) }
         } catch {
+            file?.remove()
             _ = Glibc.close(descriptor)
             throw error
         }
@@ -82,19 +94,29 @@ struct SocketFile {
     private let device: dev_t
     private let inode: ino_t
 
-    fileprivate init(_ path: String, _ access: SocketFileAccess) throws(LoopError) {
+    /// Sets the access of the file that was just bound. Never follows a link that somebody has put
+    /// there since.
+    init(_ path: String, _ access: SocketFileAccess) throws(LoopError) {
         self.path = path
-        if access.owner != nil || access.group != nil {
-            // All bits set: unchanged.
-            let code = unsafe chown(path, access.owner ?? .max, access.group ?? .max)
-            guard code == 0 else { throw LoopError(code: -errno) }
-        }
-        guard unsafe chmod(path, access.mode) == 0 else { throw LoopError(code: -errno) }
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw LoopError(code: -errno) }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket }
         device = status.st_dev
         inode = status.st_ino
+        if access.owner != nil || access.group != nil {
+            // All bits set: unchanged.
+            let code = unsafe lchown(path, access.owner ?? .max, access.group ?? .max)
+            guard code == 0 else { throw LoopError(code: -errno) }
+        }
+        // Where the umask took nothing away, the mode is right already.
+        guard status.st_mode & Self.permissions != access.mode else { return }
+        guard unsafe fchmodat(AT_FDCWD, path, access.mode, AT_SYMLINK_NOFOLLOW) == 0 else {
+            throw LoopError(code: -errno)
+        }
     }
+
+    /// The permission bits of a file's mode.
+    private static let permissions: mode_t = 0o7777
 
     /// Removes it, unless another server's stands there by now.
     func remove() {

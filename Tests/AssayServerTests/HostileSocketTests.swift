@@ -1,10 +1,11 @@
 import AssayClient
-import AssayLoop
 import AssayServer
 import AssayWire
 import Glibc
 import TestSupport
 import Testing
+
+@testable import AssayLoop
 
 /// Unix sockets: who may connect, and what may stand at their paths.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct HostileSocketTests {
@@ -83,11 +84,100 @@ import Testing
         try early.expectPong()
         other.allowedUsers = [getuid() &+ 1]
         #expect(try test.server.reload(other) == [])
-        try early.expectPong(78)
+        // Users do not concern a port.
+        let remote = try RawClient(test.tcp)
+        try remote.expectPong()
+        try early.expectEnd(.permissionDenied)
         try RawClient(test.unix).expectEnd(.permissionDenied)
-        early.socket.close()
+        other.allowedUsers = [getuid()]
+        let again = try RawClient(test.unix)
+        try again.expectEnd(.permissionDenied)
+        #expect(try test.server.reload(other) == [])
+        let served = try RawClient(test.unix)
+        try served.expectPong()
+        // What takes nobody's permission closes nothing.
+        #expect(try test.server.reload(other) == [])
+        try served.expectPong(78)
+        try remote.expectPong(78)
+        for client in [served, remote] { client.socket.close() }
         test.server.drain()
         test.server.wait()
+    }
+
+    /// What a second server finds between the first one's bind and its listen.
+    @Test("line 87: a path at which another server is about to listen is in use")
+    func twoServers() throws {
+        let path = temporaryPath("twice")
+        let lock = try FileLock(path + ".lock")
+        let first = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(first) }
+        bindSocket(first, path)
+        let outcome = Locked<LoopError??>(nil)
+        let second = try WorkerPool(count: 1, name: "second")
+        second.submit {
+            do throws(LoopError) {
+                close(try ListeningSocket.open(.unix(path: path)).descriptor)
+                outcome.withLock { $0 = .some(nil) }
+            } catch {
+                outcome.withLock { $0 = .some(error) }
+            }
+        }
+        usleep(200_000)
+        #expect(listen(first, 1) == 0)
+        lock.release()
+        second.stop()
+        #expect(outcome.withLock { $0 } == .some(.addressInUse))
+        #expect(Self.status(path) != nil && Self.status(path + ".lock") == nil)
+        unsafe unlink(path)
+    }
+
+    @Test("line 87: of servers that start at once on one path, one listens")
+    func manyServers() throws {
+        let pool = try WorkerPool(count: 8, name: "servers")
+        for round in 0..<50 {
+            let path = temporaryPath("race")
+            if round % 2 == 0 { leaveSocket(at: path) }
+            let descriptors = Locked<[Int32]>([])
+            let failures = Locked<[LoopError]>([])
+            let done = try Semaphore()
+            for _ in 0..<8 {
+                pool.submit {
+                    do throws(LoopError) {
+                        let socket = try ListeningSocket.open(.unix(path: path))
+                        descriptors.withLock { $0.append(socket.descriptor) }
+                    } catch {
+                        failures.withLock { $0.append(error) }
+                    }
+                    done.signal()
+                }
+            }
+            for _ in 0..<8 { done.wait() }
+            let listening = descriptors.withLock { $0 }
+            #expect(listening.count == 1)
+            #expect(failures.withLock { $0 } == Array(repeating: .addressInUse, count: 7))
+            for descriptor in listening { close(descriptor) }
+            unsafe unlink(path)
+        }
+        pool.stop()
+    }
+
+    @Test("line 87: mode and owner of a socket file are never those of what a link names")
+    func accessFollowsNoLink() throws {
+        let target = temporaryPath("target"), link = temporaryPath("link")
+        let socket = temporaryPath("socket")
+        close(unsafe creat(target, 0o600))
+        #expect(unsafe symlink(target, link) == 0)
+        leaveSocket(at: socket)
+        var access = SocketFileAccess()
+        access.mode = 0o666
+        access.owner = getuid()
+        for path in [link, target] {
+            #expect(throws: LoopError.notASocket) { try SocketFile(path, access) }
+        }
+        _ = try SocketFile(socket, access)
+        #expect(Self.status(target)?.st_mode == S_IFREG | 0o600)
+        #expect(Self.status(socket)?.st_mode == S_IFSOCK | 0o666)
+        for path in [link, target, socket] { unsafe unlink(path) }
     }
 
     @Test("line 67: a stale socket file is replaced, anything else stays")

@@ -1,0 +1,41 @@
+import Glibc
+
+/// A lock that processes hold by turns: a file that exists while one of them holds it.
+struct FileLock {
+    private let path: String
+    private let descriptor: Int32
+
+    /// Whoever holds the lock binds a socket meanwhile, which takes less than a millisecond.
+    private static let attempts = 500
+    private static let attemptMicroseconds: UInt32 = 10_000
+
+    /// Waits up to five seconds for its turn.
+    /// - Throws: `addressInUse` where another process keeps the lock.
+    init(_ path: String) throws(LoopError) {
+        for _ in 0..<Self.attempts {
+            let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+            let descriptor = unsafe open(path, flags, 0o600)
+            guard descriptor >= 0 else { throw LoopError(code: -errno) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isCurrent(descriptor, path) {
+                self.path = path
+                self.descriptor = descriptor
+                return
+            }
+            _ = close(descriptor)
+            usleep(Self.attemptMicroseconds)
+        }
+        throw .addressInUse
+    }
+
+    /// Whether the path still names the file that was locked: its last holder removes it.
+    private static func isCurrent(_ descriptor: Int32, _ path: String) -> Bool {
+        var (locked, named) = (stat(), stat())
+        return unsafe fstat(descriptor, &locked) == 0 && lstat(path, &named) == 0
+            && locked.st_dev == named.st_dev && locked.st_ino == named.st_ino
+    }
+
+    func release() {
+        _ = unsafe unlink(path)
+        _ = close(descriptor)
+    }
+}
