@@ -110,7 +110,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessEnvironment.variables
         let inherited = try Self.inherited(environment)
-        let settings = try settings(environment, inherited)
+        let settings = try Self.settings(flags, environment, inherited)
         if check {
             try Output.line(settings.summary(now: .now))
             return
@@ -128,7 +128,12 @@ struct ServeCommand: AsyncParsableCommand {
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
         manager?.isReady()
-        try follow(server, configuration, manager) { try self.settings(environment, inherited) }
+        let flags = flags
+        let reloader = try ConfigurationReloader(server, configuration, manager) { current in
+            try Self.settings(flags, environment, inherited)
+                .serverConfiguration(reusing: current)
+        }
+        try follow(server, reloader, manager)
     }
 
     private func startAdmin(_ settings: ServerSettings) throws -> (ServerMonitor?, AdminServer?) {
@@ -156,24 +161,11 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func follow(
-        _ server: Server, _ configuration: ServerConfiguration, _ manager: ServiceManager?,
-        _ settings: () throws -> ServerSettings
+        _ server: Server, _ reloader: ConfigurationReloader, _ manager: ServiceManager?
     ) throws {
-        var current = configuration
         while true {
             switch server.nextEvent() {
-            case .hangup:
-                manager?.isReloading()
-                do {
-                    let new = try settings().serverConfiguration(reusing: current)
-                    try server.reload(new)
-                    current = new
-                } catch let failure as Failure {
-                    server.noteFailedReload(failure.reasons)
-                } catch {
-                    server.noteFailedReload(["\(error)"])
-                }
-                manager?.isReady()
+            case .hangup: reloader.request()
             case .draining: manager?.isStopping()
             case .ended(.drained): return
             case .ended(.stopped(let signal)): throw ExitStatus.stopped(by: signal)
@@ -189,16 +181,20 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func settings(
-        _ environment: [String: String], _ inherited: [InheritedSocket]
+    private var flags: ServerSettings.Flags {
+        ServerSettings.Flags(
+            listen: listen, config: config, roots: roots, workers: workers,
+            noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
+            adminAnyAddress: adminAnyAddress)
+    }
+
+    private static func settings(
+        _ flags: ServerSettings.Flags, _ environment: [String: String],
+        _ inherited: [InheritedSocket]
     ) throws -> ServerSettings {
         do {
             return try ServerSettings(
-                flags: .init(
-                    listen: listen, config: config, roots: roots, workers: workers,
-                    noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
-                    adminAnyAddress: adminAnyAddress),
-                environment: environment, inherited: inherited)
+                flags: flags, environment: environment, inherited: inherited)
         } catch let problems as ConfigurationProblems {
             throw Failure(problems.all.map(\.description))
         }

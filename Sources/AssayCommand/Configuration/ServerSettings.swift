@@ -24,7 +24,7 @@ struct ServerSettings {
     static let defaultListen = Endpoint.tcp(host: "127.0.0.1", port: 7443)
 
     /// What the command line says; empty and nil where it says nothing.
-    struct Flags {
+    struct Flags: Sendable {
         var listen: [Endpoint] = []
         var config: String?
         var roots: [String] = []

@@ -1,0 +1,65 @@
+import AssayLoop
+import AssayServer
+
+/// Reads the configuration again on SIGHUP, on a thread of its own: a file that does not answer (a
+/// FIFO, a hung mount) delays neither a signal nor the end of the process.
+final class ConfigurationReloader: Sendable {
+    private let server: Server
+    private let manager: ServiceManager?
+    private let read: @Sendable (ServerConfiguration) throws -> ServerConfiguration
+    private let thread: WorkerPool
+    private let state: Locked<State>
+
+    private struct State: Sendable {
+        var current: ServerConfiguration
+        var isReading = false
+        /// SIGHUP came again: what is being read may be old by now.
+        var isRequestedAgain = false
+    }
+
+    /// - Parameter read: makes the new configuration; it gets the current one.
+    init(
+        _ server: Server, _ current: ServerConfiguration, _ manager: ServiceManager?,
+        read: @escaping @Sendable (ServerConfiguration) throws -> ServerConfiguration
+    ) throws(LoopError) {
+        self.server = server
+        self.manager = manager
+        self.read = read
+        state = Locked(State(current: current))
+        thread = try WorkerPool(count: 1, name: "assay-reload")
+    }
+
+    /// Starts a reload, or has the one that is under way followed by another.
+    func request() {
+        let isFirst = state.withLock { state in
+            defer { (state.isReading, state.isRequestedAgain) = (true, state.isReading) }
+            return !state.isReading
+        }
+        guard isFirst else { return }
+        manager?.isReloading()
+        thread.submit { [self] in
+            repeat { reload() } while isRequestedAgain()
+            if server.isReady { manager?.isReady() }
+        }
+    }
+
+    private func isRequestedAgain() -> Bool {
+        state.withLock { state in
+            state.isReading = state.isRequestedAgain
+            state.isRequestedAgain = false
+            return state.isReading
+        }
+    }
+
+    private func reload() {
+        do {
+            let new = try read(state.withLock { $0.current })
+            try server.reload(new)
+            state.withLock { $0.current = new }
+        } catch let failure as Failure {
+            server.noteFailedReload(failure.reasons)
+        } catch {
+            server.noteFailedReload(["\(error)"])
+        }
+    }
+}
