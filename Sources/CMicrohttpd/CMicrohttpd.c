@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 static struct cmicrohttpd table;
 static __typeof__(MHD_start_daemon) *start_daemon;
@@ -41,6 +42,13 @@ const struct cmicrohttpd *cmicrohttpd_load(void) {
   return is_loaded ? &table : NULL;
 }
 
+// Leaves a path as it was sent: decoded, "/metrics%00" would be the C string "/metrics".
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  return strlen(text);
+}
+
 struct MHD_Daemon *cmicrohttpd_start(int listener, MHD_AccessHandlerCallback answer,
                                      MHD_NotifyConnectionCallback notify, void *context,
                                      unsigned int connections, size_t connection_bytes,
@@ -52,6 +60,7 @@ struct MHD_Daemon *cmicrohttpd_start(int listener, MHD_AccessHandlerCallback ans
                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes,
                       MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
                       MHD_OPTION_NOTIFY_CONNECTION, notify, context,
+                      MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
                       MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 

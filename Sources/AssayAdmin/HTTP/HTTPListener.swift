@@ -6,7 +6,7 @@ import Synchronization
 /// What is looked at of a request.
 package struct HTTPRequest: Sendable {
     package var method: String
-    /// Decoded, and without its query.
+    /// As it was sent, without its query. Escapes stay: no path here needs one.
     package var path: String
     package var host: String?
 
