@@ -127,8 +127,16 @@ message PingCall {}
 
 // Head of an answer frame.
 message ResponseHead {
-  // The id of the request. 0: a frame that answers no single request (the stream can't go on, or
-  // the server is draining).
+  // The id of the request. 0: the answer belongs to no request. The server sends it
+  // - and goes on: when it begins to drain (UNAVAILABLE); for a frame whose head is above the limit
+  //   (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, and one that cannot be decoded and
+  //   does not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED).
+  // - and closes, once the requests that it accepted before are answered: for a frame above the
+  //   limit (RESOURCE_EXHAUSTED); for what is no frame, a stream that ends within a frame, and
+  //   plain bytes where TLS is needed (INVALID_ARGUMENT); for a user or a client certificate that
+  //   it does not serve, or serves no longer (PERMISSION_DENIED); for a connection that was idle
+  //   (UNAVAILABLE); for a frame that came too slowly (DEADLINE_EXCEEDED); where memory or
+  //   connections are short (RESOURCE_EXHAUSTED).
   optional uint64 id = 1;
   // Whether the call was carried out. A refused purchase is a call with OK and a verdict.
   optional Status status = 2;
