@@ -10,28 +10,11 @@ import struct
 import time
 
 from assay.v1 import assay_pb2 as assay
-
-# Refusals: an answer that says why, from which a client learns.
-REFUSED = {assay.STATUS_RESOURCE_EXHAUSTED, assay.STATUS_DEADLINE_EXCEEDED,
-           assay.STATUS_UNAVAILABLE}
+from wire import REFUSED, frame, verify
 
 counts = collections.Counter()
 refused = collections.Counter()
 defects = collections.Counter()
-
-
-def frame(head, body=b""):
-    data = head.SerializeToString()
-    return struct.pack(">II", 4 + len(data) + len(body), len(data)) + data + body
-
-
-def verify(id, kind, body, **fields):
-    head = assay.RequestHead(id=id, timeout_ms=30_000)
-    head.verify.kind = kind
-    head.verify.SetInParent()
-    for name, value in fields.items():
-        setattr(head.verify, name, value)
-    return head, body
 
 
 def expect_timeout(what, said, room_was_asked=True):

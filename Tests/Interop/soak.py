@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import resource
-import signal
 import statistics
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import tempfile
 import time
 
 from attacks import CROWD, Attack, counts, defects, refused, visits
+from server import APP_ID, BUNDLE, Server, load_command, mint, mint_receipt, roots
 
 # What the server may map. Its threads' stacks and allocator arenas are most of it, touched or not.
 ADDRESS_SPACE = 1 << 30
@@ -36,13 +36,6 @@ GROWTH_BYTES, GROWTH_SHARE = 24 << 20, 0.2
 P99_FACTOR, P99_LEAST_MS = 10, 40
 
 
-def resident(pid):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
 def megabytes(count):
     return f"{count / (1 << 20):.1f} MB"
 
@@ -55,19 +48,11 @@ class Soak:
         self.samples = []
 
     def prepare(self):
-        def mint(*arguments):
-            return subprocess.run([self.tool, "mint", *arguments], check=True,
-                                  capture_output=True).stdout
-        ca = self.work / "ca"
-        mint("ca", str(ca))
+        ca = self.ca = self.work / "ca"
+        mint(self.tool, "ca", str(ca))
         self.receipts = []
         for size in ["300KB", "3MB"]:
-            path = self.work / f"receipt-{size}"
-            path.write_bytes(mint(
-                "receipt", "--ca", str(ca), "--size", size, "--bundle-id", "com.example.game",
-                "--app-apple-id", "1234567890",
-                "--environment", "Production"))
-            good = path.read_bytes().strip()
+            good = mint_receipt(self.tool, ca, size)
             self.receipts.append((good, "VALID"))
             self.receipts.append((good[:-1000], "MALFORMED"))
             # Within the signature, which is the last thing in a receipt.
@@ -75,29 +60,20 @@ class Soak:
             self.receipts.append((good[:-100] + other + good[-99:], "INVALID_SIGNATURE"))
         (self.work / "assay.toml").write_text(
             f'listen = ["tcp://127.0.0.1:0"]\n[limits]\nevidence-bytes = {EVIDENCE_BYTES}\n'
-            '[[app]]\nname = "game"\nbundle-id = "com.example.game"\n'
-            'app-apple-id = 1234567890\n')
+            f'[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\napp-apple-id = {APP_ID}\n')
 
     def start(self):
-        def limit():
-            resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-        self.log = open(self.work / "log", "w+")
-        self.server = subprocess.Popen(
-            [self.tool, "serve", "--config", str(self.work / "assay.toml"),
-             "--root", str(self.work / "ca/root.pem"),
-             "--root", str(self.work / "ca/receipt-root.pem")],
-            stdout=subprocess.PIPE, stderr=self.log, preexec_fn=limit, text=True)
-        ready = self.server.stdout.readline()
-        if "tcp://" not in ready:
-            raise SystemExit(f"the server did not start: {(self.work / 'log').read_text()}")
-        self.port = int(ready.rsplit(":", 1)[1].split()[0])
+        self.server = Server(
+            self.tool, self.work / "log", "--config", str(self.work / "assay.toml"),
+            *roots(self.ca), limits={resource.RLIMIT_AS: ADDRESS_SPACE}).wait_ready()
 
     def load(self, name, seconds, rate, *arguments, nice=0):
         path = self.work / f"{name}.json"
         process = subprocess.Popen(
-            [self.tool, "load", f"tcp://127.0.0.1:{self.port}", "--ca", str(self.work / "ca"),
-             "--rate", str(rate), "--arrivals", "poisson", "--duration", str(seconds),
-             "--connections", "4", "--json", str(path), "--quiet", "--timeout", "5", *arguments],
+            load_command(
+                self.tool, f"tcp://127.0.0.1:{self.server.port}", self.ca, path,
+                "--rate", str(rate), "--arrivals", "poisson", "--duration", str(seconds),
+                "--connections", "4", "--timeout", "5", *arguments),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             preexec_fn=lambda: os.nice(nice))
         return process, path
@@ -116,11 +92,10 @@ class Soak:
         every = max(2, min(15, self.seconds / 12))
         while time.monotonic() < until:
             await asyncio.sleep(0.5)
-            if self.server.poll() is not None:
-                defects[f"the server ended with status {self.server.returncode}"] += 1
-                return
+            if self.server.process.poll() is not None:
+                return  # stop() says how it ended
             now = time.monotonic()
-            self.samples.append((now - start, resident(self.server.pid)))
+            self.samples.append((now - start, self.server.resident()))
             if now - last >= every:
                 last = now
                 connections = len(os.listdir(f"/proc/{self.server.pid}/fd"))
@@ -141,7 +116,7 @@ class Soak:
             "crowd", self.seconds - 4, CROWD_RATE, "--forged", str(CROWD_FORGED),
             "--unseen", str(CROWD_UNSEEN), nice=ATTACKERS_NICE)
         os.nice(ATTACKERS_NICE)
-        attack = Attack(self.port, self.receipts)
+        attack = Attack(self.server.port, self.receipts)
         tasks = [self.watch(until)]
         for name, (number, pause) in CROWD.items():
             tasks += [visits(attack, name, pause, until) for _ in range(number)]
@@ -150,15 +125,8 @@ class Soak:
         self.good, self.crowd = results[-2:]
 
     def stop(self):
-        if self.server.poll() is None:
-            self.server.send_signal(signal.SIGTERM)
-        try:
-            status = self.server.wait(20)
-        except subprocess.TimeoutExpired:
-            self.server.kill()
-            status = "none: it had to be killed"
-        if status != 0:
-            defects[f"the server ended with status {status}"] += 1
+        if ended := self.server.stop():
+            defects[ended] += 1
 
     def report(self):
         seconds = self.samples[-1][0] if self.samples else 0

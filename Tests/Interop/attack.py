@@ -1,0 +1,159 @@
+"""Attacks a server in a process of its own, and prints what honest clients saw meanwhile."""
+import argparse
+import json
+import os
+import pathlib
+import resource
+import sys
+import tempfile
+import time
+
+from hostile import chains, memory, overload, peers, process, work  # they register themselves
+from hostile.trial import ATTACKS, Evidence, Measure, Trial
+
+assert all([chains, memory, overload, peers, process, work])
+
+COLUMNS = ["asked", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "after"]
+UNITS = {"p50": "ms", "p99": "ms", "before": "MB", "peak": "MB", "after": "MB"}
+
+
+def number(value):
+    if value is None:
+        return "-"
+    if isinstance(value, int) or value == int(value) and abs(value) < 1e6:
+        return f"{int(value)}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+def bound(measure):
+    if measure.most is None and measure.least is None:
+        return ""
+    if measure.most == measure.least:
+        return number(measure.most)
+    if measure.most is None:
+        return f"≥ {number(measure.least)}"
+    return f"≤ {number(measure.most)}"
+
+
+def cell(measure):
+    return (number(measure.value) if measure else "") + (
+        "!" if measure and not measure.holds else "")
+
+
+def lines_of(trial):
+    """Rows of the table: an honest client's, its bounds, and what else was measured."""
+    groups, rest = {}, []
+    for measure in trial.measures:
+        who, _, name = measure.name.rpartition(" ")
+        if name in COLUMNS:
+            groups.setdefault(who, {})[name] = measure
+        else:
+            rest.append(measure)
+    # Memory is the server's: it stands with the first client.
+    memory_of_server = {name: measure for name, measure in groups.get("", {}).items()
+                        if name in COLUMNS[-3:]}
+    lines = []
+    for index, (who, measures) in enumerate(groups.items()):
+        own = {name: m for name, m in measures.items() if name not in memory_of_server or who}
+        if index == 0:
+            own |= memory_of_server
+        if not own:
+            continue
+        lines.append(row("  " + (who or "known tokens"), [cell(own.get(c)) for c in COLUMNS]))
+        bounds = [bound(own[c]) if c in own else "" for c in COLUMNS]
+        if any(bounds):
+            lines.append(row("    bound", bounds))
+    for measure in rest:
+        mark = "!" if not measure.holds else ""
+        text = f"  {measure.name}: {number(measure.value)}{mark} {measure.unit}".rstrip()
+        lines.append(text + (f"  ({bound(measure)})" if bound(measure) else ""))
+    return lines + [f"  {note}" for note in trial.notes]
+
+
+def row(name, cells):
+    return f"{name:<26}" + "".join(f"{text:>10}" for text in cells)
+
+
+def header():
+    return row("", [f"{c} {UNITS[c]}" if c in UNITS else c for c in COLUMNS])
+
+
+def run(attack, evidence, folder, is_short):
+    """The trial after the attack, and whether it held."""
+    trial = Trial(evidence, pathlib.Path(folder) / attack.name, is_short)
+    begin = time.monotonic()
+    try:
+        attack.run(trial)
+        trial.end()
+    except (SystemExit, OSError, KeyError, TypeError) as error:
+        # A server that is gone or does not start is what an attack may lead to.
+        trial.measures.append(Measure(f"could not be measured: {error}", 1, most=0))
+    finally:
+        trial.close()
+    trial.seconds = time.monotonic() - begin
+    return trial
+
+
+def report(results):
+    print()
+    print(header())
+    for attack, trial in results:
+        held = all(measure.holds for measure in trial.measures)
+        print(f"{attack.line}  {attack.name}: {'holds' if held else 'DOES NOT HOLD'}")
+        for line in lines_of(trial):
+            print(line)
+    failed = [attack.name for attack, trial in results
+              if not all(measure.holds for measure in trial.measures)]
+    print()
+    print(f"{len(results) - len(failed)} of {len(results)} hold")
+    if failed:
+        print("FAILED: " + ", ".join(failed))
+    return not failed
+
+
+def save(results, path):
+    document = [{
+        "attack": attack.name, "line": attack.line, "seconds": trial.seconds,
+        "holds": all(measure.holds for measure in trial.measures), "notes": trial.notes,
+        "measures": [dict(vars(measure), holds=measure.holds) for measure in trial.measures],
+    } for attack, trial in results]
+    pathlib.Path(path).write_text(json.dumps(document, indent=1) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="script/attack", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="these attacks alone")
+    parser.add_argument("--server", metavar="BINARY", help="instead of a release build")
+    parser.add_argument("--short", action="store_true", help="the form of script/test")
+    parser.add_argument("--list", action="store_true", help="what there is")
+    parser.add_argument("--json", metavar="FILE", help="write all measures there")
+    options = parser.parse_args()
+    attacks = sorted(ATTACKS, key=lambda attack: int(attack.line))
+    if options.list:
+        for attack in attacks:
+            form = "" if attack.short else " (long form only)"
+            print(f"{attack.name}, line {attack.line}{form}\n    {attack.description}")
+        return
+    unknown = set(options.names) - {attack.name for attack in ATTACKS}
+    if unknown:
+        parser.error(f"no attack {', '.join(sorted(unknown))}; --list has them")
+    chosen = [attack for attack in attacks if attack.name in options.names
+              or not options.names and (attack.short or not options.short)]
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
+    with tempfile.TemporaryDirectory() as folder:
+        evidence = Evidence(os.path.abspath(options.server), folder)
+        results = []
+        for index, attack in enumerate(chosen, 1):
+            print(f"{index}/{len(chosen)} {attack.name} ...", end=" ", flush=True)
+            trial = run(attack, evidence, folder, options.short)
+            results.append((attack, trial))
+            held = all(measure.holds for measure in trial.measures)
+            print(f"{'holds' if held else 'DOES NOT HOLD'}, {trial.seconds:.0f} s", flush=True)
+        if options.json:
+            save(results, options.json)
+        sys.exit(0 if report(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

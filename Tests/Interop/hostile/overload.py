@@ -1,0 +1,55 @@
+"""More than the server can do, from few connections."""
+import json
+import os
+import subprocess
+
+from hostile.trial import attack
+from server import load_command
+
+
+@attack("overload", "88")
+def overload(trial):
+    """Twice the server's capacity, with 4 connections (in the long form 1, 4, 16 and 64, and
+    transactions too); server and client have a processor each. Goodput is 0.9 of the capacity,
+    and every request has an answer. bench/run measures the same for longer.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        trial.note("left out: it needs two processors")
+        return
+    server, client = processors[0], processors[1]
+    trial.serve("--workers", "1", before=["taskset", "-c", str(server)])
+    seconds = trial.scale(4, 2)
+
+    def load(*arguments):
+        path = trial.folder / "load.json"
+        path.unlink(missing_ok=True)
+        subprocess.run(
+            ["taskset", "-c", str(client), *load_command(
+                trial.tool, f"tcp://{trial.server.address('tcp')}", trial.evidence.ca, path,
+                "--no-payload", "--warm-up", "1", "--duration", str(seconds), *arguments)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if not path.exists():
+            raise SystemExit("assay load ended without a result")
+        return json.loads(path.read_text())
+
+    kinds = trial.scale(["transaction", "notification"], ["notification"])
+    for kind in kinds:
+        for connections in trial.scale([1, 4, 16, 64], [4]):
+            options = ["--mix", kind, "-c", str(connections)]
+            closed = options + ["--closed", "--depth", str(max(8, 512 // connections))]
+            before = load(*closed)["throughput"]
+            over = load(*options, "--depth", "1024", "--rate", str(int(2 * before)))
+            most = (before + load(*closed)["throughput"]) / 2
+            who = f"{kind} {connections}"
+            # A machine that others use has no steady capacity to compare with.
+            trial.measure(f"{who} goodput", over["throughput"] / most,
+                          least=trial.scale(0.9, 0.5))
+            trial.measure(f"{who} p50", over["latency"]["p50"], "ms")
+            trial.measure(f"{who} p99", over["latency"]["p99"], "ms",
+                          most=trial.scale(200, 1000))
+            trial.measure(f"{who} refused", over["refused"])
+            trial.measure(f"{who} wrong", over["wrong"], most=0)
+            trial.measure(f"{who} without an answer", over["errors"] + over["unanswered"],
+                          most=trial.scale(0, over["sent"] // 100))
+    trial.memory()

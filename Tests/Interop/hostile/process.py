@@ -1,0 +1,84 @@
+"""The life of the process: its configuration, its signals, its socket."""
+import os
+import signal
+import socket
+import subprocess
+import time
+
+from hostile.trial import attack
+from server import BUNDLE, Server, roots
+
+CONFIGURATION = f'[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\nenvironments = ["Sandbox"]\n'
+# Ending takes milliseconds; a busy machine has as long as a drain.
+END_SECONDS = 8
+
+
+def end_status(server, seconds=END_SECONDS):
+    """Exit status and seconds until then; None where it does not end."""
+    begin = time.monotonic()
+    try:
+        return server.process.wait(seconds), time.monotonic() - begin
+    except subprocess.TimeoutExpired:
+        return None, time.monotonic() - begin
+
+
+@attack("reload-from-a-fifo", "86")
+def reload_from_a_fifo(trial):
+    """SIGHUP makes the server read its configuration from a FIFO without a writer. SIGTERM ends
+    the server with status 0, and a second SIGTERM within the drain delay ends it with 143.
+    """
+    for name, arguments, signals, expected in [
+        ("once", [], 1, 0), ("twice", ["--drain-delay", "30"], 2, 143),
+    ]:
+        server = trial.start_server(*arguments, config=CONFIGURATION)
+        path = trial.folder / "assay.toml"
+        path.unlink()
+        os.mkfifo(path)
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        for _ in range(signals):
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+        status, seconds = end_status(server)
+        trial.measure(f"SIGTERM {name}: status", status, least=expected, most=expected)
+        trial.measure(f"SIGTERM {name}: seconds", seconds, "s", most=END_SECONDS)
+        server.process.kill()
+        server.process.wait()
+        path.unlink()
+
+
+@attack("one-unix-path", "87")
+def one_unix_path(trial):
+    """Eight servers start at the same moment on one Unix path with a stale socket file. One
+    serves; the others report that the path is in use and end.
+    """
+    rounds = trial.scale(120, 8)
+    several = none = silent = 0
+    for index in range(rounds):
+        path = trial.folder / f"{index}.sock"
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(path))
+        servers = [Server(
+            trial.tool, trial.folder / f"log{number}", "--listen", f"unix:{path}",
+            *roots(trial.evidence.ca)) for number in range(8)]
+        until = time.monotonic() + END_SECONDS
+        while time.monotonic() < until and not all(
+                is_ready(s) or s.process.poll() is not None for s in servers):
+            time.sleep(0.02)
+        alive = [server for server in servers if server.process.poll() is None]
+        several += len(alive) > 1
+        none += not alive
+        for server in servers:
+            if server not in alive:
+                said = server.log.read_text()
+                silent += server.process.returncode == 0 or str(path) not in said
+            server.stop()
+    trial.measure("starts", rounds)
+    trial.measure("several ready", several, most=0)
+    trial.measure("none ready", none, most=0)
+    trial.measure("ended without a word", silent, most=0)
+
+
+def is_ready(server):
+    """Whether its socket is being listened at, by its log."""
+    return '"event":"listening"' in server.log.read_text()

@@ -1,0 +1,301 @@
+"""What an attack has at hand: a server, evidence, honest clients, hostile processes, and measures
+with their bounds.
+"""
+import base64
+import contextlib
+import dataclasses
+import json
+import multiprocessing
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+from hostile.forge import Authority
+from server import Server, mint, mint_receipt, roots
+
+# Attackers have machines of their own: here they give way to the server and to honest clients.
+ATTACKERS_NICE = 10
+# A server that was flooded has so long to give its memory back.
+GIVE_BACK_SECONDS = 60
+# What it may keep of it.
+KEPT_BYTES = 32 << 20
+# Latency that a busy machine makes by itself: so many times what an honest client sees alone.
+ALONE_FACTOR = 10
+# The short form runs beside tests and other work: its latencies only tell apart a service that
+# answers from one that has stopped.
+SHORT_P99_MS = 60
+MB = 1 << 20
+
+
+@dataclasses.dataclass
+class Measure:
+    """One row: a value and its bound."""
+    name: str
+    value: float
+    unit: str = ""
+    most: float = None
+    least: float = None
+
+    @property
+    def holds(self):
+        if self.most is None and self.least is None:
+            return True
+        if self.value is None:
+            return False
+        return ((self.most is None or self.value <= self.most)
+                and (self.least is None or self.value >= self.least))
+
+
+ATTACKS = []
+
+
+@dataclasses.dataclass
+class Attack:
+    name: str
+    line: str
+    run: object
+    short: bool
+
+    @property
+    def description(self):
+        return " ".join(self.run.__doc__.split())
+
+
+def attack(name, line, short=True):
+    """Registers a function that takes a Trial. Its doc comment is what --list prints.
+
+    line: of Tests/HOSTILE.md
+    short: whether it is in the short form
+    """
+    def register(function):
+        ATTACKS.append(Attack(name, line, function, short))
+        return function
+    return register
+
+
+class Evidence:
+    """Minted once for all attacks."""
+
+    def __init__(self, tool, folder):
+        self.tool = tool
+        self.ca = pathlib.Path(folder) / "ca"
+        mint(tool, "ca", str(self.ca))
+        self.token = mint(tool, "transaction", "--ca", str(self.ca),
+                          "--bundle-id", "com.example.game").strip()
+        self.authority = Authority(self.ca, self.token)
+        self.receipts = {}
+
+    def receipt(self, size):
+        if size not in self.receipts:
+            self.receipts[size] = mint_receipt(self.tool, self.ca, size)
+        return self.receipts[size]
+
+
+class Trial:
+    def __init__(self, evidence, folder, is_short):
+        self.evidence, self.tool = evidence, evidence.tool
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir()
+        self.is_short = is_short
+        self.measures = []
+        self.notes = []
+        self.server = None
+        self.closing = contextlib.ExitStack()
+
+    def scale(self, long, short):
+        return short if self.is_short else long
+
+    # ---- Measures ----
+
+    def measure(self, name, value, unit="", most=None, least=None):
+        self.measures.append(Measure(name, value, unit, most, least))
+
+    def note(self, text):
+        self.notes.append(text)
+
+    # ---- The server ----
+
+    def serve(self, *arguments, config=None, listen=("tcp://127.0.0.1:0",), **options):
+        """Starts the server that is attacked; it ends with the trial, which has to go well."""
+        server = self.start_server(*arguments, config=config, listen=listen, **options)
+        self.server = server
+        self.watch = Watch(server)
+        return server
+
+    def start_server(self, *arguments, config=None, listen=("tcp://127.0.0.1:0",), **options):
+        if config is not None:
+            path = self.folder / "assay.toml"
+            path.write_text(config)
+            arguments += ("--config", str(path))
+        for address in listen:
+            arguments += ("--listen", address)
+        server = Server(
+            self.tool, self.folder / "log", *arguments, *roots(self.evidence.ca),
+            admin=self.folder / "admin.sock", **options).wait_ready()
+        self.closing.callback(server.stop, 0)
+        return server
+
+    @staticmethod
+    def descriptors(count):
+        """Of the server's process, as `limits` of it."""
+        return {resource.RLIMIT_NOFILE: count}
+
+    # ---- Honest clients ----
+
+    def honest(self, kind="transaction", evidence=None, address=None, **plan):
+        """Starts one, which is ready when this returns."""
+        evidence = evidence or [self.evidence.token]
+        client = HonestProcess(dict(
+            plan, address=address or self.server.address("tcp"), kind=kind,
+            evidence=[base64.b64encode(body).decode() for body in evidence]))
+        self.closing.callback(client.kill)
+        return client
+
+    def alone(self, seconds=None, **plan):
+        """p99 of an honest client without an attack, in ms."""
+        client = self.honest(**plan)
+        time.sleep(seconds or self.scale(3, 1.2))
+        return client.result()["p99"]
+
+    def p99_bound(self, bound_ms, alone_ms):
+        """The bound of the issue, unless this machine alone is near it."""
+        least = max(bound_ms, SHORT_P99_MS) if self.is_short else bound_ms
+        return max(least, ALONE_FACTOR * (alone_ms or 0))
+
+    def saw(self, seen, p99_most=None, refused_most=0, lost_most=0, who=""):
+        """The measures of an honest client: no wrong verdict, no answer lost, none refused."""
+        prefix = who + " " if who else ""
+        self.measure(prefix + "asked", seen["asked"], least=1)
+        self.measure(prefix + "valid", seen["valid"], least=1)
+        self.measure(prefix + "wrong", seen["wrong"], most=0)
+        self.measure(prefix + "refused", seen["refused"], most=refused_most)
+        self.measure(prefix + "lost", seen["lost"] + seen["late"], most=lost_most)
+        self.measure(prefix + "p50", seen["p50"], "ms")
+        self.measure(prefix + "p99", seen["p99"], "ms", most=p99_most)
+        for what, message in seen["messages"].items():
+            self.note(f"{prefix}{what}: {message}")
+
+    # ---- Hostile processes ----
+
+    def attackers(self, function, *arguments):
+        """Runs function(*arguments, is_over) in a process of its own until it is told to end."""
+        attackers = AttackerProcess(function, arguments)
+        self.closing.callback(attackers.kill)
+        return attackers
+
+    # ---- The server's memory ----
+
+    def memory(self, most=None, after_most=None):
+        """Measures of resident memory; waits until what was taken has been given back."""
+        before = self.watch.before
+        if after_most is None and not self.is_short:
+            after_most = before + KEPT_BYTES
+        until = time.monotonic() + (0 if self.is_short else GIVE_BACK_SECONDS)
+        while self.server.resident() > (after_most or 0) and time.monotonic() < until:
+            time.sleep(0.2)
+        peak = self.watch.stop()
+        self.measure("before", before / MB, "MB")
+        self.measure("peak", peak / MB, "MB", most=most and most / MB)
+        self.measure("after", self.server.resident() / MB, "MB",
+                     most=after_most and after_most / MB)
+
+    def end(self):
+        """The server has to have lived, and to end by itself."""
+        if self.server is not None:
+            if ended := self.server.stop():
+                self.note(ended)
+            self.measure("server's end", 1 if ended else 0, most=0)
+
+    def close(self):
+        self.closing.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Watch:
+    """Follows the server's resident memory, twenty times a second."""
+
+    def __init__(self, server):
+        self.server = server
+        self.peak = self.before = server.resident()
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.is_over.wait(0.05):
+            self.peak = max(self.peak, self.server.resident())
+
+    def mark_before(self):
+        """From here on: what came before was warming up."""
+        self.peak = self.before = self.server.resident()
+
+    def stop(self):
+        self.is_over.set()
+        self.thread.join()
+        return self.peak
+
+
+class HonestProcess:
+    def __init__(self, plan):
+        program = pathlib.Path(__file__).parents[1] / "honest.py"
+        self.process = subprocess.Popen(
+            [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process.stdin.write(json.dumps(plan).encode() + b"\n")
+        self.process.stdin.flush()
+        if self.process.stdout.readline() != b"ready\n":
+            raise SystemExit("the honest client ended")
+
+    def wait(self):
+        """Until it has asked for all that it was given."""
+        return json.loads(self.process.stdout.readline())
+
+    def result(self):
+        """Stops it; what it saw."""
+        # A word, and not the end: attackers that were forked since hold the pipe open.
+        self.process.stdin.write(b"stop\n")
+        self.process.stdin.flush()
+        seen = json.loads(self.process.stdout.readline())
+        self.process.wait()
+        return seen
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in [self.process.stdin, self.process.stdout]:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+class AttackerProcess:
+    def __init__(self, function, arguments):
+        fork = multiprocessing.get_context("fork")
+        self.is_over = fork.Event()
+        self.reader, writer = fork.Pipe(duplex=False)
+
+        def run():
+            os.nice(ATTACKERS_NICE)
+            writer.send(function(*arguments, self.is_over.is_set))
+        self.process = fork.Process(target=run, daemon=True)
+        self.process.start()
+        writer.close()
+
+    def stop(self):
+        """What it counted; None where it had to be killed."""
+        self.is_over.set()
+        counted = None
+        with contextlib.suppress(EOFError):
+            if self.reader.poll(10):
+                counted = self.reader.recv()
+        self.kill()
+        return counted
+
+    def kill(self):
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
