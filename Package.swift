@@ -163,6 +163,7 @@ let package = Package(
                 "AssayCommand", "Assay", "AssayLoop", "AssayModels", "AssayServer", "TestSupport",
             ],
             swiftSettings: settings),
+        .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -20,15 +20,23 @@ struct Bench {
         bench/run builds what this needs and calls it from the right folder: bench/run --help
         """
 
-    static func main() throws {
-        var arguments = Array(CommandLine.arguments.dropFirst())
+    static func main() {
+        do {
+            try run(Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private static func run(_ arguments: [String]) throws {
+        var arguments = arguments
         if arguments.first == "compare" {
             return try Comparison.main(Array(arguments.dropFirst()))
         }
-        if arguments.first == "sink" { return HashingSink.run() }
+        if arguments.first == "sink" { return try HashingSink.run() }
         if ["-h", "--help"].contains(where: arguments.contains) { return print(usage) }
-        let json = option("--json", in: &arguments)
-        let html = option("--html", in: &arguments)
+        let files = ResultFiles(
+            json: option("--json", in: &arguments), html: option("--html", in: &arguments))
         let isQuick = flag("--quick", in: &arguments)
         let withPeers = flag("--peers", in: &arguments)
         let chosen = arguments.first.map { [$0] } ?? suites
@@ -41,47 +49,64 @@ struct Bench {
         // For a thousand connections, here and in the servers that are started from here.
         Descriptors.raiseLimit()
 
+        let thresholds = try Threshold.read()
         var results = Results(isQuick: isQuick)
         results.notes += [Machine.busyness].compactMap(\.self)
-        let clock = ContinuousClock()
-        let start = clock.now
-        for (index, suite) in chosen.enumerated() {
-            let seconds = Int(start.duration(to: clock.now).microseconds / 1e6)
-            progress("\(index + 1)/\(chosen.count) \(suite) (\(seconds) s so far)")
-            try run(
-                suite, only: arguments.dropFirst().first, isQuick: isQuick, withPeers: withPeers,
-                &results)
+        let isWhole = arguments.isEmpty && !isQuick
+        try measure(chosen, &results) { suite, results in
+            results.rows += Row.measuring(suite, in: suite) {
+                try rows(
+                    of: suite, only: arguments.dropFirst().first, isQuick: isQuick,
+                    withPeers: withPeers, &results)
+            }
+            results.judge(by: thresholds, isWhole: isWhole)
+        } write: { results in
+            try files.write(results)
         }
-        try results.judge(
-            by: Threshold.read(), isWhole: arguments.isEmpty && !isQuick)
         print(results.table)
-        if let json { try results.json.write(to: URL(fileURLWithPath: json)) }
-        if let html { try Data(results.html.utf8).write(to: URL(fileURLWithPath: html)) }
         exit(results.isShort ? 1 : 0)
     }
 
-    private static func run(
-        _ suite: String, only part: String?, isQuick: Bool, withPeers: Bool,
-        _ results: inout Results
+    /// Measures one suite after another. The results so far are written after each, so that a run
+    /// that is killed, or a suite that ends the process, loses only its own.
+    static func measure(
+        _ suites: [String], _ results: inout Results,
+        _ body: (String, inout Results) throws -> Void, write: (Results) throws -> Void
     ) throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        results.unfinished = suites
+        for (index, suite) in suites.enumerated() {
+            let seconds = Int(start.duration(to: clock.now).microseconds / 1e6)
+            progress("\(index + 1)/\(suites.count) \(suite) (\(seconds) s so far)")
+            try body(suite, &results)
+            results.unfinished.removeFirst()
+            try write(results)
+        }
+    }
+
+    private static func rows(
+        of suite: String, only part: String?, isQuick: Bool, withPeers: Bool,
+        _ results: inout Results
+    ) throws -> [Row] {
         switch suite {
-        case "primitives": results.add(suite, Primitives.run(only: part, isQuick: isQuick))
-        case "jws": results.add(suite, try JWSSuite.run(only: part, isQuick: isQuick))
-        case "receipts": results.add(suite, try ReceiptSuite.run(isQuick: isQuick))
-        case "receipt-wire": results.add(suite, try ReceiptWireSuite.run(isQuick: isQuick))
-        case "server": results.add(suite, try ServerSuite.run(isQuick: isQuick))
-        case "overload": results.add(suite, try OverloadSuite.run(isQuick: isQuick))
-        case "matrix": results.add(suite, try MatrixSuite.run(isQuick: isQuick))
+        case "primitives": return Primitives.run(only: part, isQuick: isQuick)
+        case "jws": return try JWSSuite.run(only: part, isQuick: isQuick)
+        case "receipts": return try ReceiptSuite.run(only: part, isQuick: isQuick)
+        case "receipt-wire": return try ReceiptWireSuite.run(isQuick: isQuick)
+        case "server": return try ServerSuite.run(isQuick: isQuick)
+        case "overload": return try OverloadSuite.run(isQuick: isQuick)
+        case "matrix": return try MatrixSuite.run(isQuick: isQuick)
         case "latency":
             let (rows, curves, notes) = try LatencySuite.run(isQuick: isQuick)
-            results.add(suite, rows)
             results.notes += notes
             results.curves = curves
-        case "start": results.add(suite, try StartSuite.run(isQuick: isQuick))
+            return rows
+        case "start": return try StartSuite.run(isQuick: isQuick)
         case "peers":
             let (rows, notes) = try PeersSuite.run(isQuick: isQuick, withPeers: withPeers)
-            results.add(suite, rows)
             results.notes += notes
+            return rows
         default: preconditionFailure("a suite without its measurements")
         }
     }

@@ -30,6 +30,10 @@ enum Comparison {
     private static let leastNoise = 1.0
 
     private static func line(_ old: Row, _ new: Row) -> String {
+        if old.failure != nil || new.failure != nil {
+            let when = old.failure == nil ? "after" : new.failure == nil ? "before" : "either time"
+            return "\(new.suite): \(new.name)".padded(to: 58) + "  not measured \(when)"
+        }
         let change = (new.judged / old.judged - 1) * 100
         // What half of the rounds of a run differ by, for both: runs of the same build stay within.
         let noise = [old, new].map { $0.judgedSpread / abs($0.judged) * 100 }.reduce(0, +)

@@ -6,7 +6,7 @@ import Foundation
 /// hashes it, and answers with the digest. Each message has eight octets of length before it.
 enum HashingSink {
     /// What `bench sink` is: prints its address, and serves one connection.
-    static func run() {
+    static func run() throws {
         let (listener, port) = LoopbackSocket.listening()
         FileHandle.standardOutput.write(Data("tcp://127.0.0.1:\(port)\n".utf8))
         let socket = listener.accepted()
@@ -23,7 +23,7 @@ enum HashingSink {
                 hash.update(buffer.span.extracting(0..<count))
                 remaining -= count
             }
-            socket.send(hash.finish().octets.span.array)
+            try socket.send(hash.finish().octets.span.array)
         }
     }
 
@@ -44,7 +44,7 @@ enum HashingSink {
             try process.run()
             let line = String(
                 decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-            socket = LoopbackSocket.connected(
+            socket = try LoopbackSocket.connected(
                 to: try Endpoint(line.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
 
@@ -56,9 +56,9 @@ enum HashingSink {
         }
 
         /// Sends it and waits for its digest.
-        func hash(_ frame: [UInt8]) {
-            socket.send(frame)
-            _ = socket.receive(32)
+        func hash(_ frame: [UInt8]) throws {
+            try socket.send(frame)
+            _ = try socket.receive(32)
         }
 
         func stop() {

@@ -4,6 +4,7 @@ import Foundation
 /// A blocking socket on the loopback interface: the least that bytes can be sent by.
 final class LoopbackSocket {
     private let descriptor: Int32
+    private static let timeoutSeconds = 60
 
     private init(_ descriptor: Int32) {
         self.descriptor = descriptor
@@ -13,12 +14,21 @@ final class LoopbackSocket {
         // Linux's usual one, on machines with another default too: BBR, which is for long ways,
         // paces what goes over loopback by what went before, and the figures with it.
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, "cubic", 5)
+        // A server that never answers fails its row and does not hold up the run.
+        var patience = timeval(tv_sec: Self.timeoutSeconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            _ = unsafe setsockopt(
+                descriptor, SOL_SOCKET, option, &patience,
+                socklen_t(MemoryLayout<timeval>.size))
+        }
     }
 
     deinit { close(descriptor) }
 
-    static func connected(to endpoint: Endpoint) -> LoopbackSocket {
-        guard case .tcp(_, let port) = endpoint else { fatalError("\(endpoint) is no TCP address") }
+    static func connected(to endpoint: Endpoint) throws -> LoopbackSocket {
+        guard case .tcp(_, let port) = endpoint else {
+            throw AssayProcess.Failed(description: "\(endpoint) is no TCP address")
+        }
         let made = LoopbackSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = loopback(port)
         let code = unsafe withUnsafePointer(to: &address) { address in
@@ -27,7 +37,9 @@ final class LoopbackSocket {
                     made.descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        precondition(code == 0, "no connection to \(endpoint)")
+        guard code == 0 else {
+            throw AssayProcess.Failed(description: "no connection to \(endpoint)")
+        }
         return made
     }
 
@@ -56,16 +68,21 @@ final class LoopbackSocket {
 
     func accepted() -> LoopbackSocket { LoopbackSocket(accept(descriptor, nil, nil)) }
 
-    func send(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+                unsafe Glibc.send(
+                    descriptor, bytes.baseAddress! + sent, bytes.count - sent,
+                    Int32(MSG_NOSIGNAL))
             }
-            precondition(count > 0, "the other side is gone")
+            guard count > 0 else { throw Self.closed }
             sent += count
         }
     }
+
+    private static let closed = AssayProcess.Failed(
+        description: "the peer closed the connection, or was silent for \(timeoutSeconds) s")
 
     /// Receives into the buffer; how many bytes, 0 at the end.
     func receive(into buffer: inout [UInt8]) -> Int {
@@ -75,12 +92,12 @@ final class LoopbackSocket {
     }
 
     /// Receives exactly so many.
-    func receive(_ count: Int) -> [UInt8] {
+    func receive(_ count: Int) throws -> [UInt8] {
         var received: [UInt8] = []
         while received.count < count {
             var buffer = [UInt8](repeating: 0, count: count - received.count)
             let more = receive(into: &buffer)
-            precondition(more > 0, "the other side is gone")
+            guard more > 0 else { throw Self.closed }
             received += buffer[..<more]
         }
         return received

@@ -3,11 +3,46 @@ import Foundation
 /// Where it is measured.
 enum Machine {
     static var description: String {
-        let information = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
-        let model = information.split(separator: "\n").first { $0.hasPrefix("model name") }?
-            .split(separator: ":").last?.trimmingCharacters(in: .whitespaces)
-        return "\(ProcessInfo.processInfo.activeProcessorCount) × \(model ?? "unknown processor"), "
+        let facts = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+        return "\(ProcessInfo.processInfo.activeProcessorCount) × \(processor(facts)), "
             + ProcessInfo.processInfo.operatingSystemVersionString
+    }
+
+    /// The processor's name. Virtual machines give one name to several generations, so family and
+    /// model are added; ARM has no name there, but an implementer and a part.
+    ///
+    /// - Parameter facts: the text of /proc/cpuinfo (proc(5)); empty where it cannot be read.
+    static func processor(_ facts: String) -> String {
+        var fields: [String: String] = [:]
+        for line in facts.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+            if parts.count == 2, fields[parts[0]] == nil { fields[parts[0]] = parts[1] }
+        }
+        var words: [String] = []
+        if let name = fields["model name"] ?? fields["Model"] ?? fields["cpu model"] {
+            words.append(name)
+        }
+        if let family = fields["cpu family"], let model = fields["model"] {
+            words.append("family \(family) model \(model)")
+        } else if let implementer = fields["CPU implementer"], let part = fields["CPU part"] {
+            words.append("implementer \(implementer) part \(part)")
+        }
+        if words.isEmpty { words.append("processor without a name (\(architecture))") }
+        let flags = (fields["flags"] ?? fields["Features"] ?? "").split(separator: " ")
+        if flags.contains("sha_ni") || flags.contains("sha2") { words.append("SHA instructions") }
+        return words.joined(separator: ", ")
+    }
+
+    private static var architecture: String {
+        #if arch(x86_64)
+            "x86_64"
+        #elseif arch(arm64)
+            "arm64"
+        #else
+            "unknown architecture"
+        #endif
     }
 
     /// What others do while this process sleeps: nil below a twentieth of a processor.

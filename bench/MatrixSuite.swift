@@ -19,7 +19,7 @@ enum MatrixSuite {
                     let shape = Row.Shape(
                         transport: overUnix ? "Unix socket" : "TCP", connections: connections,
                         depth: depth)
-                    rows.append(try measure(server, ca, shape, overUnix, isQuick: isQuick))
+                    rows += measure(server, ca, shape, overUnix, isQuick: isQuick)
                 }
             }
         }
@@ -29,23 +29,27 @@ enum MatrixSuite {
     private static func measure(
         _ server: AssayProcess.Server, _ ca: String, _ shape: Row.Shape, _ overUnix: Bool,
         isQuick: Bool
-    ) throws -> Row {
+    ) -> [Row] {
         let some = shape.connections == 1 ? "1 connection" : "\(shape.connections) connections"
         let name = "\(shape.transport), \(some), depth \(shape.depth)"
         Bench.progress("  " + name)
         let rounds = isQuick ? 1 : 3
-        let rates = try (0..<rounds).map { _ in
-            try server.load(
-                ca, processors: AssayProcess.clientProcessor, overUnix: overUnix, warmUp: 0.3,
-                [
-                    "--closed", "--connections", "\(shape.connections)", "--depth",
-                    "\(shape.depth)", "--duration", isQuick ? "0.3" : "0.5",
-                ]
-            ).throughput
+        return Row.measuring(name) {
+            let rates = try (0..<rounds).map { _ in
+                try server.load(
+                    ca, processors: AssayProcess.clientProcessor, overUnix: overUnix, warmUp: 0.3,
+                    [
+                        "--closed", "--connections", "\(shape.connections)", "--depth",
+                        "\(shape.depth)", "--duration", isQuick ? "0.3" : "0.5",
+                    ]
+                ).throughput
+            }
+            return [
+                Row(
+                    name: name, value: rates.median, spread: rates.spread, unit: "/s",
+                    isMoreBetter: true, rounds: rounds, shape: shape)
+            ]
         }
-        return Row(
-            name: name, value: rates.median, spread: rates.spread, unit: "/s",
-            isMoreBetter: true, rounds: rounds, shape: shape)
     }
 }
 
@@ -67,28 +71,29 @@ enum LatencySuite {
             ])
         var (rows, curves, notes): ([Row], [Curve], [String]) = ([], [], [])
         for percent in isQuick ? [25] : [10, 25, 50] {
-            let rate = most.throughput * Double(percent) / 100
-            Bench.progress("  \(Int(rate)) requests a second")
-            let load = try server.load(
-                ca, processors: AssayProcess.clientProcessor, isLenient: true,
-                [
-                    "--rate", "\(Int(rate))", "--arrivals", "poisson", "--connections", "8",
-                    "--duration", isQuick ? "1" : "4",
-                ])
+            let rate = Int(most.throughput * Double(percent) / 100)
             let name = "at \(percent) % of the most"
-            for (words, key) in [("half", "p50"), ("99 %", "p99")] {
-                rows.append(
+            Bench.progress("  \(rate) requests a second")
+            rows += Row.measuring(name) {
+                let load = try server.load(
+                    ca, processors: AssayProcess.clientProcessor, isLenient: true,
+                    [
+                        "--rate", "\(rate)", "--arrivals", "poisson", "--connections", "8",
+                        "--duration", isQuick ? "1" : "4",
+                    ])
+                if load.late {
+                    notes.append(
+                        "The client was late \(name): something else kept its processor busy, and "
+                            + "the latencies tell of that.")
+                }
+                curves.append(
+                    Curve(name: "\(rate) a second, \(percent) %", points: load.percentiles))
+                return [("half", "p50"), ("99 %", "p99")].map { words, key in
                     Row(
                         name: "\(words) within, \(name)",
-                        value: load.milliseconds(key) * 1000, spread: 0, unit: "µs", rounds: 1))
+                        value: load.milliseconds(key) * 1000, spread: 0, unit: "µs", rounds: 1)
+                }
             }
-            if load.late {
-                notes.append(
-                    "The client was late \(name): something else kept its processor busy, and the "
-                        + "latencies tell of that.")
-            }
-            curves.append(
-                Curve(name: "\(Int(rate)) a second, \(percent) %", points: load.percentiles))
         }
         return (rows, curves, notes)
     }

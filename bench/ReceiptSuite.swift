@@ -10,25 +10,36 @@ enum ReceiptSuite {
         ("16 MB", 16 << 20),
     ]
 
-    static func run(isQuick: Bool) throws -> [Row] {
+    /// - Parameter part: only the sizes and rows whose name has it, beside their measure.
+    static func run(only part: String?, isQuick: Bool) throws -> [Row] {
         let ca = try ReceiptCA.make(at: now)
         let verifier = Verifier(
             trust: try TrustStore.apple.pinning(ca.rootCertificate, development: true))
-        return try sizes.filter { !isQuick || $0.0 == "1 MB" }.flatMap { name, size in
+        let sizes = sizes.filter { name, _ in
+            part.map { $0.hasPrefix(name + ",") || $0 == name } ?? (!isQuick || name == "1 MB")
+        }
+        return try sizes.flatMap { name, size in
             var sample = ReceiptSample(bundleId: "com.example.game", creationDate: now)
             sample.records = .bytes(size)
             let payload = sample.payload
             let rounds = isQuick ? 3 : 9
             return rows(
-                of: try sha256(name, max(1, size >> 20), payload, ca, verifier), rounds)
-                + rows(of: try sha1(name, max(1, size >> 20), payload, ca, verifier), rounds)
+                of: try sha256(name, max(1, size >> 20), payload, ca, verifier), rounds, part)
+                + rows(of: try sha1(name, max(1, size >> 20), payload, ca, verifier), rounds, part)
         }
     }
 
     /// Of a megabyte each, or of a receipt that is smaller. The first is hashing alone; more is
     /// worse, so the ratio is the row ÷ it.
-    private static func rows(of measurements: [Measurement], _ rounds: Int) -> [Row] {
+    private static func rows(
+        of measurements: [Measurement], _ rounds: Int, _ part: String?
+    ) -> [Row] {
         var measurements = measurements
+        if let part {
+            let base = measurements[0].name
+            measurements.removeAll { !$0.name.hasPrefix(part) && $0.name != base }
+            guard measurements.count > 1 else { return [] }
+        }
         Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
         return measurements.map { $0.row(over: measurements[0]) }
     }

@@ -12,10 +12,16 @@ enum ReceiptWireSuite {
         var rows: [Row] = []
         for megabytes in isQuick ? [1] : [1, 4, 16] {
             let receipt = try mint(ca, megabytes)
-            rows += try arrival(ca, receipt, megabytes, rounds: (isQuick ? 20 : 160) / megabytes)
-            rows += try openssl(ca, receipt, megabytes, rounds: isQuick ? 3 : 7)
+            rows += Row.measuring("\(megabytes) MB over TCP") {
+                try arrival(ca, receipt, megabytes, rounds: (isQuick ? 20 : 160) / megabytes)
+            }
+            rows += Row.measuring("\(megabytes) MB, openssl") {
+                try openssl(ca, receipt, megabytes, rounds: isQuick ? 3 : 7)
+            }
         }
-        rows += try memory(ca, try mint(ca, isQuick ? 1 : 16))
+        rows += Row.measuring("a receipt in flight") {
+            try memory(ca, try mint(ca, isQuick ? 1 : 16))
+        }
         return rows
     }
 
@@ -52,10 +58,10 @@ enum ReceiptWireSuite {
         {
             // A connection for each, as the sink has one: TCP paces a sender by what its
             // connection carried before, and the one with records to answer carries less.
-            let client = ReceiptClient(to: try Endpoint(server.address))
+            let client = try ReceiptClient(to: try Endpoint(server.address))
             let frame = client.frame(receipt, inApp)
             let (hashed, verified) = try inTurns(
-                rounds, { sink.hash(message) }, { client.verify(frame) })
+                rounds, { try sink.hash(message) }, { try client.verify(frame) })
             if rows.isEmpty { rows.append(row("copied and hashed", hashed, to: hashed)) }
             rows.append(row(name, verified, to: hashed))
         }
@@ -64,12 +70,12 @@ enum ReceiptWireSuite {
 
     /// Milliseconds of each.
     private static func inTurns(
-        _ rounds: Int, _ first: () -> Void, _ second: () -> Void
+        _ rounds: Int, _ first: () throws -> Void, _ second: () throws -> Void
     ) throws -> ([Double], [Double]) {
         var (firsts, seconds): ([Double], [Double]) = ([], [])
         try onProcessor(AssayProcess.clientProcessor) {
             for round in -rounds / 4 - 2..<rounds {
-                let times = (milliseconds(first), milliseconds(second))
+                let times = (try milliseconds(first), try milliseconds(second))
                 // The first ones find new memory, a chain that is not known, and a TCP that has yet
                 // to learn how much its connection carries.
                 guard round >= 0 else { continue }
@@ -80,16 +86,16 @@ enum ReceiptWireSuite {
         return (firsts, seconds)
     }
 
-    private static func milliseconds(_ body: () -> Void) -> Double {
+    private static func milliseconds(_ body: () throws -> Void) throws -> Double {
         let clock = ContinuousClock()
-        return clock.measure(body).microseconds / 1000
+        return try clock.measure(body).microseconds / 1000
     }
 
     /// The calling thread, the first, stays on that processor meanwhile.
-    private static func onProcessor(_ processor: String, _ body: () -> Void) throws {
+    private static func onProcessor(_ processor: String, _ body: () throws -> Void) throws {
         try move(to: processor)
-        body()
-        try move(to: "0-\(ProcessInfo.processInfo.processorCount - 1)")
+        defer { try? move(to: "0-\(ProcessInfo.processInfo.processorCount - 1)") }
+        try body()
     }
 
     private static func move(to processors: String) throws {
@@ -156,16 +162,16 @@ enum ReceiptWireSuite {
         defer { server.stop() }
         let address = try Endpoint(server.address)
         let count = 12
-        let clients = (0..<count).map { _ in ReceiptClient(to: address) }
+        let clients = try (0..<count).map { _ in try ReceiptClient(to: address) }
         // Each has had one, so that what a connection keeps for the next does not count.
         let frame = clients[0].frame(receipt, .none)
-        for client in clients { client.verify(frame) }
+        for client in clients { try client.verify(frame) }
         let before = server.residentMegabytes
-        for client in clients { client.begin(frame) }
+        for client in clients { try client.begin(frame) }
         // What the sockets still hold has to be read.
         Thread.sleep(forTimeInterval: 0.5)
         let growth = (server.residentMegabytes - before) * 1000 / Double(count)
-        for client in clients { client.end() }
+        for client in clients { try client.end() }
         return [
             Row(
                 name: "a receipt in flight, no records", value: max(0, growth), spread: 0,
@@ -180,7 +186,7 @@ private final class ReceiptClient {
     private let codec = MessageCodec()
     private var rest: ArraySlice<UInt8> = []
 
-    init(to address: Endpoint) { socket = .connected(to: address) }
+    init(to address: Endpoint) throws { socket = try .connected(to: address) }
 
     func frame(_ receipt: [UInt8], _ inApp: InAppSelection) -> [UInt8] {
         let call = VerifyCall(
@@ -192,23 +198,23 @@ private final class ReceiptClient {
         return frame
     }
 
-    func verify(_ frame: [UInt8]) {
-        socket.send(frame)
-        expectValid()
+    func verify(_ frame: [UInt8]) throws {
+        try socket.send(frame)
+        try expectValid()
     }
 
     /// All but the last bytes.
-    func begin(_ frame: [UInt8]) {
+    func begin(_ frame: [UInt8]) throws {
         rest = frame.suffix(100)
-        socket.send(Array(frame.dropLast(100)))
+        try socket.send(Array(frame.dropLast(100)))
     }
 
-    func end() {
-        socket.send(Array(rest))
-        expectValid()
+    func end() throws {
+        try socket.send(Array(rest))
+        try expectValid()
     }
 
-    private func expectValid() {
+    private func expectValid() throws {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 256 * 1024)
         let decoder = FrameDecoder(limits: .response)
@@ -217,13 +223,19 @@ private final class ReceiptClient {
             case .frame(let frame):
                 let head = try? codec.decodeResponse(received.span.extracting(frame.head))
                 guard case .verification(let answer) = head?.result, answer.verdict == .valid
-                else { fatalError("not VALID: \(String(describing: head))") }
+                else {
+                    throw AssayProcess.Failed(
+                        description: "the receipt was not VALID: \(String(describing: head))")
+                }
                 return
             case .needMore:
                 let count = socket.receive(into: &buffer)
-                precondition(count > 0, "the server hung up")
+                guard count > 0 else {
+                    throw AssayProcess.Failed(description: "the server closed the connection")
+                }
                 received += buffer[..<count]
-            case .head, .fault: fatalError("no answer frame")
+            case .head, .fault:
+                throw AssayProcess.Failed(description: "the answer is not a frame")
             }
         }
     }

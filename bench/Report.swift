@@ -24,7 +24,7 @@ extension Results {
             signature. Both were measured by turns in this run, so that a ratio means the same on
             another machine; microseconds do not.</p>
             \(judged.isEmpty ? "" : judgedTable(judged))
-            \(remarks)
+            \(remarkParagraphs)
             \(plots.joined(separator: "\n"))
             <h2>Everything that was measured</h2>
             \(suiteTables)
@@ -48,6 +48,11 @@ extension Results {
             let unit = row.ratio == nil ? " " + row.unit : "×"
             let style = row.verdict == "SHORT" ? "SHORT" : "met"
             let about = threshold.about.map { "<br><span class=\"note\">\($0.escaped)</span>" }
+            if let failure = row.failure {
+                return "<tr><td>\("\(row.suite): \(row.name)".escaped)\(about ?? "")</td>"
+                    + "<td colspan=\"4\">not measured: \(failure.firstLine.escaped)</td>"
+                    + "<td class=\"SHORT\">SHORT</td></tr>"
+            }
             return "<tr><td>\("\(row.suite): \(row.name)".escaped)\(about ?? "")</td>"
                 + "<td class=\"n\">\(row.judged.short)\(unit) ± \(row.judgedSpread.short)</td>"
                 + "<td class=\"n\">\(sign) \(threshold.limit.value.plain)\(unit)</td>"
@@ -77,8 +82,8 @@ extension Results {
             + "<line class=\"barmark\" x1=\"\(mark.short)\" x2=\"\(mark.short)\" y2=\"14\"/></svg>"
     }
 
-    private var remarks: String {
-        let all = notes + missing.map { "\($0) has a threshold and was not measured." }
+    private var remarkParagraphs: String {
+        let all = notes + remarks
         return all.map { "<p class=\"note\">\($0.escaped)</p>" }.joined(separator: "\n")
     }
 
@@ -110,7 +115,10 @@ extension Results {
             let table = ReportStyle.table(
                 ["", "measured", "±", "ratio"],
                 rows.filter { $0.suite == suite }.map { row in
-                    [
+                    if let failure = row.failure {
+                        return [row.name, "not measured: \(failure.firstLine)", "", ""]
+                    }
+                    return [
                         row.name, "\(row.value.short) \(row.unit)", row.spread.short,
                         row.ratio.map { $0.short + "×" } ?? "",
                     ]
@@ -124,7 +132,7 @@ extension Results {
 
     private var plots: [String] {
         var all: [String] = []
-        let shaped = rows.filter { $0.shape != nil }
+        let shaped = rows.filter { $0.shape != nil && $0.failure == nil }
         if !shaped.isEmpty {
             all.append(
                 "<h2>Throughput by connections and requests in flight</h2><p>A server that has "
@@ -205,7 +213,7 @@ extension Results {
     private var receiptPlot: Plot? {
         var lines: [(name: String, points: [(x: Double, y: Double)])] = []
         var sizes: [Int] = []
-        for row in rows where row.suite == "receipts" && row.unit == "µs" {
+        for row in rows where row.suite == "receipts" && row.unit == "µs" && row.failure == nil {
             let parts = row.name.split(separator: ",", maxSplits: 1)
             let words = parts[0].split(separator: " ")
             guard parts.count == 2, words.count == 2, let number = Int(words[0]),

@@ -18,6 +18,8 @@ struct Row: Codable {
     /// Of an end-to-end row, for the plots.
     var shape: Shape?
     var threshold: Threshold?
+    /// Why there is no value; nil: there is one.
+    var failure: String?
 
     /// How a server was asked.
     struct Shape: Codable {
@@ -26,8 +28,31 @@ struct Row: Codable {
         var depth: Int
     }
 
-    /// What the threshold is about: the ratio where there is one.
-    var judged: Double { ratio ?? value }
+    /// A row for a measurement that failed.
+    static func failed(_ name: String, _ error: any Error) -> Row {
+        Row(name: name, value: 0, spread: 0, unit: "", failure: "\(error)")
+    }
+
+    /// The rows of `body`, or one row with the reason why there are none. Nothing that a server or
+    /// a client refuses ends the run.
+    ///
+    /// - Parameter suite: the suite of these rows; nil: it is set later.
+    static func measuring(
+        _ name: String, in suite: String = "", _ body: () throws -> [Row]
+    ) -> [Row] {
+        var rows: [Row]
+        do {
+            rows = try body()
+        } catch {
+            Bench.progress("  not measured: \(name): \(error)")
+            rows = [.failed(name, error)]
+        }
+        for index in rows.indices { rows[index].suite = suite }
+        return rows
+    }
+
+    /// The compared figure: the ratio where there is one, not a number where nothing was measured.
+    var judged: Double { failure == nil ? ratio ?? value : .nan }
     /// How much `judged` differs from round to round.
     var judgedSpread: Double {
         guard let ratio else { return spread }
@@ -36,6 +61,7 @@ struct Row: Codable {
     }
 
     var verdict: String {
+        if failure != nil { return threshold == nil ? "not measured" : "SHORT" }
         guard let threshold else { return "" }
         if threshold.aim.isMet(by: judged) { return "pass, aim" }
         return threshold.limit.isMet(by: judged) ? "pass" : "SHORT"
@@ -110,15 +136,10 @@ struct Results: Codable {
     var notes: [String] = []
     /// Thresholds of rows that were not measured, though all should have been.
     var missing: [String] = []
+    /// Suites that had not ended when this was written: all in a file of a run that was cut short.
+    var unfinished: [String] = []
 
     init(isQuick: Bool) { self.isQuick = isQuick }
-
-    mutating func add(_ suite: String, _ rows: [Row]) {
-        for var row in rows {
-            row.suite = suite
-            self.rows.append(row)
-        }
-    }
 
     /// - Parameter isWhole: every row with a threshold should be there.
     mutating func judge(by thresholds: [String: Threshold], isWhole: Bool) {
@@ -127,7 +148,16 @@ struct Results: Codable {
         }
         guard isWhole else { return }
         let measured = Set(rows.map { $0.suite + "/" + $0.name })
+        // Judged after each suite: what later ones measure is missing only in a run cut short.
         missing = thresholds.keys.filter { !measured.contains($0) }.sorted()
+    }
+
+    /// What a reader has to know beside the rows.
+    var remarks: [String] {
+        let missing = missing.map { "SHORT: \($0) has a threshold and was not measured" }
+        guard !unfinished.isEmpty else { return missing }
+        let suites = unfinished.joined(separator: ", ")
+        return missing + ["The run was cut short; not finished: \(suites)"]
     }
 
     var isShort: Bool { rows.contains { $0.verdict == "SHORT" } || !missing.isEmpty }
@@ -142,11 +172,18 @@ struct Results: Codable {
 
     var table: String {
         var lines = [
+            "\(date), \(machine)",
             "what".padded(to: 58) + "value".aligned(to: 11) + "±".aligned(to: 9)
                 + "".padded(to: 5) + "ratio".aligned(to: 8) + "threshold".aligned(to: 12)
-                + "aim".aligned(to: 8)
+                + "aim".aligned(to: 8),
         ]
         for row in rows {
+            if let failure = row.failure {
+                lines.append(
+                    "\(row.suite): \(row.name)".padded(to: 58)
+                        + "  \(row.verdict): \(failure.firstLine)")
+                continue
+            }
             let bound = row.threshold.map {
                 ($0.limit.isUpper ? "<= " : ">= ") + $0.limit.value.short
             }
@@ -157,10 +194,29 @@ struct Results: Codable {
                     + (row.threshold?.aim.value.short ?? "").aligned(to: 8) + "  " + row.verdict)
         }
         lines += notes
-        lines += missing.map { "SHORT: \($0) has a threshold and was not measured" }
+        lines += remarks
         let short = rows.count { $0.verdict == "SHORT" }
         let judged = rows.count { $0.threshold != nil }
         lines.append("\(judged - short) of \(judged) thresholds reached")
         return lines.joined(separator: "\n")
     }
+}
+
+/// The files of a run.
+struct ResultFiles {
+    var json: String?
+    var html: String?
+
+    /// Replaces what was written before as a whole: a reader never sees half of it.
+    func write(_ results: Results) throws {
+        if let json { try results.json.write(to: URL(fileURLWithPath: json), options: .atomic) }
+        if let html {
+            try Data(results.html.utf8).write(to: URL(fileURLWithPath: html), options: .atomic)
+        }
+    }
+}
+
+extension String {
+    /// Its first line, within what a table's column holds.
+    var firstLine: String { String(split(separator: "\n").first?.prefix(200) ?? "") }
 }

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import bench
+
+/// What a run of the bench keeps when something in it fails.
+@Suite struct ResultsTests {
+    private static let thresholds = [
+        "matrix/TCP": Threshold(
+            limit: .init(isUpper: false, value: 1), aim: .init(isUpper: false, value: 2))
+    ]
+
+    @Test func aCellThatCannotBeMeasuredIsARow() throws {
+        var results = Results(isQuick: true)
+        results.rows += Row.measuring("TCP", in: "matrix") {
+            throw AssayProcess.Failed(description: "RESOURCE_EXHAUSTED: the queue is full\nmore")
+        }
+        results.rows += Row.measuring("Unix", in: "matrix") {
+            [Row(name: "Unix", value: 5, spread: 0, unit: "/s")]
+        }
+        results.judge(by: Self.thresholds, isWhole: false)
+        #expect(results.rows.map(\.name) == ["TCP", "Unix"])
+        #expect(results.rows.map(\.suite) == ["matrix", "matrix"])
+        #expect(results.rows[0].verdict == "SHORT" && results.rows[1].verdict == "")
+        #expect(results.isShort)
+        let line = results.table.split(separator: "\n").first { $0.contains("matrix: TCP") }
+        #expect(line?.contains("SHORT: RESOURCE_EXHAUSTED: the queue is full") == true)
+        #expect(results.html.contains("not measured: RESOURCE_EXHAUSTED"))
+        let read = try JSONDecoder().decode(Results.self, from: results.json)
+        #expect(read.rows[0].failure?.hasPrefix("RESOURCE_EXHAUSTED") == true)
+        #expect(read.rows[1].failure == nil && read.rows[1].value == 5)
+    }
+
+    /// Without a threshold the run is not short for it.
+    @Test func aFailedRowWithoutAThresholdSaysSo() {
+        var results = Results(isQuick: true)
+        results.rows = [.failed("Unix", AssayProcess.Failed(description: "refused"))]
+        #expect(!results.isShort)
+        #expect(results.table.contains("not measured: refused"))
+    }
+
+    @Test func resultsSoFarAreWrittenAfterEachSuite() throws {
+        struct Trap: Error {}
+        var results = Results(isQuick: false)
+        var written: [(rows: [String], unfinished: [String])] = []
+        #expect(throws: Trap.self) {
+            try Bench.measure(["jws", "server", "start"], &results) { suite, results in
+                // What ends a process ends this call.
+                guard suite != "start" else { throw Trap() }
+                results.rows.append(Row(name: suite, value: 1, spread: 0, unit: ""))
+            } write: { results in
+                written.append((results.rows.map(\.name), results.unfinished))
+                #expect(results.table.contains("not finished: "))
+            }
+        }
+        #expect(written.map(\.rows) == [["jws"], ["jws", "server"]])
+        #expect(written.map(\.unfinished) == [["server", "start"], ["start"]])
+    }
+
+    @Test func aWholeRunIsNotCutShort() throws {
+        var results = Results(isQuick: false)
+        var writes = 0
+        func write(_ results: Results) {
+            writes += 1
+            #expect(results.unfinished.isEmpty && !results.table.contains("not finished"))
+        }
+        try Bench.measure(["jws"], &results, { _, _ in }, write: write)
+        #expect(writes == 1)
+    }
+
+    /// What was there before is replaced as a whole.
+    @Test func filesAreWrittenAndReplaced() throws {
+        let folder = NSTemporaryDirectory() + "assay-bench-tests-\(UUID())"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let files = ResultFiles(json: folder + "/a.json", html: folder + "/a.html")
+        var results = Results(isQuick: true)
+        for name in ["first", "second"] {
+            results.rows = [Row(name: name, value: 1, spread: 0, unit: "")]
+            try files.write(results)
+            let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/a.json"))
+            let read = try JSONDecoder().decode(Results.self, from: data)
+            #expect(read.rows.map(\.name) == [name])
+        }
+        #expect(try String(contentsOfFile: folder + "/a.html", encoding: .utf8).contains("second"))
+    }
+
+    @Test(arguments: [
+        (
+            "processor\t: 0\nmodel name\t: AMD EPYC\ncpu family\t: 26\nmodel\t\t: 2\n"
+                + "flags\t\t: fpu sha_ni avx2\n",
+            "AMD EPYC, family 26 model 2, SHA instructions"
+        ),
+        (
+            "processor\t: 0\nFeatures\t: fp sha1 sha2\nCPU implementer\t: 0x41\n"
+                + "CPU part\t: 0xd0c\n", "implementer 0x41 part 0xd0c, SHA instructions"
+        ),
+        ("model name : Some Processor 3: fast\nflags : fpu\n", "Some Processor 3: fast"),
+    ])
+    func theProcessorHasAName(_ facts: String, _ name: String) {
+        #expect(Machine.processor(facts) == name)
+    }
+
+    @Test func theProcessorHasANameWithoutProc() {
+        #expect(Machine.processor("").contains("without a name ("))
+    }
+
+    @Test func theProcessorStandsInEveryResult() throws {
+        let results = Results(isQuick: true)
+        #expect(results.machine == Machine.description)
+        #expect(results.table.contains(results.machine))
+        #expect(results.html.contains(Machine.description))
+        #expect(String(decoding: try results.json, as: UTF8.self).contains("\"machine\""))
+    }
+}
