@@ -68,9 +68,10 @@ package enum Limits {
     /// have up to 22.
     package static let inAppLayoutBytes = 512
     package static let inAppLayoutAttributes = 24
-    /// A receipt's content is hashed and read in pieces of this size, which stay in the processor's
-    /// cache between the two.
-    package static let contentPieceBytes = 16 * 1024
+    /// Room is made at once for the records of what has arrived: for one in so many octets at the
+    /// most, and with so much text each. Apple's take from 300 octets, with 60 of text.
+    static let smallestReservedRecordBytes = 256
+    static let largestReservedTextBytes = 96
     /// Base64 of a receipt is decoded in pieces of this size, which stay in the processor's cache.
     package static let base64ChunkBytes = 32 * 1024
     /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.
@@ -79,8 +80,13 @@ package enum Limits {
     /// Certificates that evidence may bring along. Apple's receipts carry three.
     package static let bagCertificates = 16
     /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,
-    /// and an entry takes some 4 KB.
+    /// and an entry takes some 10 KB: two certificates, parsed, with their keys.
     package static let validatedLinks = 256
+    /// Octets at a certificate's end that its hash in tables is made of. They are its signature's,
+    /// which two certificates of one issuer do not share.
+    static let certificateHashBytes = 32
+    /// Prepared RSA keys that are kept for each certificate, for as many threads at once.
+    static let idleRSAKeys = 8
 
     /// Bits of an RSA key that signs certificates or receipts: what Apple's have, and nothing below
     /// is safe from being factored.

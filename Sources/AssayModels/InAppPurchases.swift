@@ -76,6 +76,20 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         records.append(record)
     }
 
+    /// Makes room for so many more records, with text of that size each, where there is none left:
+    /// at least twice the room there was, so that records are not moved again and again.
+    package mutating func reserve(_ count: Int, textBytes: Int) {
+        if records.count == records.capacity {
+            records.reserveCapacity(records.count + Swift.max(count, records.count))
+        }
+        if text.capacity - text.count < textBytes {
+            text.reserveCapacity(text.count + Swift.max(count * textBytes, text.count))
+        }
+    }
+
+    /// Whether the next record finds room.
+    package var isFull: Bool { records.count == records.capacity }
+
     /// Puts a record in another's place, its text too where that is not longer.
     package mutating func replace(
         at index: Int, with record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy

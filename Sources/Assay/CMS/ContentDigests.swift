@@ -29,6 +29,10 @@ struct ContentDigests: Sendable {
     private(set) var count = 0
     private var sha1: SHA1?
     private var sha256: SHA256?
+    /// Octets hashed so far.
+    private var octets = 0
+    /// Octets that both algorithms take at once (FIPS 180-4, section 5.2.1).
+    private static let blockOctets = 64
 
     mutating func add(_ algorithm: DigestAlgorithm?) {
         count += 1
@@ -42,6 +46,13 @@ struct ContentDigests: Sendable {
     mutating func update(_ octets: Span<UInt8>) {
         sha1?.update(octets)
         sha256?.update(octets)
+        self.octets += octets.count
+    }
+
+    /// How many of the next octets complete whole blocks, which are hashed where they lie; a part
+    /// of a block is copied aside until the rest comes.
+    func octetsOfWholeBlocks(in count: Int) -> Int {
+        max(0, (octets + count) & -Self.blockOctets - octets)
     }
 
     /// The digest of all that passed; nil where the algorithm was not announced.

@@ -9,15 +9,17 @@ struct UnverifiedSignedData: Sendable {
     /// - Parameters:
     ///   - certificates: the bag, each as it came.
     ///   - signerInfo: the one SignerInfo.
+    ///   - links: has certificates of validated chains, which need not be parsed again.
     init(
-        digests: ContentDigests, certificates: [[UInt8]], signerInfo: [UInt8]
+        digests: ContentDigests, certificates: [[UInt8]], signerInfo: [UInt8],
+        links: ValidatedLinks
     ) throws(Refusal) {
         self.digests = digests
         signer = try SignerInfo(der: signerInfo)
         var parsed: [Certificate] = []
         for der in certificates {
             do throws(CertificateError) {
-                parsed.append(try Certificate(der: der))
+                parsed.append(try links.certificate(der))
             } catch {
                 throw Refusal(
                     .malformed,

@@ -2,7 +2,13 @@ import AssayModels
 
 /// What takes the content of a SignedData while it passes.
 protocol ContentReader: Sendable {
-    mutating func receive(_ octets: Span<UInt8>) throws(Refusal)
+    /// Reads the next octets, and hashes all of them.
+    ///
+    /// A reader hashes what it has just read while it goes on with the next: SHA instructions wait
+    /// for each other most of the time, and the processor reads in that time.
+    mutating func receive(
+        _ octets: Span<UInt8>, hashingInto digests: inout ContentDigests
+    ) throws(Refusal)
 }
 
 /// Reads CMS SignedData (RFC 5652, section 5.1) as it arrives: BER in the wrapping, strict DER in
@@ -186,11 +192,10 @@ extension SignedDataReader {
     private mutating func octets(
         _ bytes: Span<UInt8>, remaining: Int, isSegment: Bool
     ) throws(Refusal) -> ResumableStep {
-        let count = min(remaining, bytes.count, Limits.contentPieceBytes)
+        let count = min(remaining, bytes.count)
         if count > 0 {
             let octets = bytes.extracting(0..<count)
-            digests.update(octets)
-            try content.receive(octets)
+            try content.receive(octets, hashingInto: &digests)
             position += count
         }
         if count == remaining {

@@ -98,8 +98,8 @@ struct SignerInfo: Sendable {
     func isSigner(_ certificate: Certificate) -> Bool {
         switch identifier {
         case .issuerAndSerialNumber(let issuer, let serialNumber):
-            certificate.der[certificate.issuer].elementsEqual(issuer)
-                && certificate.der[certificate.serialNumber].elementsEqual(serialNumber)
+            certificate.der.span.extracting(certificate.issuer).equals(issuer)
+                && certificate.der.span.extracting(certificate.serialNumber).equals(serialNumber)
         case .subjectKeyIdentifier(let identifier):
             certificate.extensions.subjectKeyIdentifier == identifier
         }

@@ -1,4 +1,5 @@
 internal import COpenSSL
+import Synchronization
 
 /// The digests under RSA signatures of receipts and their certificates.
 package enum DigestAlgorithm: Sendable, Equatable {
@@ -16,6 +17,8 @@ package enum DigestAlgorithm: Sendable, Equatable {
     private let key: OpaquePointer
     /// Octets of the modulus, and so of every signature.
     package let modulusOctets: Int
+    package let bits: Int
+    private let idle = Mutex<[PreparedRSAKey]>([])
 
     /// From big-endian magnitudes without leading zeros; nil unless the modulus is odd and has
     /// `smallestBits` to 4096 bits, and the exponent is odd, from 65537 and of 64 bits at most.
@@ -23,7 +26,7 @@ package enum DigestAlgorithm: Sendable, Equatable {
         guard modulus.count > 0, modulus[0] != 0, modulus[modulus.count - 1] & 1 == 1,
             (1...8).contains(exponent.count), exponent[0] != 0
         else { return nil }
-        let bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
+        bits = modulus.count * 8 - modulus[0].leadingZeroBitCount
         modulusOctets = modulus.count
         var value: UInt64 = 0
         for index in exponent.indices { value = value << 8 | UInt64(exponent[index]) }
@@ -85,21 +88,21 @@ package enum DigestAlgorithm: Sendable, Equatable {
         guard signature.count == modulusOctets, digest.count == algorithm.octets else {
             return false
         }
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { outOfMemory() }
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        let method = unsafe algorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
-        unsafe precondition(EVP_PKEY_verify_init(context) == 1)
-        unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1)
-        unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
-        let verifies = unsafe signature.withUnsafeBufferPointer { signature in
-            unsafe digest.withUnsafeBufferPointer { digest in
-                unsafe EVP_PKEY_verify(
-                    context, signature.baseAddress, signature.count,
-                    digest.baseAddress, digest.count) == 1
-            }
+        let prepared = prepared(for: algorithm)
+        let verifies = prepared.verifies(signature, overDigest: digest)
+        idle.withLock { idle in
+            if idle.count < Limits.idleRSAKeys { idle.append(prepared) }
         }
-        if !verifies { ERR_clear_error() }
         return verifies
+    }
+
+    /// An idle one, or a new one: preparing costs some microseconds, and one thread at a time
+    /// verifies with each.
+    private func prepared(for algorithm: DigestAlgorithm) -> PreparedRSAKey {
+        let found = idle.withLock { idle in
+            idle.lastIndex { $0.algorithm == algorithm }.map { idle.remove(at: $0) }
+        }
+        return unsafe found ?? PreparedRSAKey(key, algorithm)
     }
 
     /// Verifies a signature over a message.
@@ -116,6 +119,36 @@ package enum DigestAlgorithm: Sendable, Equatable {
                 signature: signature, overDigest: SHA256.digest(message).octets.span,
                 algorithm: algorithm)
         }
+    }
+}
+
+/// A key that EVP is ready to verify signatures of one algorithm with. One thread at a time.
+@safe private final class PreparedRSAKey: @unchecked Sendable {
+    private let context: OpaquePointer
+    let algorithm: DigestAlgorithm
+
+    init(_ key: OpaquePointer, _ algorithm: DigestAlgorithm) {
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { outOfMemory() }
+        let method = unsafe algorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
+        unsafe precondition(EVP_PKEY_verify_init(context) == 1)
+        unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1)
+        unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
+        unsafe self.context = context
+        self.algorithm = algorithm
+    }
+
+    deinit { unsafe EVP_PKEY_CTX_free(context) }
+
+    func verifies(_ signature: Span<UInt8>, overDigest digest: Span<UInt8>) -> Bool {
+        let verifies = unsafe signature.withUnsafeBufferPointer { signature in
+            unsafe digest.withUnsafeBufferPointer { digest in
+                unsafe EVP_PKEY_verify(
+                    context, signature.baseAddress, signature.count,
+                    digest.baseAddress, digest.count) == 1
+            }
+        }
+        if !verifies { ERR_clear_error() }
+        return verifies
     }
 }
 

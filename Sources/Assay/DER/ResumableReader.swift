@@ -28,14 +28,20 @@ struct ChunkFeeder: Sendable {
     /// Gives the reader all of the chunk, or what it wants of it.
     /// - Returns: how many of the chunk's bytes were taken; fewer than all when it has finished
     ///   (by as many as were carried from chunks before, too).
+    ///
+    /// - Parameter advanced: called after each step with the position in the chunk up to which its
+    ///   bytes were taken.
+    @inline(__always)
     mutating func feed<Reader: ResumableReader>(
-        _ chunk: Span<UInt8>, to reader: inout Reader
+        _ chunk: Span<UInt8>, to reader: inout Reader, advanced: (Int) -> Void = { _ in }
     ) throws(Refusal) -> Int {
         var position = 0
         while true {
             if carry.isEmpty {
                 switch try reader.step(chunk.extracting(position..<chunk.count)) {
-                case .consumed(let count): position += count
+                case .consumed(let count):
+                    position += count
+                    advanced(position)
                 case .finished: return position
                 case .needs(let count):
                     needed = count

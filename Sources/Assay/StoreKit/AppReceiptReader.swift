@@ -11,10 +11,20 @@ struct AppReceiptReader: ContentReader, Sendable {
             inApp: InAppCollector(selection, expecting: expectations))
     }
 
-    mutating func receive(_ octets: Span<UInt8>) throws(Refusal) {
-        guard try feeder.feed(octets, to: &attributes) == octets.count else {
+    mutating func receive(
+        _ octets: Span<UInt8>, hashingInto digests: inout ContentDigests
+    ) throws(Refusal) {
+        var hashed = 0
+        let taken = try feeder.feed(octets, to: &attributes) { position in
+            let count = digests.octetsOfWholeBlocks(in: position - hashed)
+            guard count > 0 else { return }
+            digests.update(octets.extracting(hashed..<hashed + count))
+            hashed += count
+        }
+        guard taken == octets.count else {
             throw Refusal(.malformed, "bytes follow the receipt's payload")
         }
+        digests.update(octets.extracting(hashed..<octets.count))
     }
 
     /// Memory of what was read and is kept.
@@ -80,7 +90,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             guard whole <= remaining else { throw .truncated }
             guard whole <= Limits.receiptAttributeBytes else { throw .lengthTooLarge(at: 0) }
             guard bytes.count >= whole else { return .needs(whole) }
-            try read(bytes.extracting(0..<whole))
+            try read(bytes.extracting(0..<whole), arrived: bytes.count)
             self.remaining = remaining - whole
             return .consumed(whole)
         } catch {
@@ -88,11 +98,11 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
         }
     }
 
-    private mutating func read(_ bytes: Span<UInt8>) throws(DERError) {
+    private mutating func read(_ bytes: Span<UInt8>, arrived: Int) throws(DERError) {
         var reader = DERReader(bytes)
         let attribute = try ReceiptAttributeFields(large: &reader)
         if attribute.type == 17 {
-            try inApp.read(bytes.extracting(attribute.value.content))
+            try inApp.read(bytes.extracting(attribute.value.content), arrived: arrived)
             return
         }
         if (0..<64).contains(attribute.type) {

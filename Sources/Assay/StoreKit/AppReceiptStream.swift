@@ -191,7 +191,7 @@ public struct AppReceiptStream: Sendable {
         let unverified = try content.finish()
         let signedData = try UnverifiedSignedData(
             digests: reader.digests, certificates: reader.certificates,
-            signerInfo: reader.signerInfo ?? [])
+            signerInfo: reader.signerInfo ?? [], links: verifier.links)
         let date = EffectiveDate(
             signed: unverified.receipt.receiptCreationDate, now: request.now)
         let chains = RSAChainBuilder(

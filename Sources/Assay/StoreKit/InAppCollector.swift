@@ -25,13 +25,18 @@ struct InAppCollector {
         expectsRecords = !expectations.productIds.isEmpty || expectations.transactionId != nil
     }
 
-    /// - Parameter octets: the content of the attribute's OCTET STRING, a SET of attributes.
-    mutating func read(_ octets: Span<UInt8>) throws(DERError) {
+    /// - Parameters:
+    ///   - octets: the content of the attribute's OCTET STRING, a SET of attributes.
+    ///   - arrived: octets of the receipt that are there, from this record on: more records,
+    ///     mostly.
+    mutating func read(_ octets: Span<UInt8>, arrived: Int) throws(DERError) {
         let record = try layouts.read(octets)
         if expectsRecords { note(record, octets) }
         switch selection {
         case .none: return
-        case .all: append(record, octets)
+        case .all:
+            if purchases.isFull { reserve(record, octets.count, arrived) }
+            append(record, octets)
         case .product(let product):
             let id = octets.extracting(record[.productId].range)
             if id.count > 0, id.equals(Array(product.utf8)) { append(record, octets) }
@@ -60,6 +65,17 @@ struct InAppCollector {
         purchases.append(record, unknown: unknown(octets)) {
             octets.extracting($0).copy(to: &$2, at: $1)
         }
+    }
+
+    /// Room for as many records as have arrived, by the size of this one. What is reserved stays
+    /// below what has arrived, so that a receipt cannot have more by what it declares.
+    private mutating func reserve(
+        _ record: InAppPurchases.Compact, _ size: Int, _ arrived: Int
+    ) {
+        let text = (0..<4).reduce(0) { $0 + Int(record.texts[$1].count) }
+        purchases.reserve(
+            arrived / max(size, Limits.smallestReservedRecordBytes),
+            textBytes: min(text, Limits.largestReservedTextBytes))
     }
 
     private mutating func keepLatest(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {

@@ -120,10 +120,9 @@ struct InAppLayouts: Sendable {
         nextPlace = (place + 1) % Limits.inAppLayouts
         layouts[place] = Layout(size: record.count, fields: fields)
         let start = place * Limits.inAppLayoutBytes
-        for index in record.indices {
-            records[start + index] = record[index]
-            fixed[start + index] = 0xFF
-        }
+        record.copy(to: &records, at: start)
+        fixed.replaceSubrange(
+            start..<start + record.count, with: repeatElement(0xFF, count: record.count))
         for attribute in attributes {
             guard let known = InAppAttribute(attribute.type) else { continue }
             var range = attribute.value.content
@@ -139,7 +138,7 @@ struct InAppLayouts: Sendable {
                 varying[next] = Varying(attribute: known, range: range)
                 layouts[place].varyingCount += 1
             }
-            for index in range { fixed[start + index] = 0 }
+            for index in range { fixed[start &+ index] = 0 }
         }
     }
 

@@ -18,8 +18,16 @@ package struct Certificate: Sendable {
     package let extensions: CertificateExtensions
     /// signatureValue.
     package let signature: Range<Int>
+    let keptKey = KeptRSAKey()
 
     package func contains(_ seconds: Int64) -> Bool { (notBefore...notAfter).contains(seconds) }
+
+    func hasBytes(of other: Certificate) -> Bool { der.span.equals(other.der) }
+
+    /// Whether that certificate bears the name of this one's issuer.
+    func isIssued(inNameOf other: Certificate) -> Bool {
+        der.span.extracting(issuer).equals(other.der.span.extracting(other.subject))
+    }
 
     /// Lower-case hexadecimal without leading zeros.
     package var serialText: String {

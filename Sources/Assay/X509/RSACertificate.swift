@@ -1,11 +1,17 @@
+import Synchronization
+
 extension Certificate {
     /// The RSA public key that OpenSSL verifies with; nil where it is no RSA key, or not of
     /// `smallestBits` to 4096 bits with a sound exponent.
     package func rsaKey(smallestBits: Int) -> RSAPublicKey? {
         guard case .rsa(let modulus, let exponent) = publicKey.kind else { return nil }
-        return RSAPublicKey(
-            modulus: der.span.extracting(modulus), exponent: der.span.extracting(exponent),
-            smallestBits: smallestBits)
+        let key = keptKey.rsaKey { () -> RSAPublicKey? in
+            RSAPublicKey(
+                modulus: der.span.extracting(modulus), exponent: der.span.extracting(exponent),
+                smallestBits: Limits.legacyRSAKeyBits)
+        }
+        guard let key, key.bits >= smallestBits else { return nil }
+        return key
     }
 
     /// Whether that key made this certificate's signature, with RSA over SHA-1 or SHA-256.
@@ -14,5 +20,16 @@ extension Certificate {
         return key.verifies(
             signature: der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
             algorithm: digest)
+    }
+}
+
+/// The RSA key of a certificate: built on first use, and shared by all copies of the certificate.
+final class KeptRSAKey: Sendable {
+    private let reference = AtomicLazyReference<RSAPublicKey>()
+
+    /// - Parameter make: nil: OpenSSL cannot use the key, and the next call asks again.
+    func rsaKey(_ make: () -> RSAPublicKey?) -> RSAPublicKey? {
+        if let key = reference.load() { return key }
+        return make().map { reference.storeIfNil($0) }
     }
 }

@@ -57,7 +57,9 @@ struct RSAChainBuilder {
     func validate(
         leaf: Certificate, bag: [Certificate], effectiveDate: EffectiveDate
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
-        if let pin = trust.anchors.first(where: { !$0.isApple && $0.certificate.der == leaf.der }) {
+        if let pin = trust.anchors.first(where: {
+            !$0.isApple && $0.certificate.hasBytes(of: leaf)
+        }) {
             return .validated(try pinned(pin, effectiveDate))
         }
         try leaf.checkForm(as: .leaf)
@@ -124,11 +126,13 @@ struct RSAChainBuilder {
                     + "\(Limits.bagCertificates)")
         }
         var candidates: [Certificate] = []
-        for certificate in bag + trust.intermediates
-        where certificate.der[certificate.subject] == leaf.der[leaf.issuer]
-            && !candidates.contains(where: { $0.der == certificate.der })
-        {
-            candidates.append(certificate)
+        for certificates in [bag, trust.intermediates] {
+            for certificate in certificates
+            where leaf.isIssued(inNameOf: certificate)
+                && !candidates.contains(where: { $0.hasBytes(of: certificate) })
+            {
+                candidates.append(certificate)
+            }
         }
         guard !candidates.isEmpty else {
             throw Refusal(
@@ -141,9 +145,8 @@ struct RSAChainBuilder {
             try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
         }
         let paths = candidates.flatMap { candidate in
-            trust.anchors.filter {
-                $0.certificate.der[$0.certificate.subject] == candidate.der[candidate.issuer]
-            }.map { Path(intermediate: candidate, anchor: $0) }
+            trust.anchors.filter { candidate.isIssued(inNameOf: $0.certificate) }
+                .map { Path(intermediate: candidate, anchor: $0) }
         }
         guard !paths.isEmpty else {
             throw Refusal(

@@ -7,17 +7,32 @@ import Synchronization
 /// what does not hold is not kept: so a stranger can't fill it.
 final class ValidatedLinks: Sendable {
     private struct Link: Hashable {
-        let certificate: [UInt8]
-        let issuer: [UInt8]
+        let certificate: CertificateBytes
+        let issuer: CertificateBytes
 
-        /// All at once; an array would be hashed byte by byte.
-        func hash(into hasher: inout Hasher) {
-            certificate.span.hash(into: &hasher)
-            issuer.span.hash(into: &hasher)
+        init(_ certificate: Certificate, _ issuer: Certificate) {
+            self.certificate = CertificateBytes(octets: certificate.der)
+            self.issuer = CertificateBytes(octets: issuer.der)
         }
     }
 
-    private let links = Mutex<Set<Link>>([])
+    private struct State {
+        var links: Set<Link> = []
+        /// The certificates of these links, parsed, with the keys that were built from them.
+        var certificates: [CertificateBytes: Certificate] = [:]
+
+        mutating func insert(_ certificate: Certificate, _ issuer: Certificate) {
+            // Both at once: what has a link is parsed.
+            if links.count >= Limits.validatedLinks { self = State() }
+            links.insert(Link(certificate, issuer))
+            for certificate in [certificate, issuer] {
+                let key = CertificateBytes(octets: certificate.der)
+                if certificates[key] == nil { certificates[key] = certificate }
+            }
+        }
+    }
+
+    private let state = Mutex(State())
     /// Chains whose signatures do not hold, and never will; so that repeating one costs none.
     private let refusals = Mutex<[UnseenChain: Refusal]>([:])
 
@@ -32,19 +47,39 @@ final class ValidatedLinks: Sendable {
         }
     }
 
+    /// Parses a certificate, or finds it among those of validated links: the result is the same.
+    func certificate(_ der: [UInt8]) throws(CertificateError) -> Certificate {
+        let key = CertificateBytes(octets: der)
+        if let found = state.withLock({ $0.certificates[key] }) { return found }
+        return try Certificate(der: der)
+    }
+
+    /// How many are kept, for tests.
+    var keptCertificates: Int { state.withLock { $0.certificates.count } }
+
     func isKnown(_ certificate: Certificate, under issuer: Certificate) -> Bool {
-        links.withLock { $0.contains(Link(certificate: certificate.der, issuer: issuer.der)) }
+        state.withLock { $0.links.contains(Link(certificate, issuer)) }
     }
 
     /// - Parameter key: the issuer's.
     func holds(_ certificate: Certificate, under issuer: Certificate, _ key: RSAPublicKey) -> Bool {
-        let link = Link(certificate: certificate.der, issuer: issuer.der)
-        if links.withLock({ $0.contains(link) }) { return true }
+        if isKnown(certificate, under: issuer) { return true }
         guard certificate.verifiesRSA(by: key) else { return false }
-        links.withLock { links in
-            if links.count >= Limits.validatedLinks { links.removeAll() }
-            links.insert(link)
-        }
+        state.withLock { $0.insert(certificate, issuer) }
         return true
+    }
+}
+
+/// The bytes of a certificate as a key: compared whole, hashed by their end.
+///
+/// Only what a pinned root vouches for is inserted, so nobody else can fill a bucket of the table;
+/// a lookup compares with the whole of a bucket at the most.
+private struct CertificateBytes: Hashable {
+    let octets: [UInt8]
+
+    static func == (left: Self, right: Self) -> Bool { left.octets.span.equals(right.octets) }
+
+    func hash(into hasher: inout Hasher) {
+        octets.span.extracting(last: Limits.certificateHashBytes).hash(into: &hasher)
     }
 }

@@ -1,0 +1,173 @@
+@testable import Assay
+import AssayMint
+import AssayModels
+import Testing
+
+/// What is kept of validated RSA chains: certificates, parsed, with their keys. It never changes an
+/// answer, and only what a pinned root vouches for gets in.
+@Suite struct ParsedCertificateTests {
+    private typealias Minted = MintedReceipts
+
+    /// Receipts that differ from a genuine one in one way each.
+    private static func neighbours() throws -> [(name: String, receipt: [UInt8])] {
+        let chain = try Minted.ca.get().chain.certificates
+        let minter = ReceiptMinter(try Minted.ca.get().chain)
+        let payload = Minted.sample(.count(40)).payload
+        func signed(_ change: HostileReceipts.Change) throws -> [UInt8] {
+            try minter.sign(payload, changing: change)
+        }
+        let other = try ReceiptCA.make(at: Minted.now)
+        var all: [(String, [UInt8])] = [("genuine", try minter.sign(payload))]
+        // A changed octet in each part of each certificate, its end above all.
+        for index in 0..<3 {
+            let size = chain[index].count
+            for place in [4, 40, size / 3, size / 2, size - 257, size - 40, size - 33, size - 1] {
+                all.append(
+                    (
+                        "certificate \(index), octet \(place)",
+                        try signed { $0.certificates?[index][place] ^= 1 }
+                    ))
+            }
+        }
+        all += [
+            ("without the intermediate", try signed { $0.certificates?.remove(at: 1) }),
+            ("without the leaf", try signed { $0.certificates?.remove(at: 0) }),
+            ("without the root", try signed { $0.certificates?.remove(at: 2) }),
+            ("in another order", try signed { $0.certificates?.reverse() }),
+            ("the leaf twice", try signed { $0.certificates?.append(chain[0]) }),
+            ("another root's", try ReceiptMinter(other.chain).sign(payload)),
+            (
+                "another root's under our intermediate",
+                try signed { $0.certificates = [other.leafCertificate, chain[1]] }
+            ),
+            (
+                "a wrong signature",
+                try signed { $0.signers[0].signature = [UInt8](repeating: 1, count: 256) }
+            ),
+            ("a short signature", try signed { $0.signers[0].signature = [1] }),
+            (
+                "another content",
+                try signed { $0.writtenContent = Minted.sample(.count(41)).payload }
+            ),
+        ]
+        return all
+    }
+
+    private static func answer(
+        _ receipt: [UInt8], _ verifier: Verifier, at now: Timestamp = Minted.now
+    ) -> Verification {
+        verifier.verify(receipt.span, as: .appReceipt, policy: Minted.policy, at: now)
+    }
+
+    @Test("what is kept of chains changes no answer", arguments: [1, 2, 3] as [UInt64])
+    func sameAnswers(seed: UInt64) throws {
+        let items = try Self.neighbours()
+        let cold = try items.map { Self.answer($0.receipt, try Minted.verifier()) }
+        #expect(cold[0].verdict == .valid)
+        #expect(cold.count { $0.verdict == .valid } < cold.count / 2)
+        #expect(cold.contains { $0.verdict == .untrustedChain })
+        #expect(cold.contains { $0.verdict == .invalidSignature })
+        let warm = try Minted.verifier()
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<3 {
+            for index in items.indices.shuffled(using: &random) {
+                #expect(
+                    Self.answer(items[index].receipt, warm) == cold[index], "\(items[index].name)")
+            }
+        }
+    }
+
+    /// Kept certificates are dated anew for each receipt.
+    @Test func datesAreChecked() throws {
+        let verifier = try Minted.verifier()
+        var sample = Minted.sample()
+        let minter = ReceiptMinter(try Minted.ca.get().chain)
+        #expect(Self.answer(try minter.sign(sample.payload), verifier).verdict == .valid)
+        // Four years, of which the intermediate has seen all and the leaf half.
+        sample.creationDate = Timestamp(
+            milliseconds: Minted.now.milliseconds - 126_144_000_000)
+        let old = try minter.sign(sample.payload)
+        #expect(Self.answer(old, verifier) == Self.answer(old, try Minted.verifier()))
+        #expect(Self.answer(old, verifier).verdict == .certificateExpired)
+    }
+
+    @Test func onlyValidatedCertificatesAreKept() throws {
+        let verifier = try Minted.verifier()
+        let ca = try Minted.ca.get()
+        let stranger = try ReceiptCA.make(at: Minted.now)
+        for _ in 0..<3 {
+            _ = Self.answer(
+                try ReceiptMinter(stranger.chain).sign(Minted.sample().payload), verifier)
+        }
+        #expect(verifier.links.keptCertificates == 0)
+        _ = Self.answer(try ReceiptMinter(ca.chain).sign(Minted.sample().payload), verifier)
+        #expect(verifier.links.keptCertificates == 3)
+        // A leaf that our intermediate did not sign, and one with decoys beside it.
+        let minter = ReceiptMinter(ca.chain)
+        for _ in 0..<2 {
+            _ = Self.answer(
+                try minter.sign(Minted.sample().payload) {
+                    $0.certificates?[0][ca.leafCertificate.count - 1] ^= 1
+                }, verifier)
+            _ = Self.answer(
+                try minter.sign(Minted.sample().payload) {
+                    $0.certificates?.append(contentsOf: stranger.chain.certificates)
+                }, verifier)
+        }
+        #expect(verifier.links.keptCertificates == 3)
+    }
+
+    /// More genuine leaves than are kept: all of them stay valid, and what is kept stays bounded.
+    @Test func keptCertificatesAreBounded() throws {
+        let links = ValidatedLinks()
+        let issuer = try Certificate(der: MintedRSA.intermediate())
+        let key = try #require(issuer.rsaKey(smallestBits: 2048))
+        for number in 0..<UInt16(Limits.validatedLinks + 40) {
+            let leaf = try Certificate(
+                der: MintedRSA.leaf {
+                    $0.serial = [1, UInt8(number >> 8), UInt8(number & 0xFF)]
+                })
+            #expect(links.holds(leaf, under: issuer, key))
+            #expect(links.isKnown(leaf, under: issuer))
+            #expect(links.keptCertificates <= Limits.validatedLinks + 1)
+        }
+        #expect(links.keptCertificates == 41)
+    }
+
+    /// The key is built once; a bound that it does not meet is asked for each time.
+    @Test func keysHaveTheirBounds() throws {
+        let small = try Certificate(der: MintedRSA.leaf(key: MintedRSA.smallLeafKey))
+        let large = try Certificate(der: MintedRSA.leaf())
+        for _ in 0..<2 {
+            #expect(small.rsaKey(smallestBits: Limits.legacyRSAKeyBits)?.bits == 1024)
+            #expect(small.rsaKey(smallestBits: Limits.smallestRSAKeyBits) == nil)
+            #expect(large.rsaKey(smallestBits: Limits.smallestRSAKeyBits)?.bits == 2048)
+            #expect(large.rsaKey(smallestBits: 2049) == nil)
+        }
+        let copy = large
+        #expect(copy.rsaKey(smallestBits: 2048) === large.rsaKey(smallestBits: 2048))
+    }
+
+    /// Prepared keys are lent to one thread at a time, of either digest.
+    @Test func threadsShareAKey() async throws {
+        let verifier = try Minted.verifier()
+        let chain = try Minted.ca.get().chain
+        let receipts = try [ReceiptDigest.sha1, .sha256].map {
+            try ReceiptMinter(chain, digest: $0).sign(Minted.sample().payload)
+        }
+        var bad = receipts[1]
+        bad[bad.count - 1] ^= 1
+        let all = receipts + [bad]
+        let verdicts = await withTaskGroup(of: [Verdict].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    (0..<60).map { Self.answer(all[$0 % 3], verifier).verdict }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let expected = (0..<60).map { $0 % 3 == 2 ? Verdict.invalidSignature : .valid }
+        #expect(verdicts.count == 8)
+        #expect(verdicts.allSatisfy { $0 == expected })
+    }
+}
