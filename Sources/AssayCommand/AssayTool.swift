@@ -17,6 +17,8 @@ struct AssayTool: AsyncParsableCommand {
             EXAMPLES
               Verify a transaction of your app:
                 assay verify --kind transaction --bundle-id com.example.game token.jws
+              What does this customer own now?
+                assay entitlements --bundle-id com.example.game token.jws receipt.txt
               Make a development authority, sign evidence with it, verify it:
                 assay mint ca ./ca
                 assay mint transaction --ca ./ca --bundle-id com.example.game |
@@ -33,8 +35,8 @@ struct AssayTool: AsyncParsableCommand {
             """,
         version: "assay " + AssayVersion.current,
         subcommands: [
-            VerifyCommand.self, ServeCommand.self, MintCommand.self, LoadCommand.self,
-            HealthCommand.self, VersionCommand.self,
+            VerifyCommand.self, EntitlementsCommand.self, ServeCommand.self, MintCommand.self,
+            LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 
     static func main() async {

@@ -41,6 +41,30 @@ package enum SystemFile {
         }
     }
 
+    /// The names of the regular files in a folder, in byte order; nil where the path is no folder.
+    package static func files(in path: String) throws(LoopError) -> [String]? {
+        var request = unsafe uv_fs_t()
+        let result = unsafe uv_fs_scandir(nil, &request, path, 0, nil)
+        defer { unsafe uv_fs_req_cleanup(&request) }
+        do throws(LoopError) {
+            try LoopError.check(result)
+        } catch .other("ENOTDIR") {
+            return nil
+        }
+        var names: [String] = []
+        var entry = unsafe uv_dirent_t()
+        while unsafe uv_fs_scandir_next(&request, &entry) == 0 {
+            guard unsafe isFile(entry), let name = unsafe entry.name else { continue }
+            names.append(unsafe String(cString: name))
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// A link counts: what it leads to is seen when it is read.
+    private static func isFile(_ entry: uv_dirent_t) -> Bool {
+        unsafe entry.type == UV_DIRENT_FILE || entry.type == UV_DIRENT_LINK
+    }
+
     package static func writeStandardOutput(_ bytes: [UInt8]) throws(LoopError) {
         try write(bytes, to: 1)
     }

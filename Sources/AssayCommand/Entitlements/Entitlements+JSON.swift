@@ -1,0 +1,140 @@
+import Assay
+import AssayEntitlements
+import AssayModels
+
+/// The JSON that scripts rely on: dates are milliseconds since 1970, members without a value are
+/// left out.
+extension Entitlements {
+    func json(_ items: [EvidenceItem]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { answer in
+            answer.member("at", at.milliseconds)
+            answer.array("items") { list in
+                for (index, item) in items.enumerated() { list.item(item, index) }
+            }
+            answer.array("apps") { list in
+                for app in apps { list.app(app) }
+            }
+            answer.member("newestSignedDate", newestSignedDate?.milliseconds)
+            answer.member("stale", isStale)
+            answer.member("nextChange", nextChange?.milliseconds)
+            answer.array("warnings") { list in
+                for warning in warnings { list.warning(warning) }
+            }
+        }
+        return writer.text
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func item(_ item: EvidenceItem, _ index: Int) {
+        object { object in
+            object.member("index", Int64(index))
+            object.member("label", item.label)
+            object.member("kind", item.verification.kind?.name)
+            object.member("verdict", item.verification.verdict.name)
+            object.member("dedupKey", item.verification.dedupKey)
+            object.member("detail", item.verification.detail)
+        }
+    }
+
+    fileprivate mutating func app(_ app: AppEntitlements) {
+        object { object in
+            object.member("environment", app.environment.rawValue)
+            object.member("bundleId", app.bundleId)
+            object.array("subscriptionGroups") { list in
+                for group in app.subscriptionGroups { list.group(group) }
+            }
+            object.array("nonConsumables") { list in
+                for product in app.nonConsumables { list.product(product) }
+            }
+            object.array("nonRenewing") { list in
+                for product in app.nonRenewing { list.product(product) }
+            }
+            object.array("consumables") { list in
+                for purchase in app.consumables { list.consumable(purchase) }
+            }
+            object.object("customers") { customers in
+                customers.strings("appAccountTokens", app.customers.appAccountTokens)
+                customers.strings("appTransactionIds", app.customers.appTransactionIds)
+                customers.member("conflict", app.customers.isConflicting)
+            }
+        }
+    }
+
+    private mutating func strings(_ name: String, _ values: [String]) {
+        array(name) { list in
+            for value in values { list.value(value) }
+        }
+    }
+
+    private mutating func group(_ group: SubscriptionGroup) {
+        object { object in
+            object.member("subscriptionGroupIdentifier", group.subscriptionGroupIdentifier)
+            object.members(of: group.deciding)
+            object.array("subscriptions") { list in
+                for subscription in group.subscriptions {
+                    list.object { $0.members(of: subscription) }
+                }
+            }
+        }
+    }
+
+    private mutating func members(of subscription: Subscription) {
+        member("originalTransactionId", subscription.originalTransactionId)
+        member("status", subscription.status.rawValue)
+        member("entitled", subscription.isEntitled)
+        member("productId", subscription.productId)
+        member("entitledUntil", subscription.entitledUntil?.milliseconds)
+        member("expiresDate", subscription.expiresDate?.milliseconds)
+        member("ownership", subscription.ownership?.rawValue)
+        member("isTrial", subscription.isTrial)
+        member("offerType", subscription.offerType.map { Int64($0.rawValue) })
+        member("billingPlanType", subscription.billingPlanType?.rawValue)
+        member("willRenew", subscription.willRenew)
+        member("renewsAs", subscription.renewsAs)
+        member("expirationIntent", subscription.expirationIntent.map { Int64($0.rawValue) })
+        member("revocationPercentage", subscription.revocationPercentage.map(Int64.init))
+        decidedBy(subscription.decidedBy)
+    }
+
+    private mutating func product(_ product: ProductEntitlement) {
+        object { object in
+            object.member("productId", product.productId)
+            object.member("entitled", product.isEntitled)
+            object.member("entitledUntil", product.entitledUntil?.milliseconds)
+            object.member("transactionId", product.transactionId)
+            object.member("ownership", product.ownership?.rawValue)
+            object.member("revocationDate", product.revocationDate?.milliseconds)
+            object.member("revocationPercentage", product.revocationPercentage.map(Int64.init))
+            object.decidedBy(product.decidedBy)
+        }
+    }
+
+    private mutating func consumable(_ purchase: ConsumablePurchase) {
+        object { object in
+            object.member("transactionId", purchase.transactionId)
+            object.member("productId", purchase.productId)
+            object.member("quantity", purchase.quantity)
+            object.member("revokedPercentage", Int64(purchase.revokedPercentage))
+            object.member("dedupKey", purchase.dedupKey)
+            object.decidedBy(purchase.decidedBy)
+        }
+    }
+
+    private mutating func decidedBy(_ evidence: DecidedBy) {
+        object("decidedBy") { object in
+            object.member("item", Int64(evidence.item))
+            object.member("transactionId", evidence.transactionId)
+            object.member("signedDate", evidence.signedDate?.milliseconds)
+        }
+    }
+
+    fileprivate mutating func warning(_ warning: EntitlementWarning) {
+        object { object in
+            object.member("code", warning.code.rawValue)
+            object.member("message", warning.message)
+            object.member("item", warning.item.map(Int64.init))
+        }
+    }
+}

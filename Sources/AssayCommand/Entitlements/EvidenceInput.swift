@@ -1,0 +1,73 @@
+import AssayLoop
+
+/// One item of evidence as the caller named it.
+struct EvidenceInput {
+    let label: String
+    let evidence: [UInt8]
+
+    /// Reads files, the files of folders, and the lines of standard input (`-`).
+    static func read(_ paths: [String]) throws -> [EvidenceInput] {
+        guard paths.count(where: { $0 == "-" }) <= 1 else {
+            throw Failure("- stands for standard input, which can be read once")
+        }
+        var inputs: [EvidenceInput] = []
+        for path in paths {
+            if path != "-", let names = try files(in: path) {
+                let folder = path.hasSuffix("/") ? path : path + "/"
+                guard !names.isEmpty else { throw Failure("\(path) has no file in it") }
+                for name in names { inputs += try items(of: folder + name) }
+            } else {
+                inputs += try items(of: path)
+            }
+        }
+        return inputs
+    }
+
+    /// Nil: not a folder. Hidden files are no evidence.
+    private static func files(in path: String) throws -> [String]? {
+        do throws(LoopError) {
+            return try SystemFile.files(in: path)?.filter { !$0.hasPrefix(".") }
+        } catch {
+            throw Failure("can't read \(path): \(error)")
+        }
+    }
+
+    private static func items(of path: String) throws -> [EvidenceInput] {
+        let content = try Input.read(path, limit: Input.evidenceLimit)
+        let lines = content.split(whereSeparator: isLineBreak).map(trimmed).filter { !$0.isEmpty }
+        let name = path == "-" ? "standard input" : path
+        guard !lines.isEmpty else { throw Failure("\(name) holds no evidence") }
+        guard path == "-" || lines.count > 1 && lines.allSatisfy(isToken) else {
+            return [EvidenceInput(label: path, evidence: whole(content))]
+        }
+        return lines.enumerated().map { number, line in
+            EvidenceInput(label: "\(path):\(number + 1)", evidence: Array(line))
+        }
+    }
+
+    /// DER ends in any octet; text ends before its last line break.
+    private static func whole(_ content: [UInt8]) -> [UInt8] {
+        content.first == 0x30 ? content : Array(trimmed(content[...]))
+    }
+
+    /// A compact JWS: three parts of base64url.
+    private static func isToken(_ line: ArraySlice<UInt8>) -> Bool {
+        line.count(where: { $0 == UInt8(ascii: ".") }) == 2
+            && line.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains(byte)
+                }
+            }
+    }
+
+    private static func isLineBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+    private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || isLineBreak(byte) }
+        guard let last = line.lastIndex(where: { !isSpace($0) }) else { return [] }
+        return line[...last].drop(while: isSpace)
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Assay
+import AssayModels
+
+/// Which evidence a command accepts: trust, app, environment and time.
+struct EvidenceOptions: ParsableArguments {
+    @Option(help: "The expected app. Without it evidence of any app is accepted.")
+    var bundleId: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The app's App Store id, demanded of Production evidence that carries one.",
+            valueName: "number"),
+        transform: appAppleIdArgument)
+    var appAppleId: Int64?
+
+    @Option(
+        name: .customLong("environment"),
+        help: ArgumentHelp(
+            "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
+                + "(default: Production)",
+            valueName: "name"))
+    var environments: [EnvironmentChoice] = []
+
+    @Option(
+        name: .customLong("root"),
+        help: ArgumentHelp(
+            "A further root to trust beside Apple's, PEM or DER. Repeat for more.",
+            valueName: "file"))
+    var roots: [String] = []
+
+    @Option(
+        name: .customLong("intermediate"),
+        help: ArgumentHelp(
+            "A further intermediate for old receipts, which bring none, PEM or DER. Repeat for "
+                + "more.",
+            valueName: "file"))
+    var intermediates: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Answer as of that time, \(DateArgument.help). (default: now)", valueName: "time"))
+    var at: DateArgument?
+
+    var now: Timestamp { at?.timestamp ?? .now }
+
+    var policy: Policy {
+        let accepted = environments.isEmpty ? [.production] : environments.map(\.environment)
+        return Policy(bundleId: bundleId, appAppleId: appAppleId, environments: Set(accepted))
+    }
+
+    /// Apple's roots and the given files.
+    func store() throws -> TrustStore {
+        var trust = TrustStore.apple
+        for root in roots { trust = try trust.pinning(file: root) }
+        for intermediate in intermediates { trust = try trust.adding(file: intermediate) }
+        return trust
+    }
+}
