@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -85,9 +86,9 @@ def run(attack, evidence, folder, is_short):
     try:
         attack.run(trial)
         trial.end()
-    except (SystemExit, OSError, KeyError, TypeError) as error:
-        # A server that is gone or does not start is what an attack may lead to.
-        trial.measures.append(Measure(f"could not be measured: {error}", 1, most=0))
+    except (Exception, SystemExit) as error:
+        # A server that has ended shows itself in many ways. The other attacks go on.
+        trial.measures.append(Measure(f"could not be measured: {error!r}", 1, most=0))
     finally:
         trial.close()
     trial.seconds = time.monotonic() - begin
@@ -141,6 +142,8 @@ def main():
               or not options.names and (attack.short or not options.short)]
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
+    # Servers end with this process, however it ends.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         evidence = Evidence(os.path.abspath(options.server), folder)
         results = []
