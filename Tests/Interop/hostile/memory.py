@@ -70,7 +70,7 @@ def unread_answers(trial):
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(20, 3))
         trial.saw(honest.result(), p99_most=trial.p99_bound(20, alone),
-                  who=f"beside {count}" if count > 1100 else "")
+                  who=f"beside {count}")
         attackers.stop()
     trial.memory(most=trial.watch.before + EVIDENCE_BYTES + OVERHEAD_BYTES)
 

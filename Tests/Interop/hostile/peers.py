@@ -1,4 +1,5 @@
 """Attacks by connections alone: descriptors, handshakes, names in certificates."""
+import ipaddress
 import socket
 import ssl
 import time
@@ -25,7 +26,8 @@ def configuration(listen, tls=""):
 
 def tls_authority(trial):
     authority = TLSAuthority(trial.folder)
-    authority.issue("server", [x509.DNSName("localhost")])
+    authority.issue("server", [
+        x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     return authority
 
 

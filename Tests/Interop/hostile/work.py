@@ -35,11 +35,13 @@ def expected_products(trial):
             with connect(trial.server.address("tcp")) as connection:
                 begin = time.monotonic()
                 connection.sendall(data)
-                receive(connection.makefile("rb"))
-                times.append(time.monotonic() - begin)
-        costs[count] = min(times)
-        trial.measure(f"{count} products", costs[count] * 1000, "ms")
-    trial.measure("100 products, times 0", costs[100] / costs[0], most=trial.scale(1.5, 3))
+                # A refusal costs nothing.
+                if receive(connection.makefile("rb"))[0].status == assay.STATUS_OK:
+                    times.append(time.monotonic() - begin)
+        costs[count] = min(times) * 1000 if times else None
+        trial.measure(f"{count} products", costs[count], "ms", least=0)
+    ratio = costs[100] / costs[0] if costs[100] and costs[0] else None
+    trial.measure("100 products, times 0", ratio, most=trial.scale(1.5, 3))
     trial.saw(honest.result(), p99_most=trial.p99_bound(50, alone))
     trial.memory()
 
@@ -67,7 +69,7 @@ def empty_segments(trial):
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(10, 4))
         trial.saw(honest.result(), p99_most=trial.p99_bound(20, alone),
-                  who=f"beside {count}" if count != 48 else "")
+                  who=f"beside {count}")
         attackers.stop()
     trial.memory()
 
@@ -204,6 +206,8 @@ def gone_before_the_answer(trial):
                     for id in range(1, 201))
 
     def script(_):
+        # 10,000 requests a second of all together: less than a server can do.
+        yield random.random() * 1.9
         yield data
         yield 0.02
 
