@@ -12,9 +12,23 @@ public enum UnseenChains: Sendable {
 /// evidence of that chain is answered without being put aside.
 public struct UnseenChain: Hashable, Sendable {
     private let octets: [UInt8]
+    /// Whether a pinned root's signature over the chain's intermediate has been verified before:
+    /// Apple's own is one certificate, so its genuine chains are among these.
+    public let hasValidatedIssuer: Bool
 
     /// - Parameter digest: SHA-256 of what brought the chain.
-    init(digest: [UInt8]) { octets = digest }
+    init(digest: [UInt8], hasValidatedIssuer: Bool = false) {
+        octets = digest
+        self.hasValidatedIssuer = hasValidatedIssuer
+    }
+
+    /// The same chain, whatever is known of its issuer.
+    public static func == (first: Self, second: Self) -> Bool { first.octets == second.octets }
+    public func hash(into hasher: inout Hasher) { hasher.combine(octets) }
+
+    func issued(byValidated isValidated: Bool) -> Self {
+        Self(digest: octets, hasValidatedIssuer: isValidated)
+    }
 }
 
 /// What became of something that needs a validated chain. No refusal: nothing that takes errors for

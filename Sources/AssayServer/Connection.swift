@@ -7,6 +7,8 @@ import AssayWire
 final class Connection {
     let stream: Stream
     let server: ServerLoop
+    /// Never another connection's.
+    let number: UInt64
     var limits: ServerLimits { server.limits }
 
     enum State {
@@ -57,6 +59,7 @@ final class Connection {
     init(_ stream: Stream, server: ServerLoop) {
         self.stream = stream
         self.server = server
+        number = server.nextConnectionNumber()
         decoder = server.decoder
         lastActivity = server.now
         lastReceived = server.now

@@ -171,11 +171,13 @@ extension ServerLoop {
     // MARK: Unseen chains
 
     private func putAside(_ request: AcceptedRequest, for chain: UnseenChain) {
-        guard let wait = lane.add(request, chain, at: now) else { return }
-        let refusal = ResponseHead.tooManyUnseenChains(
-            request.id, retryAfter: UInt32(clamping: wait))
-        metrics.didDrop(refusal)
-        answered(request) { $0.answer(refusal) }
+        let (refused, wait) = lane.add(request, chain, at: now)
+        for request in refused {
+            let refusal = ResponseHead.tooManyUnseenChains(
+                request.id, retryAfter: UInt32(clamping: wait))
+            metrics.didDrop(refusal)
+            answered(request) { $0.answer(refusal) }
+        }
     }
 
     /// Has the next unseen chain validated, when its turn has come.

@@ -25,6 +25,7 @@ final class ServerLoop {
     var listeners: [Listener] = []
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
     private(set) var connections: [Swift.ObjectIdentifier: Connection] = [:]
+    private var lastConnectionNumber: UInt64 = 0
     /// Connections with something to write, or to look at, at the end of this turn.
     private var touched: [Connection] = []
     /// Connections that have had their share of this turn and have more.
@@ -133,6 +134,11 @@ final class ServerLoop {
     private func refuse(_ connection: Connection, _ reason: ResponseHead) {
         metrics.connectionsRefused += 1
         connection.end(reason)
+    }
+
+    func nextConnectionNumber() -> UInt64 {
+        lastConnectionNumber += 1
+        return lastConnectionNumber
     }
 
     func didClose(_ connection: Connection) {

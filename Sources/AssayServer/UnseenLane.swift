@@ -1,12 +1,14 @@
 import Assay
+import AssayLoop
 
 /// Evidence whose chain has not validated before: it waits here, apart from what the workers do.
 ///
 /// Validating a chain takes as long as a hundred verifications under a known one, so it has a
 /// thread of its own, at a rate of its own. One request for each chain is verified; those that wait
-/// for the same chain go back to the workers when it has been, and find it known, or refused. The
-/// chain that most wait for goes first: a server that starts amid a flood of strangers' chains,
-/// each of which comes once, knows Apple's a moment later.
+/// for the same chain go back to the workers when it has been, and find it known, or refused.
+/// Connections have equal shares of the rate, so that a flood of forged chains delays a genuine one
+/// of another connection by one turn or two. Where more wait than have their turn in time, some are
+/// refused at random, not the latest.
 struct UnseenLane {
     /// Trust is the verifier's: what fails under one may hold under another.
     struct Key: Hashable {
@@ -21,10 +23,10 @@ struct UnseenLane {
 
     private var chainsMost: Int
     private var bucket: TokenBucket
-    /// Those that wait for each chain, the one being verified left out.
+    /// The requests that wait for each chain, without the one that is being verified.
     private var requests: [Key: [AcceptedRequest]] = [:]
-    /// Chains whose turn has not come, in the order they came in.
-    private var order: [Key] = []
+    /// The chains whose turn has not come, by connection.
+    private var queue = FairQueue<UInt64, Key>()
     private(set) var running: Key?
 
     init(chainsPerSecond: Int, chainsMost: Int) {
@@ -39,21 +41,41 @@ struct UnseenLane {
 
     var isEmpty: Bool { requests.isEmpty && running == nil }
     /// Chains that wait, and requests that wait for them.
-    var chainCount: Int { order.count }
+    var chainCount: Int { queue.count }
     var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
 
-    /// Nil: it waits here now. Otherwise the milliseconds after which there may be room, or time.
-    mutating func add(_ request: AcceptedRequest, _ chain: UnseenChain, at now: UInt64) -> UInt64? {
+    /// Has a request wait for its chain.
+    ///
+    /// - Returns: the requests to refuse instead, this one perhaps among them, and the milliseconds
+    ///   after which their turn may come.
+    mutating func add(
+        _ request: AcceptedRequest, _ chain: UnseenChain, at now: UInt64
+    ) -> (refused: [AcceptedRequest], wait: UInt64) {
         let key = Key(request, chain)
-        if requests[key] != nil {
-            requests[key]?.append(request)
-            return nil
+        let flow = request.connection.value.number
+        let isRunning = key == running
+        if !isRunning, requests[key] == nil, now + bucket.wait(for: 1, at: now) >= request.deadline
+        {
+            return ([request], bucket.wait(for: 1, at: now))
         }
-        let wait = bucket.wait(for: order.count + 1, at: now)
-        guard order.count < chainsMost, now + wait < request.deadline else { return max(wait, 1) }
-        requests[key] = [request]
-        order.append(key)
-        return nil
+        requests[key, default: []].append(request)
+        guard !isRunning else { return ([], 0) }
+        queue.add(key, of: flow, isPreferred: chain.hasValidatedIssuer)
+        let wait = bucket.wait(for: turns(of: flow), at: now)
+        var victim: Key?
+        if queue.count > chainsMost {
+            victim = queue.victim()
+        } else if queue.count(of: flow) > 1, now + wait >= request.deadline {
+            victim = queue.victim(of: flow)
+        }
+        guard let victim else { return ([], 0) }
+        queue.remove(victim)
+        return (requests.removeValue(forKey: victim) ?? [], wait)
+    }
+
+    /// Turns until the last chain of a connection has had its own, among the others' turns.
+    private func turns(of flow: UInt64) -> Int {
+        min(queue.count(of: flow) * queue.flowCount, queue.count)
     }
 
     /// What comes next.
@@ -71,10 +93,10 @@ struct UnseenLane {
     ) -> (next: Next, over: [AcceptedRequest]) {
         var over: [AcceptedRequest] = []
         guard running == nil else { return (.nothing, over) }
-        while !order.isEmpty {
+        while queue.count > 0 {
             let wait = bucket.wait(for: 1, at: now)
             guard wait == 0 else { return (.later(wait), over) }
-            let key = takeMostWanted()
+            guard let key = queue.take() else { break }
             let waiting = requests[key] ?? []
             let rest = waiting.drop(while: isOver)
             over += waiting[..<rest.startIndex]
@@ -90,16 +112,6 @@ struct UnseenLane {
         return (.nothing, over)
     }
 
-    /// The chain that most requests wait for; of several, the one that came first.
-    private mutating func takeMostWanted() -> Key {
-        var (place, most) = (0, 0)
-        for (index, key) in order.enumerated() {
-            let count = requests[key]?.count ?? 0
-            if count > most { (place, most) = (index, count) }
-        }
-        return order.remove(at: place)
-    }
-
     /// The one that was verified is answered: the others of its chain.
     mutating func finish() -> [AcceptedRequest] {
         precondition(running != nil)
@@ -111,11 +123,14 @@ struct UnseenLane {
     mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
         var over: [AcceptedRequest] = []
         for (key, waiting) in requests where waiting.contains(where: isOver) {
-            over += waiting.filter(isOver)
+            let gone = waiting.filter(isOver)
+            for request in gone {
+                queue.removeRequest(for: key, of: request.connection.value.number)
+            }
+            over += gone
             let rest = waiting.filter { !isOver($0) }
             requests[key] = rest.isEmpty && key != running ? nil : rest
         }
-        if !over.isEmpty { order.removeAll { requests[$0] == nil } }
         return over
     }
 }

@@ -118,7 +118,10 @@ final class KnownChains: Sendable {
                     return .success(.validated(valid))
                 }
                 // A leaf that is itself pinned has no signature to check.
-                if let unseen, chain.intermediate != nil { return .success(.putAside(unseen)) }
+                if let unseen, let intermediate = chain.intermediate {
+                    let isValidated = intermediates.contains(intermediate)
+                    return .success(.putAside(unseen.issued(byValidated: isValidated)))
+                }
                 validationCount.add(1, ordering: .relaxed)
                 do throws(Refusal) {
                     let valid = try chain.validate(intermediates: intermediates)

@@ -167,7 +167,12 @@ struct RSAChainBuilder {
         if !paths.contains(where: { isKnown($0, leaf) }) {
             let chain = Self.identity(leaf, paths)
             if let refusal = links.refusal(of: chain) { throw refusal }
-            if unseen == .putAside { return .putAside(chain) }
+            if unseen == .putAside {
+                let isValidated = paths.contains {
+                    links.isKnown($0.intermediate, under: $0.anchor.certificate)
+                }
+                return .putAside(chain.issued(byValidated: isValidated))
+            }
         }
         var isAnchored = false
         for path in paths {

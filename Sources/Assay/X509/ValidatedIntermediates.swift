@@ -12,6 +12,10 @@ final class ValidatedIntermediates: Sendable {
 
     private let entries = Mutex<[[UInt8]: Entry]>([:])
 
+    func contains(_ intermediate: Certificate) -> Bool {
+        entries.withLock { $0[intermediate.der] != nil }
+    }
+
     func validate(
         _ intermediate: Certificate, under candidates: [TrustAnchor]
     ) throws(Refusal) -> Entry {

@@ -1,0 +1,162 @@
+/// Keys that wait for their turn, where several flows ask for them: start-time fair queueing.
+///
+/// Flows get turns in proportion, however many keys each of them asks for. A flow that has had no
+/// turn of late goes before those that have. Within a flow the preferred keys go first, then those
+/// that most requests wait for, then any one at random: a flood does not decide by its order.
+struct FairQueue<Flow: Hashable, Key: Hashable> {
+    private struct Entry {
+        /// The flows that ask for the key, with the number of their requests.
+        var requests: [Flow: Int]
+        var isPreferred: Bool
+        /// Its place among all keys.
+        var place: Int
+        var count: Int { requests.values.reduce(0, +) }
+    }
+
+    private struct Line {
+        var keys: [Key] = []
+        /// The virtual time at which the flow's next turn starts.
+        var start: UInt64
+    }
+
+    private var entries: [Key: Entry] = [:]
+    /// All of them, to draw from.
+    private var keys: [Key] = []
+    private var lines: [Flow: Line] = [:]
+    /// The start of the latest turn.
+    private var time: UInt64 = 0
+    /// Flows with keys that wait.
+    private(set) var flowCount = 0
+    private var random: any RandomNumberGenerator & Sendable
+
+    /// Of so many candidates drawn at random the worst is dropped. Long lines have most of them.
+    private static var drawCount: Int { 8 }
+
+    init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+        self.random = random
+    }
+
+    /// Keys that wait.
+    var count: Int { entries.count }
+
+    func contains(_ key: Key) -> Bool { entries[key] != nil }
+
+    /// Keys that wait in the line of a flow.
+    func count(of flow: Flow) -> Int { lines[flow]?.keys.count ?? 0 }
+
+    /// One more request of that flow waits for the key.
+    mutating func add(_ key: Key, of flow: Flow, isPreferred: Bool) {
+        if entries[key] == nil { keys.append(key) }
+        var entry =
+            entries[key] ?? Entry(requests: [:], isPreferred: false, place: keys.count - 1)
+        entry.isPreferred = entry.isPreferred || isPreferred
+        if entry.requests[flow] == nil { join(key, flow) }
+        entry.requests[flow, default: 0] += 1
+        entries[key] = entry
+    }
+
+    private mutating func join(_ key: Key, _ flow: Flow) {
+        var line = lines[flow] ?? Line(start: time)
+        if line.keys.isEmpty {
+            flowCount += 1
+            line.start = max(line.start, time)
+        }
+        line.keys.append(key)
+        lines[flow] = line
+    }
+
+    /// Takes the next key out, at the cost of the flow whose turn it is.
+    mutating func take() -> Key? {
+        var first: UInt64 = .max
+        var flows: [Flow] = []
+        for (flow, line) in lines where !line.keys.isEmpty && line.start <= first {
+            if line.start < first { flows.removeAll(keepingCapacity: true) }
+            first = line.start
+            flows.append(flow)
+        }
+        guard let flow = flows.randomElement(using: &random), let line = lines[flow],
+            let key = best(of: line.keys)
+        else { return nil }
+        time = line.start
+        lines[flow]?.start = line.start + 1
+        remove(key)
+        forgetPastTurns()
+        return key
+    }
+
+    private mutating func best(of keys: [Key]) -> Key? {
+        func rank(_ key: Key) -> (Int, Int) {
+            let entry = entries[key]
+            return (entry?.isPreferred == true ? 1 : 0, entry?.count ?? 0)
+        }
+        return keys.shuffled(using: &random).max { rank($0) < rank($1) }
+    }
+
+    /// What a flow has had counts no longer than others' turns last.
+    private mutating func forgetPastTurns() {
+        if entries.isEmpty {
+            lines.removeAll()
+        } else if lines.count > 2 * flowCount {
+            lines = lines.filter { !$0.value.keys.isEmpty || $0.value.start > time }
+        }
+    }
+
+    mutating func remove(_ key: Key) {
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        let last = keys.removeLast()
+        if last != key {
+            keys[entry.place] = last
+            entries[last]?.place = entry.place
+        }
+        for flow in entry.requests.keys { leave(key, flow) }
+    }
+
+    /// A request of that flow waits no longer. Takes the key out with its last one.
+    mutating func removeRequest(for key: Key, of flow: Flow) {
+        guard let count = entries[key]?.requests[flow] else { return }
+        guard count == 1 else {
+            entries[key]?.requests[flow] = count - 1
+            return
+        }
+        entries[key]?.requests[flow] = nil
+        leave(key, flow)
+        if entries[key]?.requests.isEmpty == true { remove(key) }
+    }
+
+    private mutating func leave(_ key: Key, _ flow: Flow) {
+        guard let place = lines[flow]?.keys.firstIndex(of: key) else { return }
+        lines[flow]?.keys.remove(at: place)
+        if lines[flow]?.keys.isEmpty == true { flowCount -= 1 }
+    }
+
+    // MARK: Drops
+
+    /// The key to drop when all lines together are too long: of one of the longest lines.
+    mutating func victim() -> Key? {
+        var drawn: [Key] = []
+        for _ in 0..<Self.drawCount {
+            if let key = keys.randomElement(using: &random) { drawn.append(key) }
+        }
+        return worst(of: drawn)
+    }
+
+    /// The key to drop when the line of a flow is too long.
+    mutating func victim(of flow: Flow) -> Key? {
+        var drawn: [Key] = []
+        for _ in 0..<Self.drawCount {
+            if let key = lines[flow]?.keys.randomElement(using: &random) { drawn.append(key) }
+        }
+        return worst(of: drawn)
+    }
+
+    /// Not one that a flow with a short line waits for, not a preferred one, not one that many wait
+    /// for.
+    private func worst(of keys: [Key]) -> Key? {
+        func rank(_ key: Key) -> (Int, Int, Int) {
+            guard let entry = entries[key] else { return (0, 0, 0) }
+            let shortest = entry.requests.keys.map { count(of: $0) }.min() ?? 0
+            return (shortest, entry.isPreferred ? 0 : 1, -entry.count)
+        }
+        return keys.max { rank($0) < rank($1) }
+    }
+}
