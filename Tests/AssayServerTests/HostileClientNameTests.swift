@@ -44,6 +44,14 @@ import Testing
         }
     }
 
+    @Test("line 85: a list of names of one type is not empty, which would let everybody in")
+    func emptiness() {
+        #expect(ClientNames([]).isEmpty)
+        for name in [Self.spiffe, "backend.example.org", "billing job", ""] {
+            #expect(!ClientNames([name]).isEmpty, "\(name)")
+        }
+    }
+
     @Test("line 85: octet for octet; the case of ASCII letters counts but in DNS names")
     func octets() {
         func isAllowed(domain: String) -> Bool {

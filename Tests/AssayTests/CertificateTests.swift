@@ -69,11 +69,15 @@ import Testing
         #expect(error { $0.version = 0 }.0 == .defaultEncoded(at: 8))
         #expect(error { $0.version = 3 }.0 == .integerOutOfRange(at: 10))
         #expect(error { $0.version = -1 }.0 == .integerOutOfRange(at: 10))
-        let (many, der) = error { builder in
-            for index in 0...Limits.certificateExtensions {
-                builder.extensions.append(.marker("1.2.3.\(index)"))
+        func extensions(_ count: Int) -> (DERError?, [UInt8]) {
+            error { builder in
+                for index in builder.extensions.count..<count {
+                    builder.extensions.append(.marker("1.2.3.\(index)"))
+                }
             }
         }
+        #expect(extensions(Limits.certificateExtensions).0 == nil)
+        let (many, der) = extensions(Limits.certificateExtensions + 1)
         guard case .tooManyElements(Limits.certificateExtensions, let at) = many else {
             Issue.record("\(String(describing: many))")
             return

@@ -246,6 +246,19 @@ import Testing
         expect(Fixture.token(header: { $0.x5c?[position] = slashes }), .valid)
     }
 
+    @Test("line 11: an entry of x5c has 4 KiB at most")
+    func x5cEntrySize() {
+        // The third entry has to be one element, and is not believed otherwise. Base64 is measured,
+        // four digits at a time.
+        for (size, verdict) in [(4095, Verdict.valid), (4096, .valid), (4099, .malformed)] {
+            let der = DERWriter.build {
+                $0.element(tag: 0x30, content: .init(repeating: 0, count: size - 4))
+            }
+            let text = base64(der)
+            expect(Fixture.token(header: { $0.x5c?[2] = text }), verdict, comment: "\(size)")
+        }
+    }
+
     @Test(
         "line 12: JSON at its edges, in a payload",
         arguments: [

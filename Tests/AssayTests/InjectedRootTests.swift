@@ -52,6 +52,22 @@ import Testing
         }
     }
 
+    @Test("line 40: a development root signs nothing without an environment")
+    func developmentRoot() throws {
+        let root = Fixture.ca.rootCertificate
+        let token = Fixture.token(Fixture.payload(changing: ["environment": nil]))
+        Self.expect(token, Fixture.trust(root), .valid, "a root for all")
+        let development = Fixture.trust(root, development: true)
+        Self.expect(token, development, .untrustedChain, "a root for development")
+        // Nested in a notification of the sandbox it has the sandbox's environment.
+        for (environment, verdict) in [
+            (StoreEnvironment.sandbox, Verdict.valid), (.production, .untrustedChain),
+        ] {
+            let outer = Self.notification(environment, token, signedBy: Fixture.ca.chain)
+            Self.expect(outer, as: .notification, development, verdict, environment.rawValue)
+        }
+    }
+
     @Test("line 40: a certificate of Apple's does not stand alone in x5c")
     func appleLeaf() throws {
         let xcode = try SigningChain.storeKitTesting(at: Fixture.now)

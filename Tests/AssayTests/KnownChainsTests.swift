@@ -62,7 +62,10 @@ import Testing
         let chains = KnownChains(trust: trust, keyedHash: { _ in 7 })
         let tokens = [Fixture.token(), Fixture.token(Fixture.payload(), Fixture.chain())]
         for token in tokens {
-            chains.enter(try #require(try Self.chain(chains, Self.header(of: token))))
+            let header = Self.header(of: token)
+            chains.enter(try #require(try Self.chain(chains, header)))
+            // Asked for, it is among those that a token is compared with.
+            #expect(Self.isKnown(chains, header))
         }
         #expect(chains.counts.known == 1)
         #expect(!Self.isKnown(chains, Self.header(of: tokens[0])))

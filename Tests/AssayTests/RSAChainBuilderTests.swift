@@ -64,4 +64,75 @@ import Testing
             if let refusal { #expect(refusal.detail.hasPrefix("the root is valid from ")) }
         }
     }
+
+    @Test("line 25: a root has room for an intermediate below it, and may sign it")
+    func rootConstraints() throws {
+        let (leaf, intermediate) = (try MintedRSA.leaf(), try MintedRSA.intermediate())
+        let (constraints, usage) = (
+            CertificateExtension.basicConstraintsOID, CertificateExtension.keyUsageOID
+        )
+        let cases: [(String, Verdict?, (inout CertificateBuilder) -> Void)] = [
+            ("as it is", nil, { _ in }),
+            ("length 1", nil, { $0[constraints] = .basicConstraints(ca: true, pathLength: 1) }),
+            (
+                "length 0", .invalidChain,
+                { $0[constraints] = .basicConstraints(ca: true, pathLength: 0) }
+            ),
+            ("no authority", .invalidChain, { $0[constraints] = .basicConstraints(ca: false) }),
+            ("no constraints", .invalidChain, { $0[constraints] = nil }),
+            ("another usage", .invalidChain, { $0[usage] = .keyUsage(.digitalSignature) }),
+        ]
+        for (name, verdict, change) in cases {
+            let root = try MintedRSA.root(change)
+            let refusal = try Self.refusal(leaf, [intermediate], root: root)
+            #expect(refusal?.verdict == verdict, "\(name): \(refusal?.detail ?? "")")
+        }
+    }
+
+    /// A public key of that many bits, which nobody has the private key of.
+    private static func publicKey(bits: Int) -> [UInt8] {
+        var modulus = [UInt8](repeating: 0xFF, count: (bits + 7) / 8)
+        modulus[0] = UInt8(1 << ((bits - 1) % 8))
+        if modulus[0] & 0x80 != 0 { modulus.insert(0, at: 0) }
+        let key = DERWriter.build { writer in
+            writer.sequence {
+                $0.element(tag: 0x02, content: modulus)
+                $0.element(tag: 0x02, content: [0x01, 0x00, 0x01])
+            }
+        }
+        return DERWriter.build { writer in
+            writer.sequence {
+                $0.sequence {
+                    $0.oid("1.2.840.113549.1.1.1")
+                    $0.element(tag: 0x05, content: [])
+                }
+                $0.element(tag: 0x03, content: [0] + key)
+            }
+        }
+    }
+
+    @Test("line 52: a leaf's key has 2048 to 4096 bits")
+    func keySizes() throws {
+        let (intermediate, root) = (try MintedRSA.intermediate(), try MintedRSA.root())
+        for (bits, verdict) in [
+            (1024, .unsupportedAlgorithm), (2047, .unsupportedAlgorithm), (2048, nil), (4096, nil),
+            (4097, .unsupportedAlgorithm),
+        ] as [(Int, Verdict?)] {
+            let leaf = try MintedRSA.leaf {
+                $0.subjectPublicKeyInfo = Self.publicKey(bits: bits)
+            }
+            let refusal = try Self.refusal(leaf, [intermediate], root: root)
+            #expect(refusal?.verdict == verdict, "\(bits) bits: \(refusal?.detail ?? "")")
+        }
+    }
+
+    @Test("line 52: an intermediate's key of 1024 bits issues nothing")
+    func intermediateKeySize() throws {
+        let small = try MintedRSA.intermediate {
+            $0.subjectPublicKeyInfo = MintedRSA.smallLeafKey.subjectPublicKeyInfo
+        }
+        let leaf = try MintedRSA.leaf(signedBy: MintedRSA.smallLeafKey)
+        let refusal = try Self.refusal(leaf, [small], root: try MintedRSA.root())
+        #expect(refusal?.verdict == .untrustedChain)
+    }
 }
