@@ -5,7 +5,9 @@ public import AssayModels
 /// An anchor of a chain comes from here alone; a root that a chain brings along proves nothing.
 public struct TrustStore: Sendable {
     public private(set) var anchors: [TrustAnchor]
-    /// Certificates, or keys, that are refused wherever they occur (CERTIFICATE_REVOKED).
+    /// Certificates, or keys, that are refused wherever they occur (CERTIFICATE_REVOKED): SHA-256
+    /// of a certificate, of its TBSCertificate or of its SubjectPublicKeyInfo. The fingerprint of a
+    /// certificate stands for both forms of its ECDSA signature.
     public private(set) var denied: Set<Fingerprint> = []
     /// Certificates that may complete a chain of RSA; they are trusted in nothing.
     private(set) var intermediates: [Certificate]
@@ -55,11 +57,14 @@ public struct TrustStore: Sendable {
         let anchor = TrustAnchor(parsed, development: development, isApple: false)
         guard anchor.hasUsableKey else { throw .unsupportedKey }
         var store = self
-        // The same certificate pinned twice: the stricter reading stands.
-        if let index = store.anchors.firstIndex(where: { $0.fingerprint == anchor.fingerprint }) {
-            store.anchors[index].development = store.anchors[index].development || development
-        } else {
+        if !anchors.contains(where: { $0.fingerprint == anchor.fingerprint }) {
             store.anchors.append(anchor)
+        }
+        // One name and key pinned twice, the same certificate or a renewed one: the stricter
+        // reading stands for all, so that their order decides nothing.
+        let renewals = store.anchors.indices.filter { store.anchors[$0].hasNameAndKey(of: anchor) }
+        if development || renewals.contains(where: { store.anchors[$0].development }) {
+            for index in renewals { store.anchors[index].development = true }
         }
         return store
     }
@@ -92,20 +97,6 @@ public struct TrustStore: Sendable {
         store.denied.formUnion(fingerprints)
         return store
     }
-
-    func checkNotDenied(
-        _ certificate: Certificate, as position: ChainPosition
-    ) throws(Refusal) {
-        guard !denied.isEmpty else { return }
-        let key = SHA256.digest(certificate.der.span.extracting(certificate.publicKey.range))
-        guard !denied.contains(Fingerprint(certificate.fingerprint)),
-            !denied.contains(Fingerprint(key))
-        else {
-            throw Refusal(
-                .certificateRevoked,
-                "the \(position.rawValue) of serial \(certificate.serialText) is on the deny list")
-        }
-    }
 }
 
 /// A certificate that is trusted because it was pinned.
@@ -124,6 +115,8 @@ public struct TrustAnchor: Sendable {
     /// The detail of evidence that is valid under it.
     let acceptance: String
     let certificate: Certificate
+    /// Computed once: a receipt has a path to it for each intermediate.
+    let deniableFingerprints: [Fingerprint]
     let ecKey: PublicKey?
     let rsaKey: RSAPublicKey?
 
@@ -136,8 +129,16 @@ public struct TrustAnchor: Sendable {
         self.development = development
         self.isApple = isApple
         self.certificate = certificate
+        deniableFingerprints = certificate.deniableFingerprints
         ecKey = certificate.ecKey
         rsaKey = certificate.rsaKey(smallestBits: Limits.smallestRSAKeyBits)
+    }
+
+    /// Whether it verifies what that one verifies: the same root, or one that was renewed.
+    func hasNameAndKey(of other: TrustAnchor) -> Bool {
+        let (mine, others) = (certificate, other.certificate)
+        return mine.der[mine.subject] == others.der[others.subject]
+            && mine.der[mine.publicKey.range] == others.der[others.publicKey.range]
     }
 
     var hasUsableKey: Bool {

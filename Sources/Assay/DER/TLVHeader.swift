@@ -73,6 +73,15 @@ package struct Tag: RawRepresentable, Hashable, Sendable {
     package var number: UInt8 { rawValue & 0x1F }
     package var isConstructed: Bool { rawValue & 0x20 != 0 }
 
+    /// The DER of an element with this tag.
+    func encoding(_ content: [UInt8]) -> [UInt8] {
+        let count = content.count
+        guard count >= 0x80 else { return [rawValue, UInt8(count)] + content }
+        let octets = (count.bitWidth - count.leadingZeroBitCount + 7) / 8
+        let length = (0..<octets).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+        return [rawValue, 0x80 | UInt8(octets)] + length + content
+    }
+
     package static let boolean = Tag(rawValue: 0x01)
     package static let integer = Tag(rawValue: 0x02)
     package static let bitString = Tag(rawValue: 0x03)
