@@ -41,9 +41,11 @@ package enum Limits {
     /// How long a refused chain is remembered.
     package static let refusedChainMilliseconds: Int64 = 60 * 1000
     /// Leaves under their intermediates, which a pinned root's signature stands behind; an entry
-    /// takes some 3 KB.
+    /// takes some 3 KB. Each certificate has two forms (`ECDSATwin`), so that anybody can make four
+    /// entries of one chain, and no more.
     package static let validatedPairs = 256
-    /// Intermediates under pinned roots; Apple has used one for StoreKit 2 so far.
+    /// Intermediates under pinned roots, in two forms each; Apple has used one for StoreKit 2 so
+    /// far.
     package static let validatedIntermediates = 64
 
     /// One certificate of a receipt; Apple's take up to 1,500 octets.

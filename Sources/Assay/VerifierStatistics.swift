@@ -25,7 +25,7 @@ package struct VerifierStatistics: Sendable {
         package let serial: String
         package let root: String
         package let development: Bool
-        /// The end of the certificate that ends first.
+        /// The end of the certificate that ends first; of a root that was renewed, the last one's.
         package let notAfter: Timestamp
     }
 }
@@ -42,12 +42,9 @@ extension Verifier {
 
 extension ValidatedChain {
     fileprivate var description: VerifierStatistics.KnownChain {
-        let ends = [
-            leaf.notAfter, certificates.intermediate?.notAfter, anchor.certificate.notAfter,
-        ]
-        return VerifierStatistics.KnownChain(
+        VerifierStatistics.KnownChain(
             leaf: leaf.subjectCommonName, serial: serial, root: anchor.name,
             development: anchor.development,
-            notAfter: Timestamp(milliseconds: (ends.compactMap(\.self).min() ?? 0) * 1000))
+            notAfter: Timestamp(milliseconds: lastValid * 1000))
     }
 }

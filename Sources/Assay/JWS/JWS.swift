@@ -37,16 +37,18 @@ final class UnverifiedJWS: Sendable {
     let effectiveDate: Timestamp
     /// What has to hold.
     let signature: ES256Check
+    /// The chain, under a root that is valid at the effective date.
+    let chain: ValidatedChain
     fileprivate let known: KnownChain
 
-    var chain: ValidatedChain { known.chain }
-
     private init(
-        payload: JSONDocument, effectiveDate: Timestamp, signature: ES256Check, known: KnownChain
+        payload: JSONDocument, effectiveDate: Timestamp, signature: ES256Check,
+        chain: ValidatedChain, known: KnownChain
     ) {
         self.payload = payload
         self.effectiveDate = effectiveDate
         self.signature = signature
+        self.chain = chain
         self.known = known
     }
 
@@ -63,7 +65,6 @@ final class UnverifiedJWS: Sendable {
         let date = effectiveDate(of: payload, now: now)
         let known: KnownChain
         if let recent {
-            try recent.chain.checkValidity(at: try date.seconds())
             known = recent
         } else {
             let resolved = try chains.resolve(
@@ -75,6 +76,7 @@ final class UnverifiedJWS: Sendable {
             }
         }
         let time = try date.timestamp()
+        let chain = try known.chain.valid(at: time.seconds)
         guard let signature else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
@@ -87,7 +89,8 @@ final class UnverifiedJWS: Sendable {
             key: known.chain.leafKey, digest: digest.finish(), signature: signature)
         return .validated(
             UnverifiedJWS(
-                payload: payload, effectiveDate: time, signature: check, known: known))
+                payload: payload, effectiveDate: time, signature: check, chain: chain,
+                known: known))
     }
 
     /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.

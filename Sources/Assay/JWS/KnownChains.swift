@@ -67,7 +67,7 @@ final class KnownChains: Sendable {
     ) throws(Refusal) -> ChainOutcome<KnownChain> {
         let key = keyedHash(header)
         if let known = tables.withLock({ $0.find(key, header) }) {
-            try known.chain.checkValidity(at: try effectiveDate.seconds())
+            _ = try known.chain.valid(at: try effectiveDate.seconds())
             return .validated(known)
         }
         // From here on it is a stranger: its digest stands for it in the tables below.
@@ -75,7 +75,7 @@ final class KnownChains: Sendable {
         let slot: ChainSlot
         switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
         case .known(let known):
-            try known.chain.checkValidity(at: try effectiveDate.seconds())
+            _ = try known.chain.valid(at: try effectiveDate.seconds())
             return .validated(known)
         case .stranger(_, isInFlight: true) where unseen == .putAside:
             return .putAside(digest.chain)
@@ -114,7 +114,7 @@ final class KnownChains: Sendable {
                 try chain.checkValidity(at: try effectiveDate.seconds())
                 if let valid = pairs[chain] {
                     state = .valid(valid)
-                    try valid.checkValidity(at: try effectiveDate.seconds())
+                    _ = try valid.valid(at: try effectiveDate.seconds())
                     return .success(.validated(valid))
                 }
                 // A leaf that is itself pinned has no signature to check.
@@ -127,14 +127,14 @@ final class KnownChains: Sendable {
                     let valid = try chain.validate(intermediates: intermediates)
                     state = .valid(valid)
                     pairs.remember(valid)
-                    try valid.checkValidity(at: try effectiveDate.seconds())
+                    _ = try valid.valid(at: try effectiveDate.seconds())
                     return .success(.validated(valid))
                 } catch {
                     if case .unvalidated = state { state = .refused(error, after: chain.windows) }
                     throw error
                 }
             case .valid(let chain):
-                try chain.checkValidity(at: try effectiveDate.seconds())
+                _ = try chain.valid(at: try effectiveDate.seconds())
                 return .success(.validated(chain))
             case .refused(let refusal, let windows):
                 try windows?.check(at: try effectiveDate.seconds())

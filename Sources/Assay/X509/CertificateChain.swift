@@ -29,11 +29,28 @@ final class ValidatedChain: AnchoredChain {
     let serial: String
     /// When all of its certificates are valid.
     private let window: ClosedRange<Int64>?
+    /// The same chain under the other pinned roots of the anchor's name and key: a root that was
+    /// renewed.
+    private let renewals: [ValidatedChain]
 
-    init(_ certificates: UnvalidatedChain, anchor: TrustAnchor, leafKey: PublicKey) {
+    /// - Parameter anchors: one or more roots of one name and key, all of which verify it.
+    convenience init(
+        _ certificates: UnvalidatedChain, anchors: [TrustAnchor], leafKey: PublicKey
+    ) {
+        let renewals = anchors.dropFirst().map {
+            ValidatedChain(certificates, anchor: $0, leafKey: leafKey, renewals: [])
+        }
+        self.init(certificates, anchor: anchors[0], leafKey: leafKey, renewals: renewals)
+    }
+
+    private init(
+        _ certificates: UnvalidatedChain, anchor: TrustAnchor, leafKey: PublicKey,
+        renewals: [ValidatedChain]
+    ) {
         self.certificates = certificates
         self.anchor = anchor
         self.leafKey = leafKey
+        self.renewals = renewals
         serial = certificates.leaf.serialText
         let all =
             [certificates.leaf, anchor.certificate] + [certificates.intermediate].compactMap(\.self)
@@ -44,11 +61,17 @@ final class ValidatedChain: AnchoredChain {
 
     var leaf: Certificate { certificates.leaf }
     var isPinnedLeaf: Bool { certificates.intermediate == nil }
+    /// The last second at which it is valid under any of its roots.
+    var lastValid: Int64 { ([self] + renewals).compactMap(\.window?.upperBound).max() ?? 0 }
 
-    func checkValidity(at seconds: Int64) throws(Refusal) {
-        if let window, window.contains(seconds) { return }
+    /// This chain under a root that is valid at that second.
+    func valid(at seconds: Int64) throws(Refusal) -> ValidatedChain {
+        if let window, window.contains(seconds) { return self }
+        for renewal in renewals where renewal.window?.contains(seconds) == true { return renewal }
         try certificates.checkValidity(at: seconds)
+        // Leaf and intermediate are valid then, and so is a root, but none that signed.
         try anchor.certificate.checkValidity(at: seconds, as: .root)
+        return self
     }
 }
 
@@ -89,7 +112,7 @@ extension UnvalidatedChain {
         try trust.checkNotDenied(leaf, as: .leaf)
         try trust.checkNotDenied(intermediate, as: .intermediate)
         candidates = try passing(candidates) { candidate throws(Refusal) in
-            try trust.checkNotDenied(candidate.certificate, as: .root)
+            try trust.checkNotDenied(candidate)
         }
         self.init(leaf: leaf, intermediate: intermediate, candidates: candidates)
     }
@@ -140,7 +163,8 @@ extension UnvalidatedChain {
 
     func checkValidity(at seconds: Int64) throws(Refusal) { try windows.check(at: seconds) }
 
-    /// The public-key operations: two at most for each pinned root of that name.
+    /// The public-key operations: one for each key of the pinned roots of that name, and one for
+    /// the leaf.
     ///
     /// - Parameter intermediates: those that validated before cost nothing again.
     func validate(
@@ -150,7 +174,7 @@ extension UnvalidatedChain {
             throw Refusal(.invalidChain, "the key of the leaf is not a point of P-256")
         }
         guard let intermediate else {
-            return ValidatedChain(self, anchor: candidates[0], leafKey: leafKey)
+            return ValidatedChain(self, anchors: candidates, leafKey: leafKey)
         }
         let issuer = try intermediates.validate(intermediate, under: candidates)
         let digest = try leaf.ecdsaDigest(as: .leaf)
@@ -158,7 +182,7 @@ extension UnvalidatedChain {
             throw Refusal(
                 .invalidChain, "the signature of the leaf is not the intermediate's")
         }
-        return ValidatedChain(self, anchor: issuer.anchor, leafKey: leafKey)
+        return ValidatedChain(self, anchors: issuer.anchors, leafKey: leafKey)
     }
 }
 

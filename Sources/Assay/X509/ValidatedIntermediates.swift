@@ -7,7 +7,9 @@ import Synchronization
 final class ValidatedIntermediates: Sendable {
     struct Entry: Sendable {
         let key: PublicKey
-        let anchor: TrustAnchor
+        /// The pinned roots whose key signed it: one, and those that it was renewed by. Which of
+        /// them is valid depends on the evidence.
+        let anchors: [TrustAnchor]
     }
 
     private let entries = Mutex<[[UInt8]: Entry]>([:])
@@ -25,11 +27,14 @@ final class ValidatedIntermediates: Sendable {
             throw Refusal(
                 .invalidChain, "the key of the intermediate is not a point of its curve")
         }
-        for anchor in candidates {
+        var rest = candidates
+        while let anchor = rest.first {
+            let anchors = rest.filter { $0.hasNameAndKey(of: anchor) }
+            rest.removeAll { $0.hasNameAndKey(of: anchor) }
             guard let anchorKey = anchor.ecKey,
                 intermediate.isSigned(by: anchorKey, digest: digest)
             else { continue }
-            let entry = Entry(key: key, anchor: anchor)
+            let entry = Entry(key: key, anchors: anchors)
             entries.withLock { entries in
                 if entries.count >= Limits.validatedIntermediates { entries.removeAll() }
                 entries[intermediate.der] = entry
