@@ -82,7 +82,7 @@ struct RSAChainBuilder {
         try trust.checkNotDenied(leaf, as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
             try trust.checkNotDenied(path.intermediate, as: .intermediate)
-            try trust.checkNotDenied(path.anchor.certificate, as: .root)
+            try trust.checkNotDenied(path.anchor)
         }
         let seconds = try effectiveDate.seconds()
         try leaf.checkValidity(at: seconds, as: .leaf)
@@ -144,9 +144,10 @@ struct RSAChainBuilder {
             try candidate.checkForm(as: .intermediate)
             try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
         }
-        let paths = candidates.flatMap { candidate in
-            trust.anchors.filter { candidate.isIssued(inNameOf: $0.certificate) }
-                .map { Path(intermediate: candidate, anchor: $0) }
+        // Root by root: see `tries`.
+        let paths = trust.anchors.flatMap { anchor in
+            candidates.filter { $0.isIssued(inNameOf: anchor.certificate) }
+                .map { Path(intermediate: $0, anchor: anchor) }
         }
         guard !paths.isEmpty else {
             throw Refusal(
@@ -163,8 +164,8 @@ struct RSAChainBuilder {
     private func signed(
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
-        // Which path answers must not depend on what is known: so one that is lets all be tried.
-        if !paths.contains(where: { isKnown($0, leaf) }) {
+        let known = paths.firstIndex { isKnown($0, leaf) }
+        if known == nil {
             let chain = Self.identity(leaf, paths)
             if let refusal = links.refusal(of: chain) { throw refusal }
             if unseen == .putAside {
@@ -175,7 +176,7 @@ struct RSAChainBuilder {
             }
         }
         var isAnchored = false
-        for path in paths {
+        for path in Self.tries(paths, known: known) {
             guard let rootKey = path.anchor.rsaKey,
                 let key = path.intermediate.rsaKey(smallestBits: Limits.smallestRSAKeyBits),
                 links.holds(path.intermediate, under: path.anchor.certificate, rootKey)
@@ -195,6 +196,15 @@ struct RSAChainBuilder {
                 .untrustedChain, "the intermediate is not signed by the pinned root that it names")
         links.remember(refusal, of: Self.identity(leaf, paths))
         throw refusal
+    }
+
+    /// The paths whose signatures decide. The answer tells the root, and not the intermediate: so
+    /// the first root that any path reaches is found, and no other path to the root of a known one
+    /// is tried. Intermediates that anybody adds to a receipt of a known leaf cost no signature.
+    private static func tries(_ paths: [Path], known: Int?) -> [Path] {
+        guard let known else { return paths }
+        let root = paths[known].anchor.fingerprint
+        return paths[..<known].filter { $0.anchor.fingerprint != root } + [paths[known]]
     }
 
     /// All that its signatures depend on, each certificate with its length within it.

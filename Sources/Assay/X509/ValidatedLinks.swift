@@ -35,8 +35,12 @@ final class ValidatedLinks: Sendable {
     private let state = Mutex(State())
     /// Chains whose signatures do not hold, and never will; so that repeating one costs none.
     private let refusals = Mutex<[UnseenChain: Refusal]>([:])
+    private let verificationCount = Atomic<Int>(0)
 
     init() {}
+
+    /// Public-key operations so far, for tests.
+    var verifications: Int { verificationCount.load(ordering: .relaxed) }
 
     func refusal(of chain: UnseenChain) -> Refusal? { refusals.withLock { $0[chain] } }
 
@@ -64,6 +68,7 @@ final class ValidatedLinks: Sendable {
     /// - Parameter key: the issuer's.
     func holds(_ certificate: Certificate, under issuer: Certificate, _ key: RSAPublicKey) -> Bool {
         if isKnown(certificate, under: issuer) { return true }
+        verificationCount.add(1, ordering: .relaxed)
         guard certificate.verifiesRSA(by: key) else { return false }
         state.withLock { $0.insert(certificate, issuer) }
         return true
