@@ -179,4 +179,55 @@ import Testing
             Fixture.expect(answer, verdict)
         }
     }
+
+    @Test("line 73: a nested app transaction is of the notification's app")
+    func nestedApp() {
+        let (app, other) = ("\(Fixture.app)", "987654321")
+        let everywhere = Policy(
+            bundleId: Fixture.bundle, appAppleId: Fixture.app,
+            environments: [.production, .sandbox])
+        let open = Policy(bundleId: Fixture.bundle)
+        let here = Expectations(appAppleId: Fixture.app)
+        let cases:
+            [(
+                StoreEnvironment, Policy, Expectations, outer: String?, nested: String?, Verdict
+            )] = [
+                (.production, Fixture.policy, .none, app, app, .valid),
+                (.production, Fixture.policy, .none, app, other, .wrongApp),
+                (.production, Fixture.policy, .none, app, "0", .wrongApp),
+                (.production, Fixture.policy, .none, app, nil, .wrongApp),
+                (.production, everywhere, .none, app, other, .wrongApp),
+                // Without a configured app, it is the notification's all the same.
+                (.production, open, .none, app, app, .valid),
+                (.production, open, .none, app, other, .wrongApp),
+                (.production, open, .none, other, app, .wrongApp),
+                (.production, open, .none, nil, other, .valid),
+                (.production, open, here, app, other, .wrongApp),
+                // Apple leaves it out in the sandbox, or writes 0.
+                (.sandbox, everywhere, .none, nil, nil, .valid),
+                (.sandbox, everywhere, .none, nil, "0", .valid),
+                (.sandbox, everywhere, .none, "0", app, .valid),
+                (.sandbox, everywhere, .none, app, "0", .valid),
+                (.sandbox, everywhere, .none, app, nil, .valid),
+                (.sandbox, everywhere, .none, app, app, .valid),
+                (.sandbox, everywhere, .none, app, other, .wrongApp),
+                (.sandbox, everywhere, .none, nil, other, .valid),
+                (.sandbox, everywhere, here, nil, app, .valid),
+                (.sandbox, everywhere, here, nil, other, .wrongApp),
+            ]
+        for (index, (environment, policy, expectations, outer, nested, verdict))
+            in cases.enumerated()
+        {
+            let payload = Fixture.payload(
+                .appTransaction, environment: environment, changing: ["appAppleId": nested])
+            let token = notification(
+                [
+                    "environment": "\"\(environment.rawValue)\"", "appAppleId": outer,
+                    "signedAppTransactionInfo": Fixture.quoted(Fixture.token(payload)),
+                ], member: "appData")
+            Fixture.expect(
+                Fixture.verify(token, as: .notification, policy: policy, expecting: expectations),
+                verdict, comment: "case \(index)")
+        }
+    }
 }

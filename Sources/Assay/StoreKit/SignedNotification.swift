@@ -68,7 +68,7 @@ final class SignedNotification: Sendable {
                 let jws = try VerifiedJWS(
                     nested.jws, signatureHolds: holds, chains: chains)
                 let (evidence, nestedFacts) = try jws.decode(as: nested.kind)
-                try check(nestedFacts, chain: jws.chain)
+                try check(nestedFacts, expecting: expectations, chain: jws.chain)
                 switch evidence {
                 case .transaction(let payload):
                     transaction = payload
@@ -90,18 +90,38 @@ final class SignedNotification: Sendable {
     }
 
     /// What is nested has to be of the same app and environment as what holds it.
-    private func check(_ nested: EvidenceFacts, chain: ValidatedChain) throws(Refusal) {
+    private func check(
+        _ nested: EvidenceFacts, expecting expectations: Expectations, chain: ValidatedChain
+    ) throws(Refusal) {
         if nested.carriesBundleId, let outer = facts.bundleId,
             nested.bundleId?.equalsByBytes(outer) != true
         {
             throw Refusal(.wrongBundle, "its bundle is not the notification's")
         }
+        try checkApp(nested, expecting: expectations)
         // A transaction of 2021 names no environment: it has the notification's.
         guard nested.environment == facts.environment || nested.environment == .unspecified else {
             throw Refusal(
                 .wrongEnvironment, "its environment is not the notification's")
         }
         try facts.checkAnchor(chain)
+    }
+
+    /// Production evidence names the notification's app. Outside of Production Apple leaves ids out
+    /// or writes 0; those that are there are of one app.
+    private func checkApp(
+        _ nested: EvidenceFacts, expecting expectations: Expectations
+    ) throws(Refusal) {
+        guard nested.carriesAppAppleId else { return }
+        let isProduction = facts.environment == .production
+        for expected in [facts.appAppleId, expectations.appAppleId] {
+            guard let expected, isProduction || expected != 0 && nested.appAppleId ?? 0 != 0
+            else { continue }
+            guard nested.appAppleId == expected else {
+                let found = nested.appAppleId.map { String($0) } ?? "none"
+                throw Refusal(.wrongApp, "its app is \(found), not \(expected)")
+            }
+        }
     }
 
     private static func naming<Value>(
