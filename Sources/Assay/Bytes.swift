@@ -26,6 +26,14 @@ extension Span<UInt8> {
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
 
+    /// Whether it comes first where octet strings are sorted.
+    func precedes(_ other: Span<UInt8>) -> Bool {
+        for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
+            return self[index] < other[index]
+        }
+        return count < other.count
+    }
+
     /// The number that the four hexadecimal digits at `position` are.
     func hexadecimal4(at position: Int) -> UInt16? {
         var unit: UInt16 = 0

@@ -6,18 +6,16 @@ struct UnverifiedSignedData: Sendable {
     let certificates: [Certificate]
     let signer: SignerInfo
 
-    /// - Parameters:
-    ///   - certificates: the bag, each as it came.
-    ///   - signerInfo: the one SignerInfo.
-    ///   - links: has certificates of validated chains, which need not be parsed again.
-    init(
-        digests: ContentDigests, certificates: [[UInt8]], signerInfo: [UInt8],
-        links: ValidatedLinks
+    /// - Parameter links: has certificates of validated chains, which need not be parsed again.
+    init<Content>(
+        _ reader: SignedDataReader<Content>, links: ValidatedLinks
     ) throws(Refusal) {
-        self.digests = digests
-        signer = try SignerInfo(der: signerInfo)
+        digests = reader.digests
+        signer = try SignerInfo(der: reader.signerInfo ?? [])
+        try Self.check(
+            version: reader.version, signer: signer, revocationLists: reader.hasRevocationLists)
         var parsed: [Certificate] = []
-        for der in certificates {
+        for der in reader.certificates {
             do throws(CertificateError) {
                 parsed.append(try links.certificate(der))
             } catch {
@@ -28,6 +26,20 @@ struct UnverifiedSignedData: Sendable {
             }
         }
         self.certificates = parsed
+    }
+
+    /// RFC 5652, section 5.1, for what a receipt can hold: X.509 certificates alone, content of the
+    /// type id-data. Lists of revocation of another format than X.509's, which raise the version
+    /// to 5, are skipped like all of them.
+    private static func check(
+        version: [UInt8], signer: SignerInfo, revocationLists: Bool
+    ) throws(Refusal) {
+        guard version == [signer.identifier.version] || version == [5] && revocationLists else {
+            throw Refusal(
+                .malformed,
+                "the version of SignedData is not \(signer.identifier.version), as what it holds "
+                    + "demands")
+        }
     }
 
     /// Checks algorithm, chain and signature, in this order, and gives the chain.

@@ -19,8 +19,11 @@ protocol ContentReader: Sendable {
 /// believed: `UnverifiedSignedData` is what a signature is checked on.
 struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     private(set) var content: Content
+    /// Content octets of the version.
+    private(set) var version: [UInt8] = []
     private(set) var digests = ContentDigests()
     private(set) var certificates: [[UInt8]] = []
+    private(set) var hasRevocationLists = false
     private(set) var signerInfo: [UInt8]?
 
     private var state = State.contentInfo
@@ -85,7 +88,9 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
         case .signedData: return try open(bytes, .sequence, then: .version)
         case .version:
             return try element(bytes, .integer, limit: Limits.cmsSmallElementBytes) {
-                (reader: inout Self, _, _) throws(Refusal) in reader.state = .digestAlgorithms
+                (reader: inout Self, element, bytes) throws(Refusal) in
+                reader.version = bytes.array(element.content)
+                reader.state = .digestAlgorithms
             }
         case .digestAlgorithms: return try open(bytes, .set, then: .digestAlgorithm)
         case .digestAlgorithm: return try digestAlgorithm(bytes)
@@ -243,6 +248,7 @@ extension SignedDataReader {
                 throw Refusal(.malformed, "the revocation lists have no definite length")
             }
             position += header.size
+            hasRevocationLists = true
             state = .skipped(remaining: length)
             return .consumed(header.size)
         case .header:

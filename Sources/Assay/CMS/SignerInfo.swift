@@ -13,6 +13,14 @@ struct SignerInfo: Sendable {
         /// The encoded issuer name, and the content octets of the serial number.
         case issuerAndSerialNumber(issuer: [UInt8], serialNumber: [UInt8])
         case subjectKeyIdentifier([UInt8])
+
+        /// The version of a SignerInfo that identifies its signer so.
+        var version: UInt8 {
+            switch self {
+            case .issuerAndSerialNumber: 1
+            case .subjectKeyIdentifier: 3
+            }
+        }
     }
 
     init(der: [UInt8]) throws(Refusal) {
@@ -27,8 +35,11 @@ struct SignerInfo: Sendable {
         var outer = DERReader(der.span)
         var reader = try outer.readInside(.sequence)
         try outer.atEnd()
-        _ = try reader.readInteger()
+        let version = try reader.read(.integer)
         identifier = try Self.readIdentifier(&reader)
+        guard reader.matches(version, [identifier.version]) else {
+            throw .contradictoryVersion(at: version.start)
+        }
         digest = try AlgorithmField(from: &reader)
         let attributes = try reader.readOptional(.context(0))
         algorithm = try AlgorithmField(from: &reader)
@@ -107,6 +118,9 @@ struct SignerInfo: Sendable {
 }
 
 /// signedAttrs: signed in the content's place, and bound to it by its digest (RFC 5652, 5.4).
+///
+/// Section 5.3 demands DER of them, whatever the rest is encoded in. So what is signed, the DER of
+/// the SET OF attributes, is what was received but for its tag; another order is refused.
 struct SignedAttributes: Sendable {
     /// With the tag SET instead of [0], as section 5.4 has them hashed.
     let signedOctets: [UInt8]
@@ -117,11 +131,13 @@ struct SignedAttributes: Sendable {
     fileprivate init(_ der: [UInt8], _ element: DERElement) throws(DERError) {
         signedOctets = [Tag.set.rawValue] + der[element.whole].dropFirst()
         var reader = DERReader(der.span, range: element.content)
+        try reader.checkSetOrder()
         while !reader.isAtEnd {
             var attribute = try reader.readInside(.sequence)
             let type = try attribute.read(.objectIdentifier)
             var values = try attribute.readInside(.set)
             try attribute.atEnd()
+            try values.checkSetOrder()
             while !values.isAtEnd {
                 let value = try values.readElement()
                 let octets = values.bytes.array(value.content)

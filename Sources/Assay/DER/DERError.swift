@@ -11,6 +11,8 @@ package enum DERError: Error, Equatable, Sendable {
     case indefiniteLength(at: Int)
     case nonMinimalLength(at: Int)
     case lengthTooLarge(at: Int)
+    /// An element beyond what is read of its kind.
+    case elementTooLarge(octets: Int, limit: Int)
     /// An INTEGER that is empty, or padded with needless octets (X.690, section 8.3.2).
     case nonMinimalInteger(at: Int)
     /// An INTEGER beyond what its field can be.
@@ -27,6 +29,10 @@ package enum DERError: Error, Equatable, Sendable {
     case invalidText(at: Int)
     /// More elements in one list than are looked at.
     case tooManyElements(limit: Int, at: Int)
+    /// A SET OF whose members are not in ascending order (X.690, section 11.6).
+    case unorderedSet(at: Int)
+    /// A version that does not go with what the structure holds (RFC 5652, section 5.3).
+    case contradictoryVersion(at: Int)
     /// An attribute that may occur once, again.
     case duplicate(at: Int)
 }
@@ -42,6 +48,8 @@ extension DERError: CustomStringConvertible {
         case .indefiniteLength(let at): "an indefinite length at offset \(at)"
         case .nonMinimalLength(let at): "a length with needless octets at offset \(at)"
         case .lengthTooLarge(let at): "a length beyond 4 GiB at offset \(at)"
+        case .elementTooLarge(let octets, let limit):
+            "an element of \(octets) bytes, above the limit of \(limit)"
         case .nonMinimalInteger(let at): "an INTEGER that is not minimal at offset \(at)"
         case .integerOutOfRange(let at): "an INTEGER out of range at offset \(at)"
         case .invalidBoolean(let at): "a BOOLEAN that is neither 00 nor FF at offset \(at)"
@@ -50,6 +58,9 @@ extension DERError: CustomStringConvertible {
         case .defaultEncoded(let at): "a default value written out at offset \(at)"
         case .invalidText(let at): "text that is not UTF-8 at offset \(at)"
         case .tooManyElements(let limit, let at): "a list beyond \(limit) elements at offset \(at)"
+        case .unorderedSet(let at): "a SET OF out of order at offset \(at)"
+        case .contradictoryVersion(let at):
+            "a version that contradicts what follows it, at offset \(at)"
         case .duplicate(let at): "an attribute that occurs twice, at offset \(at)"
         }
     }

@@ -82,6 +82,20 @@ package struct DERReader: ~Escapable {
         return inside(element)
     }
 
+    /// Insists that what is left is in the order of a SET OF (X.690, section 11.6): ascending, the
+    /// encodings compared as octet strings.
+    func checkSetOrder() throws(DERError) {
+        var reader = self
+        var last = position..<position
+        while !reader.isAtEnd {
+            let element = try reader.readElement()
+            guard !bytes.extracting(element.whole).precedes(bytes.extracting(last)) else {
+                throw .unorderedSet(at: element.start)
+            }
+            last = element.whole
+        }
+    }
+
     /// BOOLEAN (X.690, section 11.1).
     package mutating func readBoolean() throws(DERError) -> Bool {
         let element = try read(.boolean)

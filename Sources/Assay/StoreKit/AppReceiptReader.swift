@@ -88,7 +88,9 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             }
             let whole = header.size + length
             guard whole <= remaining else { throw .truncated }
-            guard whole <= Limits.receiptAttributeBytes else { throw .lengthTooLarge(at: 0) }
+            guard whole <= Limits.receiptAttributeBytes else {
+                throw .elementTooLarge(octets: whole, limit: Limits.receiptAttributeBytes)
+            }
             guard bytes.count >= whole else { return .needs(whole) }
             try read(bytes.extracting(0..<whole), arrived: bytes.count)
             self.remaining = remaining - whole

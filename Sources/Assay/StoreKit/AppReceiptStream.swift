@@ -189,9 +189,7 @@ public struct AppReceiptStream: Sendable {
     ) throws(Refusal) -> ChainOutcome<Verification> {
         var content = reader.content
         let unverified = try content.finish()
-        let signedData = try UnverifiedSignedData(
-            digests: reader.digests, certificates: reader.certificates,
-            signerInfo: reader.signerInfo ?? [], links: verifier.links)
+        let signedData = try UnverifiedSignedData(reader, links: verifier.links)
         let date = EffectiveDate(
             signed: unverified.receipt.receiptCreationDate, now: request.now)
         let chains = RSAChainBuilder(
