@@ -6,12 +6,13 @@ import AssayModels
 struct InAppCollector {
     private(set) var purchases = InAppPurchases()
     private let selection: InAppSelection
-    private let expectations: Expectations
-    /// Whether a record can be what the caller expects.
-    private let expectsRecords: Bool
-    /// An expected product, or transaction id, that a record has.
+    /// The product of `InAppSelection.product`.
+    private let selectedProduct: [UInt8]
+    private let expected: ExpectedRecord?
+    /// Product and transaction id of the first record that the caller expects.
     private(set) var expectedProduct: String?
     private(set) var expectedTransaction: String?
+    private var hasExpected = false
     /// Positions of the latest records so far, by original transaction id.
     private var latest: [SubscriptionId: Int] = [:]
     private var lastId = SubscriptionId(octets: [])
@@ -21,8 +22,9 @@ struct InAppCollector {
 
     init(_ selection: InAppSelection, expecting expectations: Expectations) {
         self.selection = selection
-        self.expectations = expectations
-        expectsRecords = !expectations.productIds.isEmpty || expectations.transactionId != nil
+        selectedProduct =
+            if case .product(let product) = selection { Array(product.utf8) } else { [] }
+        expected = ExpectedRecord(expectations)
     }
 
     /// - Parameters:
@@ -31,34 +33,30 @@ struct InAppCollector {
     ///     mostly.
     mutating func read(_ octets: Span<UInt8>, arrived: Int) throws(DERError) {
         let record = try layouts.read(octets)
-        if expectsRecords { note(record, octets) }
+        if let expected, !hasExpected { note(record, octets, expected) }
         switch selection {
         case .none: return
         case .all:
             if purchases.isFull { reserve(record, octets.count, arrived) }
             append(record, octets)
-        case .product(let product):
+        case .product:
             let id = octets.extracting(record[.productId].range)
-            if id.count > 0, id.equals(Array(product.utf8)) { append(record, octets) }
+            if id.count > 0, id.equals(selectedProduct) { append(record, octets) }
         case .latest: keepLatest(record, octets)
         }
     }
 
     /// Expectations hold for the receipt where they hold for one of its records, kept or not; a
     /// product and a transaction id for one that has both.
-    private mutating func note(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {
-        func has(_ field: InAppPurchases.TextField, _ text: String) -> Bool {
-            let slice = record[field]
-            return slice.count > 0 && octets.extracting(slice.range).equals(Array(text.utf8))
-        }
-        guard expectedProduct == nil, expectedTransaction == nil else { return }
-        let product = expectations.productIds.first { has(.productId, $0) }
-        guard product != nil || expectations.productIds.isEmpty else { return }
-        if let expected = expectations.transactionId {
-            guard has(.transactionId, expected) else { return }
-            expectedTransaction = expected
-        }
-        expectedProduct = product
+    private mutating func note(
+        _ record: InAppPurchases.Compact, _ octets: Span<UInt8>, _ expected: ExpectedRecord
+    ) {
+        let product = octets.extracting(record[.productId].range)
+        let transactionId = octets.extracting(record[.transactionId].range)
+        guard expected.matches(product: product, transactionId: transactionId) else { return }
+        hasExpected = true
+        expectedProduct = String(decoding: product.array, as: UTF8.self)
+        expectedTransaction = String(decoding: transactionId.array, as: UTF8.self)
     }
 
     private mutating func append(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {

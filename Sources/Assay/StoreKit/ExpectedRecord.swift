@@ -1,0 +1,48 @@
+import AssayModels
+
+/// What a caller expects of an in-app record, prepared once for all records of a receipt. They are
+/// looked at before the receipt's signature is: so a look at one takes no memory, and as long for
+/// a thousand expected products as for one.
+struct ExpectedRecord: Sendable {
+    /// Nil: any.
+    private let products: OctetTable?
+    private let transactionId: [UInt8]?
+
+    /// Nil where nothing is expected that a record could have.
+    init?(_ expectations: Expectations) {
+        guard !expectations.productIds.isEmpty || expectations.transactionId != nil else {
+            return nil
+        }
+        products = expectations.productIds.isEmpty ? nil : OctetTable(expectations.productIds)
+        transactionId = expectations.transactionId.map { Array($0.utf8) }
+    }
+
+    /// Whether a record of that product and transaction id is an expected one. What is empty is
+    /// absent.
+    func matches(product: Span<UInt8>, transactionId id: Span<UInt8>) -> Bool {
+        if let products, product.count == 0 || !products.contains(product) { return false }
+        if let transactionId { return id.count > 0 && id.equals(transactionId) }
+        return true
+    }
+}
+
+/// Texts by their octets. A look-up copies nothing.
+private struct OctetTable: Sendable {
+    private let seed = UInt64.random(in: 1...UInt64.max)
+    /// By keyed hash; more than one for a hash is next to impossible.
+    private var texts: [UInt64: [[UInt8]]] = [:]
+
+    init(_ all: [String]) {
+        texts.reserveCapacity(all.count)
+        for text in all {
+            let octets = Array(text.utf8)
+            guard !contains(octets.span) else { continue }
+            texts[octets.span.quickHash(seed: seed), default: []].append(octets)
+        }
+    }
+
+    func contains(_ octets: Span<UInt8>) -> Bool {
+        guard let found = texts[octets.quickHash(seed: seed)] else { return false }
+        return found.contains { octets.equals($0) }
+    }
+}

@@ -1,0 +1,116 @@
+@testable import Assay
+import AssayMint
+import AssayModels
+import Glibc
+import Testing
+
+/// What a caller expects of in-app records: the same answer as one by one, at a cost that does not
+/// depend on how much is expected.
+@Suite(.serialized) struct ExpectedRecordTests {
+    private static func matches(
+        _ expectations: Expectations, _ product: String, _ id: String
+    ) -> Bool? {
+        ExpectedRecord(expectations)?.matches(
+            product: Array(product.utf8).span, transactionId: Array(id.utf8).span)
+    }
+
+    @Test func oneByOne() {
+        #expect(Self.matches(.none, "a", "1") == nil)
+        // Canonically equivalent, and other octets.
+        let texts = ["", "a", "b", "ab", "ba", "\u{E9}", "e\u{301}", "a\0", "A"]
+        var cases = 0
+        for first in texts {
+            for second in texts + ["a"] {
+                let products = [first, second, first]
+                for expectedId in [nil, "", "1", "12"] {
+                    let expectations = Expectations(
+                        productIds: products, transactionId: expectedId)
+                    for product in texts {
+                        for id in ["", "1", "12", "2"] {
+                            let isProduct =
+                                !product.isEmpty
+                                && products.contains { $0.utf8.elementsEqual(product.utf8) }
+                            let isId = expectedId.map { $0 == id && !id.isEmpty } ?? true
+                            #expect(
+                                Self.matches(expectations, product, id) == (isProduct && isId),
+                                "\(products) \(expectedId ?? "-") \(product) \(id)")
+                            cases += 1
+                        }
+                    }
+                }
+            }
+        }
+        #expect(cases > 10_000)
+        let byId = Expectations(transactionId: "7")
+        #expect(Self.matches(byId, "", "7") == true)
+        #expect(Self.matches(byId, "any", "7") == true)
+        #expect(Self.matches(byId, "any", "8") == false)
+    }
+
+    @Test func manyProducts() {
+        let products = (0..<10_000).map { "com.example.game.product.\($0)" }
+        let expected = ExpectedRecord(Expectations(productIds: products))
+        for index in stride(from: 0, to: 10_000, by: 7) {
+            let (hit, miss) = (Array(products[index].utf8), Array((products[index] + "x").utf8))
+            let none: [UInt8] = []
+            #expect(expected?.matches(product: hit.span, transactionId: none.span) == true)
+            #expect(expected?.matches(product: miss.span, transactionId: none.span) == false)
+        }
+    }
+
+    /// A payload of records of 34 octets with a product each, of the expected ones' length.
+    private static func payload(_ records: Int) -> [UInt8] {
+        var payload = ReceiptPayload()
+        for index in 0..<records {
+            let number = String(index)
+            let text = String(repeating: "0", count: 7 - number.count) + number
+            let value = [0x0C, UInt8(text.utf8.count)] + Array(text.utf8)
+            payload.append(
+                ReceiptPayload.inApp([ReceiptAttribute(type: 1702, version: 1, value: value)]))
+        }
+        return payload.bytes
+    }
+
+    /// Time that this thread's processor spent reading it; no other's work counts.
+    private static func work(_ payload: [UInt8], _ selection: InAppSelection, products: Int)
+        throws -> Double
+    {
+        var expectations = Expectations()
+        expectations.productIds = (0..<products).map { "product\($0)".suffix(7).description }
+        var reader = AppReceiptReader(inApp: selection, expecting: expectations)
+        var digests = ContentDigests()
+        let start = seconds()
+        try reader.receive(payload.span, hashingInto: &digests)
+        let end = seconds()
+        #expect(try reader.finish().expectedProduct == nil)
+        return end - start
+    }
+
+    private static func seconds() -> Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    @Test("line 75: records cost the same with 1, 20, 100 and 1,000 expected products")
+    func costOfExpectations() throws {
+        let payload = Self.payload(10_000)
+        for selection in [InAppSelection.none, .product("0000000x")] {
+            var best: [Int: Double] = [:]
+            for _ in 0..<5 {
+                for products in [0, 1, 20, 100, 1000] {
+                    let work = try Self.work(payload, selection, products: products)
+                    best[products] = min(best[products] ?? .infinity, work)
+                }
+            }
+            let none = try #require(best[0])
+            let one = try #require(best[1])
+            for products in [20, 100, 1000] {
+                let ratio = try #require(best[products]) / one
+                #expect(ratio < 1.5, "\(products) products")
+            }
+            // One keyed hash of the product, unoptimized here.
+            #expect(one / none < 3)
+        }
+    }
+}
