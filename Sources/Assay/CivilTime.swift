@@ -71,13 +71,22 @@ package struct CivilTime: Equatable, Sendable {
 
 extension CivilTime {
     /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
-    package var rfc3339: String {
-        func digits(_ value: Int, _ width: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        return digits(year, 4) + "-" + digits(month, 2) + "-" + digits(day, 2)
-            + "T" + digits(hour, 2) + ":" + digits(minute, 2) + ":" + digits(second, 2) + "Z"
+    package var rfc3339: String { dateText + "T" + timeText + "Z" }
+
+    /// `2025-09-05`; the year before 0000 is `-0001`, as in ISO 8601.
+    var dateText: String {
+        (year < 0 ? "-" : "") + Self.digits(abs(year), 4) + "-" + Self.digits(month, 2) + "-"
+            + Self.digits(day, 2)
+    }
+
+    /// `01:24:32`.
+    var timeText: String {
+        Self.digits(hour, 2) + ":" + Self.digits(minute, 2) + ":" + Self.digits(second, 2)
+    }
+
+    private static func digits(_ value: Int, _ width: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 }
 

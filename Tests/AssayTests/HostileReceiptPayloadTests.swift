@@ -62,6 +62,24 @@ import Testing
         #expect(try HostileReceipts.verdict(payload: large) == .malformed)
     }
 
+    @Test("line 56: an attribute above its limit is refused as one above its limit")
+    func largeAttributes() throws {
+        // Type, version and the headers around the value take 14 octets.
+        for (size, verdict) in [(65_522, Verdict.valid), (65_523, .malformed)] {
+            let payload = Self.payload {
+                $0.append(
+                    ReceiptAttribute(
+                        type: 99, version: 1, value: .init(repeating: 0, count: size)))
+            }
+            let receipt = try HostileReceipts.minter().sign(payload)
+            let answer = try Minted.verifier().verify(
+                receipt.span, as: .appReceipt, policy: Minted.policy, at: Minted.now)
+            #expect(answer.verdict == verdict)
+            guard verdict == .malformed else { continue }
+            #expect(answer.detail.contains("an element of 65537 bytes, above the limit of 65536"))
+        }
+    }
+
     @Test("line 56: values of wrong types, sizes and dates")
     func values() throws {
         func text(_ tag: UInt8, _ text: String) -> [UInt8] {

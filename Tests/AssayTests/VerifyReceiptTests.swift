@@ -216,4 +216,43 @@ import Testing
             """
         #expect(String(decoding: text, as: UTF8.self) == expected)
     }
+
+    /// JSON with a name twice means different things to different readers.
+    @Test func noMemberTwice() throws {
+        let cases: [(members: [(String, String)], json: [String])] = [
+            ([("product-id", "gold")], ["product_id=gold"]),
+            ([("product_id", "gold")], ["product_id=gold"]),
+            ([("product-id", "gold"), ("product_id", "lead")], ["product_id=gold"]),
+            ([("product_id", "lead"), ("product-id", "gold")], ["product_id=gold"]),
+            ([("a-b_c", "1"), ("a_b-c", "2")], ["a_b_c=1"]),
+            ([("a-b_c", "1"), ("a_b_c", "2"), ("a-b-c", "3")], ["a_b_c=3"]),
+            ([("a-b", "1"), ("a_c", "2"), ("a-b-", "3")], ["a_b=1", "a_c=2", "a_b_=3"]),
+        ]
+        for (members, expected) in cases {
+            let receipt = TransactionReceipt(
+                members: members.map { TransactionReceipt.Member(name: $0.0, value: $0.1) },
+                environment: .production, signatureVersion: 3)
+            var answer = Verification(verdict: .valid, detail: "-", kind: .transactionReceipt)
+            answer.evidence = .transactionReceipt(receipt)
+            let text = verifyReceiptResponse(for: answer, requestDate: Self.now)
+            // The parser refuses a name twice.
+            let json = try JSONDocument.parse(text).root["receipt"]
+            let found = json?.members?.pairs.map { "\($0.0)=\($0.1.string ?? "-")" }
+            #expect(found == expected)
+        }
+    }
+
+    @Test func datesBeforeTheYear0000InPacificTime() throws {
+        func date(_ text: String) throws -> Timestamp? {
+            try ReceiptDate.parse(Array(text.utf8).span)
+        }
+        let first = try #require(try date("0000-01-01T00:00:00Z"))
+        #expect(VerifyReceiptDate.gmt(first) == "0000-01-01 00:00:00 Etc/GMT")
+        #expect(VerifyReceiptDate.pacific(first) == "-0001-12-31 16:00:00 America/Los_Angeles")
+        let later = first.advanced(by: 8 * 3_600_000)
+        #expect(VerifyReceiptDate.pacific(later) == "0000-01-01 00:00:00 America/Los_Angeles")
+        let last = try #require(try date("9999-12-31T23:59:59Z"))
+        #expect(VerifyReceiptDate.pacific(last) == "9999-12-31 15:59:59 America/Los_Angeles")
+        #expect(first.advanced(by: -1000).rfc3339 == "-0001-12-31T23:59:59Z")
+    }
 }

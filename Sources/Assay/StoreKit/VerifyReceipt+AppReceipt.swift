@@ -58,12 +58,5 @@ package enum VerifyReceiptDate {
         text(PacificTime.local(secondsSince1970: date.seconds)) + " America/Los_Angeles"
     }
 
-    private static func text(_ time: CivilTime) -> String {
-        func digits(_ value: Int, _ width: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        return digits(time.year, 4) + "-" + digits(time.month, 2) + "-" + digits(time.day, 2) + " "
-            + digits(time.hour, 2) + ":" + digits(time.minute, 2) + ":" + digits(time.second, 2)
-    }
+    private static func text(_ time: CivilTime) -> String { time.dateText + " " + time.timeText }
 }

@@ -72,11 +72,18 @@ enum VerifyReceiptStatus: Int64, Sendable {
 }
 
 extension JSONWriter {
-    /// The old shape: the members of purchase-info, with `_` for `-`.
+    /// The old shape: the members of purchase-info, with `_` for `-`. Where two names become one,
+    /// Apple's own, which has no `_`, is the one that counts; it is what the receipt's fields are.
     fileprivate mutating func members(of receipt: TransactionReceipt) {
-        for member in receipt.members {
-            let name = member.name.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 }
-            self.member(String(decoding: name, as: UTF8.self), member.value)
+        let (hyphen, underscore) = (UInt8(ascii: "-"), UInt8(ascii: "_"))
+        let names = receipt.members.map { $0.name.utf8.map { $0 == hyphen ? underscore : $0 } }
+        var chosen: [[UInt8]: Int] = [:]
+        for (index, member) in receipt.members.enumerated()
+        where chosen[names[index]] == nil || !member.name.utf8.contains(underscore) {
+            chosen[names[index]] = index
+        }
+        for (index, member) in receipt.members.enumerated() where chosen[names[index]] == index {
+            self.member(String(decoding: names[index], as: UTF8.self), member.value)
         }
     }
 }
