@@ -7,7 +7,7 @@ package final class Listener: SocketHandle {
     /// Where it listens, with the port that the system chose where 0 was asked for.
     package private(set) var endpoint: Endpoint
     private var onConnection: (Stream) -> Void
-    private var isPaused = false
+    package private(set) var isPaused = false
     /// A connection came while it was paused.
     private var isHolding = false
 

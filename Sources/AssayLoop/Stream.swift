@@ -22,6 +22,8 @@ package final class Stream: SocketHandle {
     /// What was received and not taken yet. Whatever the handler of `.received` leaves, stays.
     package var received = ReceiveBuffer()
     private var handler: (Event) -> Void
+    /// Called once when the stream has closed, whoever handles its events then.
+    package var onClose: (() -> Void)?
     private(set) var isReading = false
     /// Nil: bytes are sent as they are.
     var tls: TLSLayer?
@@ -300,6 +302,8 @@ package final class Stream: SocketHandle {
         received.removeAll()
         tls = nil
         last(.closed)
+        onClose?()
+        onClose = nil
     }
 }
 

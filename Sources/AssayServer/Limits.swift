@@ -56,7 +56,8 @@ public struct ServerLimits: Sendable {
     /// Requests that one worker takes at a time: the batched arithmetic gains nothing above it,
     /// and the answers of a piece wait for its last one.
     public var requestsPerPiece = 64
-    /// Connections at a time; more wait to be accepted. An idle one takes some 1 KB, and a look ten
+    /// Connections and TLS handshakes at a time; more wait to be accepted. Half of them are shared
+    /// out among the listeners (`ListenerShares`). An idle one takes some 1 KB, and a look ten
     /// times a second: so many are nothing, and more than backends that share a server have.
     public var connections = 10_000
     /// Descriptors that connections leave free: one that each listener has accepted and holds back,

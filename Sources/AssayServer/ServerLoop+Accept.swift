@@ -1,23 +1,43 @@
 import AssayLoop
 
-/// As many connections as there may be, and no more: the next ones wait in the system's queue.
+/// Which listeners accept. Where one may not, its clients wait in the system's queue.
 extension ServerLoop {
-    func isAtLimit(_ stream: Stream) -> Bool {
-        connections.count >= limits.connections || Int(stream.descriptor) >= descriptorsMost
+    /// The sockets that clients may have: as many as are configured, and as descriptors are left.
+    var socketLimit: Int { min(limits.connections, descriptorsMost - ownDescriptors) }
+
+    /// A client's socket is open, and not yet a connection where its listener speaks TLS.
+    func didAccept(_ stream: Stream, from listener: Int) {
+        shares.didOpen(listener)
+        stream.onClose = { [unowned self] in
+            shares.didClose(listener)
+            isShortOfDescriptors = false
+            updateAccepting()
+        }
+        if Int(stream.descriptor) >= descriptorsMost { isShortOfDescriptors = true }
+        updateAccepting()
     }
 
-    func pauseAccepting() {
-        guard !isAcceptingPaused else { return }
-        isAcceptingPaused = true
-        logFault("as many connections as there may be: further ones wait")
-        for listener in listeners { listener.pause() }
+    /// Pauses listeners that have reached a limit, and resumes those that have not.
+    func updateAccepting() {
+        var isLimited = false
+        for (number, listener) in listeners.enumerated() {
+            guard mayAccept(number, listener) else {
+                isLimited = isLimited || !listener.isPaused && !isHeldForHandshakes(listener)
+                listener.pause()
+                continue
+            }
+            // Accepts a connection that waits, which may pause listeners again.
+            listener.resume()
+        }
+        if isLimited { logFault("as many connections as there may be: further ones wait") }
     }
 
-    /// A connection has been closed. Accepting one that waited may pause it again.
-    func resumeAccepting() {
-        guard isAcceptingPaused else { return }
-        isAcceptingPaused = false
-        resumeListeners()
+    private func mayAccept(_ number: Int, _ listener: Listener) -> Bool {
+        !isShortOfDescriptors && !isHeldForHandshakes(listener) && shares.mayAccept(number)
+    }
+
+    private func isHeldForHandshakes(_ listener: Listener) -> Bool {
+        isAcceptingTLSPaused && listener.endpoint.isTLS
     }
 
     /// As many handshakes wait for their turn as may. Connections without TLS need none.
@@ -25,21 +45,12 @@ extension ServerLoop {
         guard !isAcceptingTLSPaused else { return }
         isAcceptingTLSPaused = true
         logFault("as many TLS handshakes wait as may: further connections wait, too")
-        for listener in listeners where listener.endpoint.isTLS { listener.pause() }
+        updateAccepting()
     }
 
     func resumeAcceptingTLS() {
         guard isAcceptingTLSPaused, handshakes?.hasRoom ?? true else { return }
         isAcceptingTLSPaused = false
-        resumeListeners()
-    }
-
-    private func resumeListeners() {
-        // Each may find a limit met again, and pause others.
-        for listener in listeners where !mayNotAccept(listener) { listener.resume() }
-    }
-
-    private func mayNotAccept(_ listener: Listener) -> Bool {
-        isAcceptingPaused || isAcceptingTLSPaused && listener.endpoint.isTLS
+        updateAccepting()
     }
 }

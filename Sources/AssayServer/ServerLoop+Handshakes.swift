@@ -5,10 +5,15 @@ import AssayModels
 extension ServerLoop {
     func prepareHandshakes(_ tls: TLSContext) {
         handshakes = Handshakes(
-            tls, most: limits.handshakes, percent: limits.handshakePercent
+            tls, most: min(limits.handshakes, max(socketLimit / Self.handshakePart, 1)),
+            percent: limits.handshakePercent
         ) { [unowned self] outcome in didShakeHands(outcome) }
         warnOfExpiry(tls)
     }
+
+    /// Silent handshakes have a quarter of all sockets, and those that wait for their turn another.
+    /// Half of the sockets are left to clients that are served.
+    private static let handshakePart = 4
 
     /// Called once all that was ready has been read, and answers are written.
     func workHandshakes() {

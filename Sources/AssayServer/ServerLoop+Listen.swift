@@ -6,19 +6,23 @@ import AssayWire
 extension ServerLoop {
     /// Listens; gives the addresses, with the ports that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
-        if endpoint.isTLS, handshakes == nil, let tls = configuration.tls {
-            prepareHandshakes(tls)
-        }
         let added: [Listener]
         if let name = endpoint.inheritedName {
             added = try inherit(name, endpoint)
         } else {
+            let number = shares.addListener()
             added = [
                 try Listener(
                     on: loop, at: endpoint, access: configuration.socketAccess,
                     backlog: limits.backlog
-                ) { [self] stream in welcome(stream, at: endpoint) }
+                ) { [self] stream in welcome(stream, at: endpoint, number) }
             ]
+        }
+        // The system gives the lowest number that is free.
+        for listener in added { ownDescriptors = max(ownDescriptors, Int(listener.descriptor) + 1) }
+        shares.limit = socketLimit
+        if endpoint.isTLS, handshakes == nil, let tls = configuration.tls {
+            prepareHandshakes(tls)
         }
         for listener in added {
             log.write(.info, "listening", ["address": .text("\(listener.endpoint)")])
@@ -34,15 +38,17 @@ extension ServerLoop {
         guard !sockets.isEmpty else { throw .notPassed }
         var added: [Listener] = []
         for socket in sockets {
+            let number = shares.addListener()
             added.append(
                 try Listener(
                     on: loop, inheriting: socket, tls: endpoint.isTLS, backlog: limits.backlog
-                ) { [self] stream in welcome(stream, at: endpoint) })
+                ) { [self] stream in welcome(stream, at: endpoint, number) })
         }
         return added
     }
 
-    private func welcome(_ stream: Stream, at endpoint: Endpoint) {
+    private func welcome(_ stream: Stream, at endpoint: Endpoint, _ listener: Int) {
+        didAccept(stream, from: listener)
         if endpoint.isTLS { handshakes?.begin(stream) } else { accept(stream) }
     }
 

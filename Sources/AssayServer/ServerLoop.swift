@@ -36,8 +36,12 @@ final class ServerLoop {
     var readingRest = ReadingRest()
     var budget: Budget
     var watch: StallWatch
+    /// The sockets of each listener's clients.
+    var shares = ListenerShares(limit: 0)
     /// No connection is accepted until one has been closed.
-    var isAcceptingPaused = false
+    var isShortOfDescriptors = false
+    /// The descriptors that the process had when it began to listen.
+    var ownDescriptors = 0
     /// The same for connections of TLS, until fewer handshakes wait.
     var isAcceptingTLSPaused = false
     /// A connection with this descriptor or a higher one leaves too few.
@@ -110,7 +114,8 @@ final class ServerLoop {
         lane.change(
             chainsPerSecond: new.limits.unseenChainsPerSecond,
             chainsMost: new.limits.unseenChainsWaiting)
-        resumeAccepting()
+        shares.limit = socketLimit
+        updateAccepting()
     }
 
     /// - Parameter lastWord: what it is told before its connection ends; nil: it is served.
@@ -128,7 +133,6 @@ final class ServerLoop {
             logFault("a peer who is not allowed")
             refuse(connection, refusal)
         }
-        if isAtLimit(stream) { pauseAccepting() }
     }
 
     private func refuse(_ connection: Connection, _ reason: ResponseHead) {
@@ -143,7 +147,6 @@ final class ServerLoop {
 
     func didClose(_ connection: Connection) {
         connections[Swift.ObjectIdentifier(connection)] = nil
-        resumeAccepting()
         endIfDrained()
     }
 

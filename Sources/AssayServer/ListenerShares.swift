@@ -1,0 +1,42 @@
+/// How many sockets the clients of each listener hold, TLS handshakes included, and which listener
+/// may accept another one.
+///
+/// Half of all sockets are shared out among the listeners, so that the clients of one never keep
+/// those of another out. The other half belongs to whoever comes first.
+struct ListenerShares {
+    /// Of all listeners together.
+    var limit: Int
+    private var counts: [Int] = []
+    private(set) var total = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    /// - Returns: the listener's number.
+    mutating func addListener() -> Int {
+        counts.append(0)
+        return counts.count - 1
+    }
+
+    mutating func didOpen(_ listener: Int) {
+        counts[listener] += 1
+        total += 1
+    }
+
+    mutating func didClose(_ listener: Int) {
+        counts[listener] -= 1
+        total -= 1
+        precondition(counts[listener] >= 0, "a socket closes once")
+    }
+
+    func mayAccept(_ listener: Int) -> Bool {
+        total + reserved(besides: listener) < limit
+    }
+
+    /// What the other listeners have not used of their shares.
+    private func reserved(besides listener: Int) -> Int {
+        let share = limit / (2 * max(counts.count, 1))
+        return counts.indices.reduce(0) { sum, other in
+            other == listener ? sum : sum + max(share - counts[other], 0)
+        }
+    }
+}
