@@ -55,16 +55,20 @@ let package = Package(
         // Verified evidence, a time and a policy in; what the customer owns out.
         .target(
             name: "AssayEntitlements", dependencies: ["AssayModels"], swiftSettings: settings),
+        // The one lock, which ThreadSanitizer understands.
+        .target(name: "AssayLocks", swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
-            name: "Assay", dependencies: ["AssayModels", "COpenSSL"], swiftSettings: settings),
+            name: "Assay", dependencies: ["AssayLocks", "AssayModels", "COpenSSL"],
+            swiftSettings: settings),
         // Frames and protobuf-c messages.
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(
-            name: "AssayLoop", dependencies: ["CLibuv", "COpenSSL"], swiftSettings: settings),
+            name: "AssayLoop", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
+            swiftSettings: settings),
         .target(
             name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayLoop"],
             swiftSettings: settings),
@@ -130,7 +134,8 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
-            name: "AssayTests", dependencies: ["Assay", "AssayMint", "COpenSSL", "TestSupport"],
+            name: "AssayTests",
+            dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayEntitlementsTests", dependencies: ["AssayEntitlements", "AssayModels"],

@@ -2,7 +2,6 @@ import Assay
 import AssayAdmin
 import AssayLoop
 import AssayServer
-import Synchronization
 import TestSupport
 
 extension FuzzTarget {
@@ -62,7 +61,7 @@ extension FuzzTarget {
 /// A server with its admin listener, started with the first input.
 private final class FuzzAdmin: Sendable {
     private let authority: FuzzAuthority
-    private let running = Mutex<(endpoint: Endpoint, sites: [AdminSite])?>(nil)
+    private let running = Locked<(endpoint: Endpoint, sites: [AdminSite])?>(nil)
 
     init(_ authority: FuzzAuthority) { self.authority = authority }
 
@@ -100,7 +99,7 @@ private final class FuzzAdmin: Sendable {
     private static let patience: Int32 = 20
 
     /// As long as the process.
-    private static let kept = Mutex<[AdminServer]>([])
+    private static let kept = Locked<[AdminServer]>([])
 
     /// Of a server that serves and of one that does not yet, local and not.
     var sites: [AdminSite] { started().sites }

@@ -3,7 +3,6 @@ import AssayLoop
 import AssayModels
 import AssayServer
 import AssayWire
-import Synchronization
 import TestSupport
 
 /// A whole server behind a Unix socket, which each input is a connection to.
@@ -62,7 +61,7 @@ extension FuzzTarget {
 /// The server, started once, with limits that an input of some kilobytes reaches.
 private final class FuzzServer: Sendable {
     private let authority: FuzzAuthority
-    private let endpoint = Mutex<Endpoint?>(nil)
+    private let endpoint = Locked<Endpoint?>(nil)
 
     init(_ authority: FuzzAuthority) { self.authority = authority }
 

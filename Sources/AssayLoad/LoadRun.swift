@@ -126,7 +126,7 @@ package struct LoadRun: Sendable {
     }
 
     private func connect(_ running: [Running]) async throws(LoadError) {
-        let waiting = Mutex((left: plan.connections, error: ClientError?.none))
+        let waiting = Locked((left: plan.connections, error: ClientError?.none))
         let attempts = Attempts(waiting)
         for (loop, load) in running {
             loop.post { load.connect { attempts.note($0) } }
@@ -203,9 +203,9 @@ package enum LoadError: Error, Sendable {
 
 /// The connections that are being made.
 private final class Attempts: Sendable {
-    private let state: Mutex<(left: Int, error: ClientError?)>
+    private let state: Locked<(left: Int, error: ClientError?)>
 
-    init(_ state: consuming Mutex<(left: Int, error: ClientError?)>) { self.state = state }
+    init(_ state: consuming Locked<(left: Int, error: ClientError?)>) { self.state = state }
 
     func note(_ error: ClientError?) {
         state.withLock { state in

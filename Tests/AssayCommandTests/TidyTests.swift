@@ -15,6 +15,8 @@ struct TidyTests {
         ("Sources/AssayAdmin/HTTP/", "CMicrohttpd"),
         ("Sources/AssayLoop/TLS/", "COpenSSL"),
     ]
+    /// The lock is the C standard library's.
+    private static let locks = "Sources/AssayLocks/"
 
     private struct File {
         let path: String
@@ -107,13 +109,26 @@ struct TidyTests {
 
     @Test("unsafe stands only where a C library is used")
     func unsafe() {
-        let allowed = Self.borders.map(\.folder)
+        let allowed = Self.borders.map(\.folder) + [Self.locks]
         let offences = Self.offences { path in
             path.hasPrefix("Sources/") && !allowed.contains { path.hasPrefix($0) }
         } _: { line in
             let code = line.drop { $0 == " " }
             return !code.hasPrefix("//")
                 && code.split { !$0.isLetter && !$0.isNumber }.contains("unsafe")
+        }
+        #expect(offences == [])
+    }
+
+    @Test("the only lock is the one that ThreadSanitizer understands")
+    func locks() {
+        // Not as they are called here, so that this file is not an offence itself.
+        let others = ["Mut" + "ex", "pthread" + "_mutex_t", "uv" + "_mutex_t", "NS" + "Lock"]
+        let offences = Self.offences { path in
+            !path.hasPrefix(Self.locks)
+        } _: { line in
+            let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            return words.contains { others.contains(String($0)) }
         }
         #expect(offences == [])
     }

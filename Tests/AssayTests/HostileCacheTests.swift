@@ -1,9 +1,9 @@
-@testable import Assay
+import AssayLocks
 import AssayMint
 import AssayModels
 import Foundation
-import Synchronization
 import Testing
+@testable import Assay
 
 /// Lines 33 to 39 of the catalogue of hostile input: the cache of chains.
 @Suite(.serialized) struct HostileCacheTests {
@@ -251,7 +251,7 @@ import Testing
         _ times: Int, _ body: @escaping @Sendable (Int) -> Bool
     ) -> Int {
         let threads = 16
-        let good = Mutex(0)
+        let good = Locked(0)
         let group = DispatchGroup()
         let gate = DispatchSemaphore(value: 0)
         for thread in 0..<threads {

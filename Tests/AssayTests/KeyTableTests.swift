@@ -1,5 +1,5 @@
 import Assay
-import Synchronization
+import AssayLocks
 import Testing
 
 /// When a key gets its table, and what becomes of it.
@@ -156,7 +156,7 @@ import Testing
 
 /// The key of the moment, as a cache of chains holds it.
 private final class CurrentKey: Sendable {
-    let key: Mutex<PublicKey>
+    let key: Locked<PublicKey>
 
-    init(_ key: PublicKey) { self.key = Mutex(key) }
+    init(_ key: PublicKey) { self.key = Locked(key) }
 }

@@ -1,10 +1,10 @@
-import Synchronization
+import AssayLocks
 
 /// The batch verifiers of one `Verifier`: as many as threads ever verified at once, each lent to
 /// one at a time.
 package final class ES256Verifiers: Sendable {
     package let tables: KeyTables
-    private let idle = Mutex<[ES256BatchVerifier]>([])
+    private let idle = Locked<[ES256BatchVerifier]>([])
 
     package init(tables: KeyTables) { self.tables = tables }
 

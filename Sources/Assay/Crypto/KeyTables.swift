@@ -1,3 +1,4 @@
+import AssayLocks
 import Synchronization
 
 /// Which keys get a table, and when.
@@ -7,7 +8,7 @@ import Synchronization
 /// ends with its key, and so with the chain that brought it.
 package final class KeyTables: Sendable {
     private let count = KeyTableCount()
-    private let pending = Mutex<[PendingKey]>([])
+    private let pending = Locked<[PendingKey]>([])
     /// So that looking costs no lock.
     private let pendingCount = Atomic<Int>(0)
     /// OpenSSL built no table once: it will not do so another time.

@@ -1,3 +1,4 @@
+import AssayLocks
 import AssayModels
 import Synchronization
 
@@ -13,7 +14,7 @@ final class KnownChains: Sendable {
     private let trust: TrustStore
     private let intermediates = ValidatedIntermediates()
     private let pairs = ValidatedPairs()
-    private let tables = Mutex(Tables())
+    private let tables = Locked(Tables())
     private let validationCount = Atomic<Int>(0)
     /// Quick rather than proof against collisions: only chains that validated are looked up by
     /// it, and the header is then compared byte for byte.
@@ -196,7 +197,7 @@ private final class ChainSlot: Sendable {
         case refused(Refusal, after: ChainWindows?)
     }
 
-    private let state = Mutex(State.unseen)
+    private let state = Locked(State.unseen)
 
     func withLock<R: Sendable>(_ body: (inout State) -> R) -> R {
         state.withLock { body(&$0) }

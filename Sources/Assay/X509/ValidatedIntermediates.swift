@@ -1,5 +1,5 @@
+import AssayLocks
 import AssayModels
-import Synchronization
 
 /// Intermediates whose signature by a pinned root has been verified, by their DER.
 ///
@@ -12,7 +12,7 @@ final class ValidatedIntermediates: Sendable {
         let anchors: [TrustAnchor]
     }
 
-    private let entries = Mutex<[[UInt8]: Entry]>([:])
+    private let entries = Locked<[[UInt8]: Entry]>([:])
 
     func contains(_ intermediate: Certificate) -> Bool {
         entries.withLock { $0[intermediate.der] != nil }

@@ -1,3 +1,4 @@
+import AssayLocks
 import Synchronization
 
 /// Signatures between two certificates that have been verified, by the bytes of both. A name
@@ -32,9 +33,9 @@ final class ValidatedLinks: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     /// Chains whose signatures do not hold, and never will; so that repeating one costs none.
-    private let refusals = Mutex<[UnseenChain: Refusal]>([:])
+    private let refusals = Locked<[UnseenChain: Refusal]>([:])
     private let verificationCount = Atomic<Int>(0)
 
     init() {}

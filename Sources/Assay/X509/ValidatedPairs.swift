@@ -1,11 +1,11 @@
-import Synchronization
+import AssayLocks
 
 /// Leaf and intermediate whose signatures have been verified up to a pinned root, by their DER:
 /// whatever a JWS header says beside them, they cost no public-key operation again.
 ///
 /// Only what a pinned root signed gets in, so a stranger can't fill it.
 final class ValidatedPairs: Sendable {
-    private let chains = Mutex<[Pair: ValidatedChain]>([:])
+    private let chains = Locked<[Pair: ValidatedChain]>([:])
 
     private struct Pair: Hashable {
         let leaf: [UInt8]
