@@ -3,10 +3,10 @@ import Testing
 
 @Suite("Apple's evidence on the command line")
 struct AppleEvidenceTests {
-    @Test("the genuine notification of 2025")
+    @Test("the genuine notification of 2025", .enabled(if: Vectors.has("apple-jws")))
     func notification() throws {
         let name = "apple-jws/notification-test-sandbox-2025.jws"
-        guard let bytes = Vectors.bytes(name) else { return Vectors.report(name, 0) }
+        let bytes = try #require(Vectors.bytes(name))
         let token = String(decoding: bytes, as: UTF8.self)
         let sandbox = try Tool.run(
             "verify", "--kind", "notification", "--environment", "Sandbox", "--bundle-id",
@@ -17,12 +17,14 @@ struct AppleEvidenceTests {
         #expect(certificate["notAfter"] as? String == "2025-10-11T19:51:52Z")
         let production = try Tool.run("verify", "--kind", "auto", "-", input: token)
         #expect(production.status == 1 && production.verdict == "WRONG_ENVIRONMENT")
-        Vectors.report(name, 2)
+        try Vectors.report(name, 2)
     }
 
-    @Test("the test data of Apple's libraries, signed under their test root")
+    @Test(
+        "the test data of Apple's libraries, signed under their test root",
+        .enabled(if: Vectors.has("apple-lib/mock_signed_data", "apple-lib/certs")))
     func libraryVectors() throws {
-        guard let data = Vectors.folder("apple-lib") else { return Vectors.report("apple-lib", 0) }
+        let data = try #require(Vectors.folder("apple-lib"))
         let sandbox = ["--environment", "Sandbox", "--bundle-id", "com.example"]
         let production = ["--bundle-id", "com.example", "--app-apple-id"]
         let table: [(file: String, kind: String, options: [String], verdict: String)] = [
@@ -46,6 +48,6 @@ struct AppleEvidenceTests {
             #expect(answer.verdict == verdict, "\(file) as \(kind): \(answer.output)")
             #expect(answer.status == (verdict == "VALID" ? 0 : 1))
         }
-        Vectors.report("apple-lib on the command line", table.count)
+        try Vectors.report("apple-lib on the command line", table.count)
     }
 }

@@ -41,7 +41,6 @@ import Testing
                     verifier: try AppReceiptFieldTests.verifier(for: name, bytes),
                     policy: AppReceiptFieldTests.everything))
         }
-        Vectors.report("receipts in pieces", AppReceiptFieldTests.names.count)
         return list
     }
 

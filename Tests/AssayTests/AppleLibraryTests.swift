@@ -11,9 +11,8 @@ import Testing
 
     private static func file(_ name: String) -> [UInt8]? { Vectors.bytes("apple-lib/" + name) }
 
-    private static func trust(_ root: String = "certs/testCA.der") throws -> TrustStore? {
-        guard let root = file(root) else { return nil }
-        return try TrustStore.empty.pinning(root, development: false)
+    private static func trust(_ root: String = "certs/testCA.der") throws -> TrustStore {
+        try TrustStore.empty.pinning(try #require(file(root)), development: false)
     }
 
     private static func policy(
@@ -24,8 +23,9 @@ import Testing
 
     // MARK: mock_signed_data
 
-    @Test func mockSignedData() throws {
-        guard let trust = try Self.trust() else { return Vectors.report("mock_signed_data", 0) }
+    @Test(.enabled(if: Vectors.has("apple-lib/mock_signed_data")))
+    func mockSignedData() throws {
+        let trust = try Self.trust()
         let cases: [(String, EvidenceKind, Policy, Verdict)] = [
             ("testNotification", .notification, Self.policy(.sandbox), .valid),
             ("testNotification", .notification, Self.policy(.production), .wrongEnvironment),
@@ -70,11 +70,12 @@ import Testing
                 Fixture.expect(answer, .malformed, comment: text)
             }
         }
-        Vectors.report("mock_signed_data", cases.count + 8)
+        try Vectors.report("mock_signed_data", cases.count + 8)
     }
 
-    @Test func fieldsOfMockSignedData() throws {
-        guard let trust = try Self.trust() else { return }
+    @Test(.enabled(if: Vectors.has("apple-lib/mock_signed_data")))
+    func fieldsOfMockSignedData() throws {
+        let trust = try Self.trust()
         let verifier = Verifier(trust: trust)
         func evidence(_ name: String, _ kind: EvidenceKind) throws -> VerifiedEvidence? {
             let token = try #require(Self.file("mock_signed_data/" + name))
@@ -102,8 +103,8 @@ import Testing
     private static let effectiveDate = Timestamp(milliseconds: 1_761_962_975_000)
     private static let expired = Timestamp(milliseconds: 2_280_946_846_000)
 
-    private static func constant(_ name: String) -> [UInt8]? {
-        file("constants/\(name)_BASE64_ENCODED.der")
+    private static func constant(_ name: String) throws -> [UInt8] {
+        try #require(file("constants/\(name)_BASE64_ENCODED.der"))
     }
 
     private static func header(_ texts: [String]) -> [UInt8] {
@@ -126,17 +127,17 @@ import Testing
 
     private static func base64(_ der: [UInt8]) -> String { Fixture.text(Base64.encode(der.span)) }
 
-    @Test func constants() throws {
-        guard let trust = try Self.trust("constants/ROOT_CA_BASE64_ENCODED.der"),
-            let root = Self.constant("ROOT_CA"), let leaf = Self.constant("LEAF_CERT"),
-            let intermediate = Self.constant("INTERMEDIATE_CA"),
-            let wrongLeaf = Self.constant("LEAF_CERT_INVALID_OID"),
-            let wrongIntermediate = Self.constant("INTERMEDIATE_CA_INVALID_OID"),
-            let underWrong = Self.constant("LEAF_CERT_FOR_INTERMEDIATE_CA_INVALID_OID"),
-            let appleLeaf = Self.constant("REAL_APPLE_SIGNING_CERTIFICATE"),
-            let appleIntermediate = Self.constant("REAL_APPLE_INTERMEDIATE"),
-            let appleRoot = Self.constant("REAL_APPLE_ROOT")
-        else { return Vectors.report("chain constants", 0) }
+    @Test(.enabled(if: Vectors.has("apple-lib/constants")))
+    func constants() throws {
+        let trust = try Self.trust("constants/ROOT_CA_BASE64_ENCODED.der")
+        let (root, leaf) = (try Self.constant("ROOT_CA"), try Self.constant("LEAF_CERT"))
+        let intermediate = try Self.constant("INTERMEDIATE_CA")
+        let wrongLeaf = try Self.constant("LEAF_CERT_INVALID_OID")
+        let wrongIntermediate = try Self.constant("INTERMEDIATE_CA_INVALID_OID")
+        let underWrong = try Self.constant("LEAF_CERT_FOR_INTERMEDIATE_CA_INVALID_OID")
+        let appleLeaf = try Self.constant("REAL_APPLE_SIGNING_CERTIFICATE")
+        let appleIntermediate = try Self.constant("REAL_APPLE_INTERMEDIATE")
+        let appleRoot = try Self.constant("REAL_APPLE_ROOT")
         let real = try TrustStore.empty.pinning(appleRoot, development: false)
         let (early, late) = (Self.effectiveDate, Self.expired)
         let cases: [([[UInt8]], TrustStore, Timestamp, Verdict)] = [
@@ -174,17 +175,17 @@ import Testing
         let parsed = try Certificate(der: leaf)
         let spki = Self.file("constants/LEAF_CERT_PUBLIC_KEY_BASE64_ENCODED.spki.der")
         #expect(spki == Array(parsed.der[parsed.publicKey.range]))
-        Vectors.report("chain constants", cases.count + 6)
+        try Vectors.report("chain constants", cases.count + 6)
     }
 
     /// Apple's caches forget after 15 minutes; ours compares the windows each time instead.
-    @Test func constantsInTheCache() throws {
-        guard let trust = try Self.trust("constants/ROOT_CA_BASE64_ENCODED.der"),
-            let root = Self.constant("ROOT_CA"), let leaf = Self.constant("LEAF_CERT"),
-            let intermediate = Self.constant("INTERMEDIATE_CA"),
-            let appleLeaf = Self.constant("REAL_APPLE_SIGNING_CERTIFICATE"),
-            let appleIntermediate = Self.constant("REAL_APPLE_INTERMEDIATE")
-        else { return }
+    @Test(.enabled(if: Vectors.has("apple-lib/constants")))
+    func constantsInTheCache() throws {
+        let trust = try Self.trust("constants/ROOT_CA_BASE64_ENCODED.der")
+        let (root, leaf) = (try Self.constant("ROOT_CA"), try Self.constant("LEAF_CERT"))
+        let intermediate = try Self.constant("INTERMEDIATE_CA")
+        let appleLeaf = try Self.constant("REAL_APPLE_SIGNING_CERTIFICATE")
+        let appleIntermediate = try Self.constant("REAL_APPLE_INTERMEDIATE")
         let texts = [leaf, intermediate, root].map(Self.base64)
         let chains = KnownChains(trust: trust)
         for seconds in [0, 1, 900, 901] as [Int64] {
@@ -205,16 +206,15 @@ import Testing
     // MARK: Signed with their keys
 
     /// The chain of Apple's libraries whose leaf key they publish.
-    private static func chain() throws -> SigningChain? {
-        guard let key = file("certs/testLeaf.key"), let leaf = constant("LEAF_CERT"),
-            let intermediate = constant("INTERMEDIATE_CA"), let root = constant("ROOT_CA")
-        else { return nil }
-        return SigningChain(
-            certificates: [leaf, intermediate, root], key: try SigningKey(encoded: key))
+    private static func chain() throws -> SigningChain {
+        SigningChain(
+            certificates: try ["LEAF_CERT", "INTERMEDIATE_CA", "ROOT_CA"].map(constant),
+            key: try SigningKey(encoded: try #require(file("certs/testLeaf.key"))))
     }
 
-    @Test func signedWithTheTestLeaf() throws {
-        guard let chain = try Self.chain(), let trust = try Self.trust() else { return }
+    @Test(.enabled(if: Vectors.has("apple-lib/certs")))
+    func signedWithTheTestLeaf() throws {
+        let (chain, trust) = (try Self.chain(), try Self.trust())
         let verifier = Verifier(trust: trust)
         let policy = Self.policy(.production, app: nil)
         func payload(_ signed: Timestamp) -> [UInt8] {
@@ -230,7 +230,7 @@ import Testing
             Fixture.expect(answer, verdict)
         }
         // A leaf made under their intermediate, and one under an intermediate made under theirs.
-        guard let key = Self.file("certs/testIntermediate.key") else { return }
+        let key = try #require(Self.file("certs/testIntermediate.key"))
         let parsed = try Certificate(der: chain.certificates[1])
         let made = try DevelopmentCA.makeLeaf(
             under: SigningKey(encoded: key), validity: .around(Self.now, days: 10)
@@ -260,10 +260,10 @@ import Testing
     ]
 
     /// What is nested in the models is a placeholder: with it the notification is refused.
-    @Test(arguments: models)
+    @Test(.enabled(if: Vectors.has("apple-lib/models")), arguments: models)
     func model(name: String, kind: EvidenceKind, environment: StoreEnvironment, app: Int64?) throws
     {
-        guard let json = Self.file("models/\(name).json") else { return }
+        let json = try #require(Self.file("models/\(name).json"))
         let chain = try Self.ca.issueChain(validity: .around(Self.date, days: 3650))
         let verifier = Verifier(trust: Fixture.trust(Self.ca.rootCertificate))
         func verify(_ json: [UInt8], _ policy: Policy) -> Verification {
@@ -297,7 +297,7 @@ import Testing
             expecting.appAppleId = app + 1
             Fixture.expect(verify(clean, expecting), .wrongApp)
         }
-        Vectors.report("model \(name)", 1)
+        try Vectors.report("model \(name)", 1)
     }
 
     /// 2023-10-24, of which most of the models are.
@@ -315,10 +315,11 @@ import Testing
 
     // MARK: A production chain of 2021
 
-    @Test func productionChainOf2021() throws {
+    @Test(.enabled(if: Vectors.has("apple-chain-2021")))
+    func productionChainOf2021() throws {
         let names = ["leaf", "intermediate", "root"]
         let certificates = names.compactMap { Vectors.bytes("apple-chain-2021/\($0).der") }
-        guard certificates.count == 3 else { return Vectors.report("chain of 2021", 0) }
+        try #require(certificates.count == 3)
         let leaf = try Certificate(der: certificates[0])
         let x5c = certificates.map(Self.base64)
         let chains = KnownChains(trust: .apple)
@@ -336,6 +337,6 @@ import Testing
             Fixture.payload(signed: Timestamp(milliseconds: leaf.notAfter * 1000)), chain)
         let answer = Fixture.verify(token, at: Self.now, by: Verifier(trust: .apple))
         Fixture.expect(answer, .invalidSignature)
-        Vectors.report("chain of 2021", 1)
+        try Vectors.report("chain of 2021", 1)
     }
 }

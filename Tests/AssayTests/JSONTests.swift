@@ -316,7 +316,8 @@ struct JSONTests {
         "y_object_duplicated_key.json", "y_object_duplicated_key_and_value.json",
     ]
 
-    @Test func testSuite() throws {
+    @Test(.enabled(if: Vectors.has("json-test-suite/test_parsing")))
+    func testSuite() throws {
         let folder = "json-test-suite/test_parsing"
         let files = Vectors.files(in: folder, suffix: ".json")
         for file in files {
@@ -328,6 +329,6 @@ struct JSONTests {
             default: #expect(accepted == Self.implementationDefined[file], "\(file)")
             }
         }
-        Vectors.report("JSONTestSuite", files.count)
+        try Vectors.report("JSONTestSuite", files.count)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Test data that is not part of this repository: `../shared/vectors` beside the package.
 ///
-/// Used where it is present; every test means something without it.
+/// A test that needs it is enabled by `Vectors.has`, and so reported as skipped without it.
 public enum Vectors {
     /// The folder of the package.
     public static let packageRoot: String = {
@@ -10,6 +10,11 @@ public enum Vectors {
         for _ in 0..<3 { url.deleteLastPathComponent() }
         return url.path
     }()
+
+    /// Whether all these folders below `../shared/vectors` have something in them.
+    public static func has(_ folders: String...) -> Bool {
+        folders.allSatisfy { !files(in: $0).isEmpty }
+    }
 
     /// The path of a folder below `../shared/vectors`, such as `apple-lib/models`; nil without it.
     public static func folder(_ name: String) -> String? {
@@ -32,13 +37,22 @@ public enum Vectors {
         return (try? Data(contentsOf: url)).map { [UInt8]($0) }
     }
 
-    /// Says how many cases ran, so that a log shows whether the data was there.
-    public static func report(_ name: String, _ count: Int) {
-        print("vectors: \(name): \(count == 0 ? "not present" : "\(count) cases")")
+    /// Prints how many cases ran. A test that found none has checked nothing, and fails.
+    public static func report(_ name: String, _ count: Int) throws {
+        guard count > 0 else { throw NothingChecked(name: name) }
+        print("vectors: \(name): \(count) cases")
     }
 
-    private static func vectors(_ name: String) -> URL {
-        URL(fileURLWithPath: packageRoot).deletingLastPathComponent()
-            .appendingPathComponent("shared/vectors").appendingPathComponent(name)
-    }
+    public struct NothingChecked: Error { let name: String }
+
+    /// `ASSAY_VECTORS` names another folder, such as one that is missing.
+    private static let root: URL = {
+        if let path = ProcessInfo.processInfo.environment["ASSAY_VECTORS"] {
+            return URL(fileURLWithPath: path)
+        }
+        return URL(fileURLWithPath: packageRoot).deletingLastPathComponent()
+            .appendingPathComponent("shared/vectors")
+    }()
+
+    private static func vectors(_ name: String) -> URL { root.appendingPathComponent(name) }
 }
