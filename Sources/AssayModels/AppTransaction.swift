@@ -16,6 +16,8 @@ public struct AppTransaction: Equatable, Sendable {
     public var preorderDate: Timestamp?
     public var appTransactionId: String?
     public var originalPlatform: PurchasePlatform?
+    /// When the device asked for the app transaction.
+    public var requestDate: Timestamp?
 
     public init() {}
 }

@@ -657,6 +657,8 @@ message AppTransaction {
   optional string app_transaction_id = 12;
   // Platform that the app was bought on. iOS, macOS, tvOS, visionOS.
   optional string original_platform = 13;
+  // When the device asked for this app transaction. Milliseconds since 1970.
+  optional int64 request_date = 14;
 }
 
 // Apple: DecodedRealtimeRequestBody.

@@ -4762,7 +4762,7 @@ const ProtobufCMessageDescriptor assay__v1__app_data__descriptor =
   (ProtobufCMessageInit) assay__v1__app_data__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descriptors[13] =
+static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descriptors[14] =
 {
   {
     "receipt_type",
@@ -4920,6 +4920,18 @@ static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "request_date",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppTransaction, has_request_date),
+    offsetof(Assay__V1__AppTransaction, request_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__app_transaction__field_indices_by_name[] = {
   1,   /* field[1] = app_apple_id */
@@ -4934,12 +4946,13 @@ static const unsigned assay__v1__app_transaction__field_indices_by_name[] = {
   10,   /* field[10] = preorder_date */
   5,   /* field[5] = receipt_creation_date */
   0,   /* field[0] = receipt_type */
+  13,   /* field[13] = request_date */
   4,   /* field[4] = version_external_identifier */
 };
 static const ProtobufCIntRange assay__v1__app_transaction__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor assay__v1__app_transaction__descriptor =
 {
@@ -4949,7 +4962,7 @@ const ProtobufCMessageDescriptor assay__v1__app_transaction__descriptor =
   "Assay__V1__AppTransaction",
   "assay.v1",
   sizeof(Assay__V1__AppTransaction),
-  13,
+  14,
   assay__v1__app_transaction__field_descriptors,
   assay__v1__app_transaction__field_indices_by_name,
   1,  assay__v1__app_transaction__number_ranges,

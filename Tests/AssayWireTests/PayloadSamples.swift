@@ -173,6 +173,7 @@ extension AppTransaction: Sampled {
         preorderDate = sample.time()
         appTransactionId = sample.text()
         originalPlatform = sample.named()
+        requestDate = sample.time()
     }
 }
 

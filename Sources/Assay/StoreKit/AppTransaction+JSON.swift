@@ -16,5 +16,6 @@ extension AppTransaction: PayloadObject {
         preorderDate = try members.date("preorderDate")
         appTransactionId = try members.string("appTransactionId")
         originalPlatform = try members.enumeration("originalPlatform")
+        requestDate = try members.date("requestDate")
     }
 }

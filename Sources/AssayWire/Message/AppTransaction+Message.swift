@@ -27,6 +27,7 @@ extension AppTransaction: @unsafe MessageFields {
         unsafe arena.set(&m.has_preorder_date, &m.preorder_date, preorderDate)
         unsafe arena.set(&m.has_app_transaction_id, &m.app_transaction_id, appTransactionId)
         unsafe arena.set(&m.has_original_platform, &m.original_platform, originalPlatform)
+        unsafe arena.set(&m.has_request_date, &m.request_date, requestDate)
     }
 
     init(_ m: Assay__V1__AppTransaction) throws(MessageError) {
@@ -47,5 +48,6 @@ extension AppTransaction: @unsafe MessageFields {
         preorderDate = unsafe read(m.has_preorder_date, m.preorder_date)
         appTransactionId = try unsafe read(m.has_app_transaction_id, m.app_transaction_id)
         originalPlatform = try unsafe read(m.has_original_platform, m.original_platform)
+        requestDate = unsafe read(m.has_request_date, m.request_date)
     }
 }

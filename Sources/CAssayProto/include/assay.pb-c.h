@@ -1556,10 +1556,15 @@ struct  Assay__V1__AppTransaction
    */
   protobuf_c_boolean has_original_platform;
   ProtobufCBinaryData original_platform;
+  /*
+   * When the device asked for this app transaction. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_request_date;
+  int64_t request_date;
 };
 #define ASSAY__V1__APP_TRANSACTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_transaction__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
 /*
