@@ -41,7 +41,8 @@ public final class Verifier: Sendable {
     /// Verifies one piece of evidence.
     ///
     /// - Parameters:
-    ///   - evidence: a compact JWS; a notification may also be its POST body; a transaction receipt
+    ///   - evidence: a compact JWS, with one line break after it at most; a notification may also be
+    ///     its POST body; a transaction receipt
     ///     is its text or base64 of it; an app receipt is DER, BER or base64 of it.
     ///   - inApp: the in-app records of an app receipt that are returned.
     ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
@@ -163,9 +164,10 @@ public final class Verifier: Sendable {
             return try UnverifiedJWS.read(
                 token.span, chains: chains, now: request.now, unseen: request.unseen)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
-            try Self.checkBeginsLikeJWS(evidence)
+            let token = evidence.withoutLineBreak
+            try Self.checkBeginsLikeJWS(token)
             return try UnverifiedJWS.read(
-                evidence, chains: chains, now: request.now, unseen: request.unseen)
+                token, chains: chains, now: request.now, unseen: request.unseen)
         case .appReceipt, .transactionReceipt:
             preconditionFailure("receipts are no JWS; prepare has them")
         }
@@ -174,6 +176,7 @@ public final class Verifier: Sendable {
     /// Says what else it seems to be; every JWS begins with the base64 of an opening brace.
     private static func checkBeginsLikeJWS(_ evidence: Span<UInt8>) throws(Refusal) {
         guard evidence.count > 0 else { return }
+        try evidence.checkTokenEdges()
         switch evidence[0] {
         case UInt8(ascii: "{"):
             throw Refusal(

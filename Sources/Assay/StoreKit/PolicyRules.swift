@@ -145,10 +145,13 @@ extension Expectations {
 }
 
 /// For a sentence: in quotation marks, short, without control characters.
-private func quoted(_ text: String?) -> String {
+func quoted(_ text: String?) -> String {
     guard let text else { return "none" }
     let printable = text.unicodeScalars.prefix(100).map { scalar in
-        scalar.value < 0x20 || scalar.value == 0x7F ? "?" : String(scalar)
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+        default: String(scalar)
+        }
     }
     return "\"" + printable.joined() + "\""
 }

@@ -100,7 +100,9 @@ extension UnvalidatedChain {
         }
         guard !candidates.isEmpty else {
             throw Refusal(
-                .untrustedChain, "no pinned root bears the name that issued the intermediate")
+                .untrustedChain,
+                "no pinned root is named \(intermediate.issuerText), which issued the "
+                    + "intermediate")
         }
         candidates = try passing(candidates) { candidate throws(Refusal) in
             guard candidate.certificate.version == 3 else { return }

@@ -1,9 +1,16 @@
 extension Certificate {
     /// The subject's common name, or what identifies it instead; for people alone: chains compare
     /// the bytes of names.
-    package var subjectCommonName: String {
+    package var subjectCommonName: String { commonName(in: subject) ?? "serial \(serialText)" }
+
+    /// The issuer's common name in quotes, for a sentence.
+    var issuerText: String {
+        commonName(in: issuer).map { quoted($0) } ?? "a name without a common name"
+    }
+
+    private func commonName(in name: Range<Int>) -> String? {
         do throws(DERError) {
-            var outer = DERReader(der.span, range: subject)
+            var outer = DERReader(der.span, range: name)
             var name = try outer.readInside(.sequence)
             while !name.isAtEnd {
                 var attributes = try name.readInside(.set)
@@ -16,8 +23,8 @@ extension Certificate {
                 }
             }
         } catch {
-            // A name of another shape: named by its serial number.
+            // A name of another shape.
         }
-        return "serial \(serialText)"
+        return nil
     }
 }

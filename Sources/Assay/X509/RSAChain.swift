@@ -137,8 +137,8 @@ struct RSAChainBuilder {
         guard !candidates.isEmpty else {
             throw Refusal(
                 .untrustedChain,
-                "neither the evidence nor the trust store has the certificate that issued the "
-                    + "leaf")
+                "neither the evidence nor the trust store has the certificate named "
+                    + "\(leaf.issuerText), which issued the leaf")
         }
         candidates = try passing(candidates) { candidate throws(Refusal) in
             try candidate.checkForm(as: .intermediate)
@@ -151,7 +151,9 @@ struct RSAChainBuilder {
         }
         guard !paths.isEmpty else {
             throw Refusal(
-                .untrustedChain, "no pinned root bears the name that issued the intermediate")
+                .untrustedChain,
+                "no pinned root is named \(candidates[0].issuerText), which issued the "
+                    + "intermediate")
         }
         return try passing(paths) { path throws(Refusal) in
             // A root of version 1 has no extensions to say so.
@@ -193,7 +195,9 @@ struct RSAChainBuilder {
             isAnchored
             ? Refusal(.invalidChain, "the signature of the leaf is not the intermediate's")
             : Refusal(
-                .untrustedChain, "the intermediate is not signed by the pinned root that it names")
+                .untrustedChain,
+                "the intermediate is not signed by the pinned root named "
+                    + paths[0].intermediate.issuerText)
         links.remember(refusal, of: Self.identity(leaf, paths))
         throw refusal
     }

@@ -42,6 +42,7 @@ final class ValidatedIntermediates: Sendable {
             return entry
         }
         throw Refusal(
-            .untrustedChain, "the intermediate is not signed by the pinned root that it names")
+            .untrustedChain,
+            "the intermediate is not signed by the pinned root named \(intermediate.issuerText)")
     }
 }

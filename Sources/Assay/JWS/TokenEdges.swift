@@ -1,0 +1,31 @@
+import AssayModels
+
+/// What stands around a compact JWS that arrived alone.
+extension Span<UInt8> {
+    /// Without one line break (LF or CRLF) at the end, as text files have it.
+    var withoutLineBreak: Span<UInt8> {
+        @_lifetime(copy self) get {
+            guard count > 0, self[count - 1] == UInt8(ascii: "\n") else { return self }
+            let hasReturn = count > 1 && self[count - 2] == UInt8(ascii: "\r")
+            return extracting(0..<count - (hasReturn ? 2 : 1))
+        }
+    }
+
+    /// Names a byte order mark, white space or quotes around the token.
+    func checkTokenEdges() throws(Refusal) {
+        guard count > 0 else { return }
+        if count >= 3, self[0] == 0xEF, self[1] == 0xBB, self[2] == 0xBF {
+            throw Refusal(.malformed, "a byte order mark (U+FEFF) stands before the JWS")
+        }
+        for (byte, place) in [(self[0], "before"), (self[count - 1], "after")] {
+            if byte.isWhiteSpace {
+                throw Refusal(
+                    .malformed,
+                    "white space stands \(place) the JWS; only one line break may follow it")
+            }
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                throw Refusal(.malformed, "a quotation mark stands \(place) the JWS")
+            }
+        }
+    }
+}
