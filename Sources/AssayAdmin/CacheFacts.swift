@@ -14,11 +14,14 @@ struct CacheFacts {
     private(set) var chains: [VerifierStatistics.KnownChain] = []
     /// Each pinned root once, in the order in which they were pinned.
     private(set) var roots: [TrustAnchor] = []
+    /// Fingerprints of roots that are not Apple's and can validate Production evidence.
+    private(set) var foreignProductionRoots: Set<String> = []
     private(set) var verifiers = 0
 
     init(_ apps: [String: AppEntry]) {
         var seen: Set<Swift.ObjectIdentifier> = []
         for (_, app) in apps.sorted(by: { $0.key < $1.key }) {
+            foreignProductionRoots.formUnion(app.foreignProductionRoots.map(\.fingerprint))
             guard seen.insert(Swift.ObjectIdentifier(app.verifier)).inserted else { continue }
             add(app.verifier)
         }

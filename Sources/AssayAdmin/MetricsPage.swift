@@ -204,6 +204,10 @@ struct MetricsPage {
                 )
             })
         out.metric(
+            "assay_foreign_production_roots", .gauge,
+            "Pinned roots that are not Apple's and can validate Production evidence.",
+            Double(caches.foreignProductionRoots.count))
+        out.metric(
             "assay_tls_certificate_seconds_left", .gauge,
             "Seconds until the certificate that TLS clients see ends.",
             state.certificateEnd.map { [([], Double($0 - state.now.seconds))] } ?? [])

@@ -137,7 +137,12 @@ extension StatusPage {
             "Pinned roots", "What is trusted. A root that evidence brings along proves nothing.",
             ["name", "sha256", "left"],
             caches.roots.map { root in
-                let use = root.development ? " <small>development only</small>" : ""
+                let isForeign = caches.foreignProductionRoots.contains(root.fingerprint)
+                let use =
+                    root.development
+                    ? " <small>development only</small>"
+                    : isForeign
+                        ? " <b class=\"warn\">not Apple's, good for Production</b>" : ""
                 return [
                     Format.escaped(root.name) + use,
                     "<code>\(root.fingerprint.prefix(12))…</code>", days(until: root.notAfter),

@@ -19,6 +19,15 @@ public final class AppEntry: Sendable {
         self.unnamedEnvironments = unnamedEnvironments
     }
 
+    /// Pinned roots that are not Apple's and can validate Production evidence of this app.
+    package var foreignProductionRoots: [TrustAnchor] {
+        let environments = policy.environments
+        guard environments.contains(.production) || environments.contains(.unspecified) else {
+            return []
+        }
+        return verifier.trust.anchors.filter { !$0.isApple && !$0.development }
+    }
+
     func narrowed(_ expectations: Expectations) -> Expectations {
         guard let unnamedEnvironments, expectations.environments.isEmpty else {
             return expectations

@@ -44,6 +44,17 @@ extension ServerLoop {
                     ])
             }
         }
+        for name in configuration.apps.keys.sorted() {
+            for root in configuration.apps[name]?.foreignProductionRoots ?? [] {
+                log.write(
+                    .warning, "foreign_production_root",
+                    [
+                        "app": .text(name), "name": .text(root.name),
+                        "fingerprint": .text(root.fingerprint),
+                        "reason": .text("not Apple's, and it validates Production evidence"),
+                    ])
+            }
+        }
     }
 
     func noteFailedReload(_ reasons: [String]) {

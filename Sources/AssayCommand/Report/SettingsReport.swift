@@ -34,7 +34,14 @@ extension ServerSettings {
             add("bundle", app.bundleId ?? "any: reported, not checked")
             add("app id", app.appAppleId.map { String($0) } ?? "not checked")
             add("accepts", app.acceptedText)
-            for anchor in app.trust.anchors { add("trusts", anchor.summary(now: now)) }
+            let acceptsProduction = app.environments.map {
+                $0.contains(.production) || $0.contains(.unspecified)
+            }
+            for anchor in app.trust.anchors {
+                add(
+                    "trusts",
+                    anchor.summary(now: now, acceptsProduction: acceptsProduction ?? true))
+            }
         }
         if apps.count > 1, defaultApp == nil {
             lines.append("")
@@ -73,12 +80,15 @@ extension TrustAnchor {
         (notAfter.seconds - now.seconds) / 86_400
     }
 
-    fileprivate func summary(now: Timestamp) -> String {
+    fileprivate func summary(now: Timestamp, acceptsProduction: Bool) -> String {
         let state =
             notAfter < now
             ? "EXPIRED on \(notAfter.rfc3339)"
             : "until \(notAfter.rfc3339), \(daysLeft(now: now)) days"
-        let use = development ? ", development only" : ""
+        let isForeign = !isApple && acceptsProduction
+        let use =
+            development
+            ? ", development only" : isForeign ? ", NOT APPLE'S and good for Production" : ""
         return "\(name), \(state)\(use), sha256 \(fingerprint)"
     }
 }
