@@ -5,7 +5,11 @@ import AssayModels
 
 /// What the executable runs.
 package enum AssayProgram {
-    package static func main() async { await AssayTool.main() }
+    /// - Parameter arguments: the program's name comes first. Swift reads them from `/proc`; none
+    ///   at all means that it could not.
+    package static func main(_ arguments: [String] = CommandLine.arguments) async {
+        await AssayTool.main(arguments)
+    }
 }
 
 /// The tool: arguments in, an exit status out. What is between stands in one file a subcommand.
@@ -39,12 +43,21 @@ struct AssayTool: AsyncParsableCommand {
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 
-    static func main() async {
+    /// ArgumentParser puts it before what was wrong; all other messages have it too.
+    static let _errorPrefix = "assay: "
+
+    static func main(_ arguments: [String]) async {
         LastWords.prepare()
         // Before anything else asks OpenSSL for memory.
         precondition(OpenSSLMemory.endWhenExhausted())
         do {
-            var command = try parseAsRoot()
+            // Without its arguments the tool would do something else than it was asked for.
+            guard !arguments.isEmpty else {
+                throw Failure("the arguments can't be read: mount /proc")
+            }
+            let words = Array(arguments.dropFirst())
+            try checkCommandNames(words)
+            var command = try parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -59,13 +72,15 @@ struct AssayTool: AsyncParsableCommand {
     /// "refused" and nothing else, so that scripts can tell the two apart.
     private static func leave(_ error: any Error) -> Never {
         if let failure = error as? Failure {
-            StandardError.write("assay: \(failure.reason)\n")
+            for reason in failure.reasons {
+                StandardError.write("assay: " + TerminalText.escaped(reason) + "\n")
+            }
             exit(withError: ExitStatus.trouble)
         }
         if let status = error as? ExitCode { exit(withError: status) }
         // Help that was asked for goes to standard output.
         guard exitCode(for: error) != .success else { exit(withError: error) }
-        StandardError.write(fullMessage(for: error) + "\n")
+        Output.note(fullMessage(for: error))
         exit(withError: ExitStatus.trouble)
     }
 }
@@ -88,5 +103,5 @@ struct Failure: Error {
     init(_ reason: String) { reasons = [reason] }
     init(_ reasons: [String]) { self.reasons = reasons }
 
-    var reason: String { reasons.joined(separator: "\nassay: ") }
+    var reason: String { reasons.joined(separator: "; ") }
 }

@@ -16,7 +16,7 @@ struct HealthCommand: AsyncParsableCommand {
             EXIT STATUS
               0  SERVING
               1  NOT_SERVING: it answers, and is draining
-              2  no answer
+              2  no answer, or none in time
             """)
 
     @Argument(
@@ -24,11 +24,22 @@ struct HealthCommand: AsyncParsableCommand {
         transform: endpointArgument)
     var server: Endpoint
 
+    /// Containers give a probe one second (Kubernetes' default) or more; the start of the process
+    /// is part of it.
+    private static let defaultTimeout = Duration.milliseconds(800)
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the answer is waited for. (default: 0.8)", valueName: "seconds"),
+        transform: timeoutArgument)
+    var timeout: Duration?
+
     @OptionGroup(title: "TLS") var tls: TLSOptions
 
     func run() async throws {
-        let isServing = try await server.ask(tls.context(for: server)) {
-            client throws(ClientError) in
+        let isServing = try await server.ask(
+            tls.context(for: server), timeout: timeout ?? Self.defaultTimeout
+        ) { client throws(ClientError) in
             try await client.health()
         }
         try Output.line(isServing ? "SERVING" : "NOT_SERVING")

@@ -4,9 +4,20 @@ import AssayWire
 
 /// Files, and standard output, unbuffered, so that a line is out when the call returns.
 enum Output {
-    static func line(_ text: String) throws { try bytes(Array(text.utf8) + newline) }
+    /// Text of one or more lines, as a terminal can show it.
+    static func line(_ text: String) throws {
+        try bytes(Array(TerminalText.escaped(text, keepsLines: true).utf8) + newline)
+    }
 
+    /// Base64, or text that is base64 with ASCII around it.
     static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
+
+    static func line(json: [UInt8]) throws { try line(TerminalText.escaped(json: json)) }
+
+    /// Text of one or more lines on standard error.
+    static func note(_ text: String) {
+        StandardError.write(TerminalText.escaped(text, keepsLines: true) + "\n")
+    }
 
     /// A file's content as it is; text gets a newline at its end.
     static func content(_ content: [UInt8], isText: Bool) throws {
@@ -82,16 +93,10 @@ enum Input {
         return content
     }
 
-    /// A file's evidence. Files end in a line break, tokens do not. A receipt is left as it is: DER
-    /// may end in any octet, and text is read with its white space.
-    static func evidence(_ path: String, isReceipt: Bool) throws -> [UInt8] {
-        var content = try read(path, limit: evidenceLimit)
-        if !isReceipt, content.first != 0x30 {
-            while let last = content.last, [0x20, 0x09, 0x0A, 0x0D].contains(last) {
-                content.removeLast()
-            }
-        }
-        guard !content.isEmpty else {
+    /// A file's evidence, as it is: the verifier knows what may stand around it.
+    static func evidence(_ path: String) throws -> [UInt8] {
+        let content = try read(path, limit: evidenceLimit)
+        guard content.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw Failure(
                 path == "-"
                     ? "standard input holds no evidence" : "\(path) is empty: no evidence in it")

@@ -8,6 +8,7 @@ import AssayWire
 struct RemoteVerification {
     let server: Endpoint
     let tls: TLSContext?
+    let timeout: Duration
 
     /// Asks for the signed JSON instead of typed fields: it has unknown members too.
     func report(
@@ -17,7 +18,7 @@ struct RemoteVerification {
         let call = VerifyCall(
             kind: kind, expectations: expectations, returnsTypedPayload: false,
             returnsPayloadJSON: true, inApp: inApp, returnsVerifyReceiptJSON: isVerifyReceipt)
-        let answer = try await server.ask(tls) { client throws(ClientError) in
+        let answer = try await server.ask(tls, timeout: timeout) { client throws(ClientError) in
             try await client.verify(evidence, call, app: app)
         }
         if isVerifyReceipt {
@@ -35,11 +36,14 @@ struct RemoteVerification {
 
 extension Endpoint {
     /// One question to the server that listens here.
+    ///
+    /// - Parameter timeout: how long it may take, the connection included.
     func ask<Answer: Sendable>(
-        _ tls: TLSContext?, _ question: (AssayClient) async throws(ClientError) -> Answer
+        _ tls: TLSContext?, timeout: Duration,
+        _ question: (AssayClient) async throws(ClientError) -> Answer
     ) async throws -> Answer {
         do throws(ClientError) {
-            let client = try AssayClient(address: self, options: ClientOptions(tls: tls))
+            let client = try AssayClient(address: self, options: ClientOptions(timeout: timeout, connectTimeout: timeout, tls: tls))
             defer { client.close() }
             return try await question(client)
         } catch {

@@ -42,7 +42,8 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "What the evidence is: \(KindChoice.names). auto looks at the payload.",
-            valueName: "kind"))
+            valueName: "kind"),
+        transform: choiceArgument)
     var kind: KindChoice
 
     @Option(help: "The app it has to be of. Without it the bundle is reported, not checked.")
@@ -60,7 +61,8 @@ struct VerifyCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
                 + "(default: Production)",
-            valueName: "name"))
+            valueName: "name"),
+        transform: choiceArgument)
     var environments: [EnvironmentChoice] = []
 
     @Option(
@@ -81,6 +83,13 @@ struct VerifyCommand: AsyncParsableCommand {
             valueName: "address"),
         transform: endpointArgument)
     var server: Endpoint?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --server: how long its answer is waited for. (default: 5)",
+            valueName: "seconds"),
+        transform: timeoutArgument)
+    var timeout: Duration?
 
     @Option(
         help: ArgumentHelp(
@@ -115,7 +124,8 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "json; text for people: check by check, then the main fields; verify-receipt: what "
-                + "Apple's verifyReceipt answered, for receipts."))
+                + "Apple's verifyReceipt answered, for receipts.", valueName: "format"),
+        transform: choiceArgument)
     var format: OutputFormat = .json
 
     @OptionGroup(title: "TLS") var tls: TLSOptions
@@ -142,6 +152,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 throw ValidationError(
                     "--app names an entry of a server's configuration: it goes with --server.")
             }
+            if timeout != nil {
+                throw ValidationError("--timeout is how long a server is waited for: name --server")
+            }
             if !tls.isEmpty { throw ValidationError("--tls options go with --server tls://…") }
             return
         }
@@ -162,18 +175,17 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let evidence = try Input.evidence(
-            file, isReceipt: kind == .appReceipt || kind == .transactionReceipt)
+        let evidence = try Input.evidence(file)
         let report = try await report(on: evidence)
         switch format {
-        case .json: try Output.line(report.json)
+        case .json: try Output.line(json: report.json)
         case .text:
             try Output.line(
                 report.text(
                     of: .init(
                         namesBundle: bundleId != nil, namesApp: appAppleId != nil,
                         isRemote: server != nil)))
-        case .verifyReceipt: try Output.line(report.verifyReceipt ?? [])
+        case .verifyReceipt: try Output.line(json: report.verifyReceipt ?? [])
         }
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
     }
@@ -181,7 +193,13 @@ struct VerifyCommand: AsyncParsableCommand {
     private func report(on evidence: [UInt8]) async throws -> VerificationReport {
         let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
         // Without a kind, whatever is refused before the kind matters is still worth telling.
-        let answer = try await answer(evidence, as: named ?? .transaction)
+        var answer = try await answer(evidence, as: named ?? .transaction)
+        if answer.verification.verdict == .untrustedChain {
+            answer.verification.detail +=
+                server == nil
+                ? "; to trust another root, pin it with --root FILE"
+                : "; a server trusts the roots that 'assay serve --root FILE' pins"
+        }
         return named == nil ? answer.ofUnknownKind : answer
     }
 
@@ -189,10 +207,12 @@ struct VerifyCommand: AsyncParsableCommand {
         _ evidence: [UInt8], as kind: EvidenceKind
     ) async throws -> VerificationReport {
         if let server {
-            return try await RemoteVerification(server: server, tls: tls.context(for: server))
-                .report(
-                    on: evidence, as: kind, expecting: expectations(of: kind), app: app ?? "",
-                    inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
+            return try await RemoteVerification(
+                server: server, tls: tls.context(for: server), timeout: timeout ?? .seconds(5)
+            )
+            .report(
+                on: evidence, as: kind, expecting: expectations(of: kind), app: app ?? "",
+                inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
         }
         var trust = TrustStore.apple
         for root in roots { trust = try trust.pinning(file: root) }

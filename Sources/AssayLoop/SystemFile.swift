@@ -20,7 +20,8 @@ package enum SystemFile {
         try readAll(0, limit: limit)
     }
 
-    /// Makes a file with that content and those permissions. Never replaces one.
+    /// Makes a file with that content and those permissions. Never replaces one, and leaves none
+    /// that lacks a part of its content.
     package static func create(
         _ path: String, _ content: [UInt8], mode: Int32
     ) throws(LoopError) {
@@ -29,15 +30,33 @@ package enum SystemFile {
             unsafe uv_fs_open(nil, request, path, flags, mode, nil)
         }
         defer { close(file) }
-        try write(content, to: file)
+        do throws(LoopError) {
+            try write(content, to: file)
+        } catch {
+            try? remove(path)
+            throw error
+        }
+    }
+
+    package static func remove(_ path: String) throws(LoopError) {
+        _ = try unsafe call { request in unsafe uv_fs_unlink(nil, request, path, nil) }
+    }
+
+    /// Removes an empty folder.
+    package static func removeFolder(_ path: String) throws(LoopError) {
+        _ = try unsafe call { request in unsafe uv_fs_rmdir(nil, request, path, nil) }
     }
 
     /// Makes a folder; one that is there already will do.
-    package static func createFolder(_ path: String, mode: Int32) throws(LoopError) {
+    ///
+    /// - Returns: whether it was made.
+    @discardableResult
+    package static func createFolder(_ path: String, mode: Int32) throws(LoopError) -> Bool {
         do throws(LoopError) {
             _ = try unsafe call { request in unsafe uv_fs_mkdir(nil, request, path, mode, nil) }
+            return true
         } catch .other("EEXIST") {
-            return
+            return false
         }
     }
 

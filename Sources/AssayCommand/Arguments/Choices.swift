@@ -1,9 +1,24 @@
 import ArgumentParser
+import AssayClient
 import AssayLoop
 import AssayModels
 
+/// The values of an option that has few.
+protocol Choice: RawRepresentable<String>, CaseIterable, CustomStringConvertible, Sendable {}
+
+extension Choice {
+    var description: String { rawValue }
+    static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+/// Reads such a value; where none has that name, says which was probably meant.
+@Sendable func choiceArgument<Value: Choice>(_ text: String) throws -> Value {
+    if let value = Value(rawValue: text) { return value }
+    throw ValidationError(Suggestion.remedy(for: text, among: Value.allCases.map(\.rawValue)))
+}
+
 /// `--kind` of verify: a kind that the caller names, or leaves open.
-enum KindChoice: String, ExpressibleByArgument, CaseIterable {
+enum KindChoice: String, Choice {
     case transaction
     case renewalInfo = "renewal-info"
     case appTransaction = "app-transaction"
@@ -15,14 +30,10 @@ enum KindChoice: String, ExpressibleByArgument, CaseIterable {
 
     /// Nil for `auto`.
     var kind: EvidenceKind? { EvidenceKind(name: rawValue) }
-
-    static let names = allCases.map(\.rawValue).joined(separator: ", ")
-    /// The help text names them, also where the option is missing or wrong; once is enough.
-    static var allValueStrings: [String] { [] }
 }
 
 /// `--environment`, by Apple's names.
-enum EnvironmentChoice: String, ExpressibleByArgument, CaseIterable {
+enum EnvironmentChoice: String, Choice {
     case production = "Production"
     case sandbox = "Sandbox"
     case xcode = "Xcode"
@@ -30,14 +41,10 @@ enum EnvironmentChoice: String, ExpressibleByArgument, CaseIterable {
     case unspecified = "Unspecified"
 
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
-
-    static let names = allCases.map(\.rawValue).joined(separator: ", ")
-    /// The help text names them, also where the option is missing or wrong; once is enough.
-    static var allValueStrings: [String] { [] }
 }
 
 /// `--format` of verify.
-enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+enum OutputFormat: String, Choice {
     case json, text
     case verifyReceipt = "verify-receipt"
 }
@@ -96,6 +103,16 @@ func endpointArgument(_ text: String) throws -> Endpoint {
     } catch {
         throw ValidationError(error.description)
     }
+}
+
+/// How long an answer is waited for, in seconds.
+func timeoutArgument(_ text: String) throws -> Duration {
+    let longest = ClientOptions.longestTimeout
+    guard let seconds = Double(text), seconds >= 0.001, .seconds(seconds) <= longest else {
+        throw ValidationError(
+            "write seconds above 0, such as 0.5, and at most \(longest.components.seconds)")
+    }
+    return .seconds(seconds)
 }
 
 /// The App Store's ids are positive numbers.

@@ -4,7 +4,8 @@ import AssayModels
 /// Dates as people and scripts write them (RFC 3339, section 5.6).
 enum RFC3339 {
     /// Reads `2025-09-05T01:24:32Z`, with fractions of a second and with an offset too; nil for
-    /// anything else. Leap seconds are none of POSIX time and are refused.
+    /// anything else. POSIX time has no leap seconds: `23:59:60` is the second after it, and only
+    /// at the end of a month in UTC, where leap seconds are (RFC 3339, appendix D).
     static func timestamp(_ text: String) -> Timestamp? {
         var rest = Array(text.utf8)[...]
         guard let year = digits(4, &rest), take("-", &rest),
@@ -14,11 +15,19 @@ enum RFC3339 {
             let minute = digits(2, &rest), take(":", &rest),
             let second = digits(2, &rest),
             let time = CivilTime(
-                year: year, month: month, day: day, hour: hour, minute: minute, second: second),
+                year: year, month: month, day: day, hour: hour, minute: minute,
+                second: min(second, 59)),
             let fraction = milliseconds(&rest),
             let offset = offsetSeconds(&rest), rest.isEmpty
         else { return nil }
-        return Timestamp(milliseconds: (time.secondsSince1970 - offset) * 1000 + fraction)
+        var seconds = time.secondsSince1970 - offset
+        if second > 59 {
+            seconds += 1
+            let next = CivilTime(secondsSince1970: seconds)
+            let isMonthsFirst = (next.day, next.hour, next.minute, next.second) == (1, 0, 0, 0)
+            guard second == 60, isMonthsFirst else { return nil }
+        }
+        return Timestamp(milliseconds: seconds * 1000 + fraction)
     }
 
     /// The fraction of a second, cut off behind the third digit; 0 without one.

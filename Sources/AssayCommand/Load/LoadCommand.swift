@@ -106,9 +106,9 @@ struct LoadCommand: AsyncParsableCommand {
                 return try await LoadRun(step, groups).run(interruption.flag)
             } note: { step in
                 let p99 = step.result.latencies.milliseconds(at: 99).short
-                StandardError.write(
+                Output.note(
                     "\(step.rate.rounded0)/s: "
-                        + (step.failure.map { "too much: \($0)" } ?? "p99 \(p99) ms") + "\n")
+                        + (step.failure.map { "too much: \($0)" } ?? "p99 \(p99) ms"))
             }
         } catch {
             throw failure(error)
@@ -133,7 +133,7 @@ struct LoadCommand: AsyncParsableCommand {
     ) throws {
         // First what no full disk can take away.
         if output.json == "-" {
-            if !output.quiet { StandardError.write(summary + "\n") }
+            if !output.quiet { Output.note(summary) }
         } else {
             try Output.line(summary)
         }
@@ -145,7 +145,7 @@ struct LoadCommand: AsyncParsableCommand {
     ) async throws -> LoadResult {
         let quiet = output.quiet
         let run = LoadRun(plan, groups) { moment in
-            if !quiet { StandardError.write(moment.line + "\n") }
+            if !quiet { Output.note(moment.line) }
         }
         do throws(LoadError) {
             return try await run.run(interruption.flag)

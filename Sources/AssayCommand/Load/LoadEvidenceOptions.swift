@@ -17,7 +17,8 @@ struct LoadEvidenceOptions: ParsableArguments {
         help: ArgumentHelp(
             "Kinds and their shares, such as transaction=80,notification=20; app-receipt has a "
                 + "size, such as app-receipt:64KB=5, or app-receipt:1MB=5.",
-            valueName: "mix"))
+            valueName: "mix"),
+        transform: KindMix.init(text:))
     var mix: KindMix = KindMix(shares: [.init(.transaction, share: 100)])
 
     @Option(
@@ -36,7 +37,8 @@ struct LoadEvidenceOptions: ParsableArguments {
         name: .customLong("file"),
         help: ArgumentHelp(
             "Evidence to send instead, which has to be VALID. Repeat for more.",
-            valueName: "kind=path"))
+            valueName: "kind=path"),
+        transform: KindFile.init(text:))
     var files: [KindFile] = []
 
     @Option(help: "The app of what is minted.")
@@ -47,7 +49,10 @@ struct LoadEvidenceOptions: ParsableArguments {
         transform: appAppleIdArgument)
     var appAppleId: Int64 = 1_234_567_890
 
-    @Option(help: "The environment of the evidence: \(EnvironmentChoice.names).")
+    @Option(
+        help: ArgumentHelp(
+            "The environment of the evidence: \(EnvironmentChoice.names).", valueName: "name"),
+        transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
     @Flag(help: "Have the server leave the typed payload out of its answers.")
@@ -78,7 +83,7 @@ struct LoadEvidenceOptions: ParsableArguments {
         let authority = try DevelopmentCA.read(from: ca)
         let wantsReceipts = mix.shares.contains { $0.kind == .appReceipt }
         let receipts = wantsReceipts ? try ReceiptCA.read(from: ca) : nil
-        StandardError.write("minting evidence ...\n")
+        Output.note("minting evidence ...")
         do throws(MintError) {
             var pool = try EvidencePool(
                 authority, receipts: receipts, bundleId: bundleId, appAppleId: appAppleId,
@@ -120,15 +125,14 @@ struct LoadEvidenceOptions: ParsableArguments {
         return try files.map { file in
             let call = VerifyCall(
                 kind: file.kind, expectations: expectations, returnsTypedPayload: !noPayload)
-            let evidence = try Input.evidence(
-                file.path, isReceipt: file.kind == .appReceipt || file.kind == .transactionReceipt)
+            let evidence = try Input.evidence(file.path)
             return LoadGroup(file.path, weight: 1, [LoadItem(call, evidence, expecting: .valid)])
         }
     }
 }
 
 /// `transaction=80,app-receipt:1MB=20`; the shares need not make a hundred.
-struct KindMix: ExpressibleByArgument, Sendable {
+struct KindMix: CustomStringConvertible, Sendable {
     struct Share: Sendable {
         var kind: EvidenceKind
         /// Bytes of an app receipt; the others are as large as Apple's.
@@ -152,41 +156,57 @@ struct KindMix: ExpressibleByArgument, Sendable {
 
     init(shares: [Share]) { self.shares = shares }
 
-    init?(argument: String) {
-        var shares: [Share] = []
-        for part in argument.split(separator: ",") {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            let named = (pair.first ?? "").split(separator: ":", maxSplits: 1)
-            guard let name = named.first, let kind = EvidenceKind(name: String(name)),
-                kind != .transactionReceipt, (kind == .appReceipt) == (named.count == 2)
-            else { return nil }
-            guard let share = pair.count == 2 ? Double(pair[1]) : 1, share > 0, share.isFinite
-            else { return nil }
-            if named.count == 2 {
-                guard let size = try? sizeArgument(String(named[1])), size <= Input.evidenceLimit
-                else { return nil }
-                shares.append(Share(kind, size: size, String(named[1]), share: share))
-            } else {
-                shares.append(Share(kind, share: share))
-            }
-        }
-        guard !shares.isEmpty else { return nil }
-        self.init(shares: shares)
+    @Sendable init(text: String) throws {
+        self.init(shares: try text.split(separator: ",").map(Self.share))
+        guard !shares.isEmpty else { throw ValidationError("name a kind") }
     }
 
-    var defaultValueDescription: String {
+    private static func share(_ part: Substring) throws -> Share {
+        let pair = part.split(separator: "=", maxSplits: 1)
+        let named = (pair.first ?? "").split(separator: ":", maxSplits: 1)
+        let kind = try mintedKind(String(named.first ?? ""))
+        guard (kind == .appReceipt) == (named.count == 2) else {
+            throw ValidationError("app-receipt has a size, as in app-receipt:64KB=5, others none")
+        }
+        guard let share = pair.count == 2 ? Double(pair[1]) : 1, share > 0, share.isFinite else {
+            throw ValidationError("write a share as a number above 0, as in \(kind.name)=20")
+        }
+        guard named.count == 2 else { return Share(kind, share: share) }
+        let size = try sizeArgument(String(named[1]))
+        guard size <= Input.evidenceLimit else {
+            throw ValidationError("a receipt has \(Input.evidenceLimit >> 20)MB at most")
+        }
+        return Share(kind, size: size, String(named[1]), share: share)
+    }
+
+    private static func mintedKind(_ name: String) throws -> EvidenceKind {
+        // Nothing mints transaction receipts.
+        let kinds = EvidenceKind.allCases.filter { $0 != .transactionReceipt }
+        guard let kind = kinds.first(where: { $0.name == name }) else {
+            throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))
+        }
+        return kind
+    }
+
+    var description: String {
         shares.map { "\($0.kind.name)=\($0.share.short)" }.joined(separator: ",")
     }
 }
 
 /// `transaction=token.jws`
-struct KindFile: ExpressibleByArgument, Sendable {
+struct KindFile: Sendable {
     let kind: EvidenceKind
     let path: String
 
-    init?(argument: String) {
-        let pair = argument.split(separator: "=", maxSplits: 1)
-        guard pair.count == 2, let kind = EvidenceKind(name: String(pair[0])) else { return nil }
+    @Sendable init(text: String) throws {
+        let pair = text.split(separator: "=", maxSplits: 1)
+        guard pair.count == 2 else {
+            throw ValidationError("write a kind and a file, as in transaction=token.jws")
+        }
+        guard let kind = EvidenceKind(name: String(pair[0])) else {
+            throw ValidationError(
+                Suggestion.remedy(for: String(pair[0]), among: EvidenceKind.allCases.map(\.name)))
+        }
         self.kind = kind
         path = String(pair[1])
     }

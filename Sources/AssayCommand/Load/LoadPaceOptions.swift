@@ -7,7 +7,9 @@ struct LoadPaceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Requests a second. (default: 1000)", valueName: "number"))
     var rate: Double?
 
-    @Option(help: "The gaps between them: constant or poisson.")
+    @Option(
+        help: ArgumentHelp("The gaps between them: constant or poisson.", valueName: "arrivals"),
+        transform: choiceArgument)
     var arrivals: Arrivals = .constant
 
     @Flag(help: "Ask again when an answer has come, instead of by the clock.")
@@ -98,4 +100,4 @@ struct LoadPaceOptions: ParsableArguments {
     }
 }
 
-extension Arrivals: ExpressibleByArgument {}
+extension Arrivals: Choice {}

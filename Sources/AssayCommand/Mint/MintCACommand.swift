@@ -10,7 +10,8 @@ struct MintCACommand: ParsableCommand {
             Writes root.pem, intermediate.pem and leaf.pem, and beside each its private
             key (mode 0600); the same for receipts of StoreKit 1, whose keys are RSA, in
             receipt-root.pem and so on. Pin root.pem, or receipt-root.pem, to trust what
-            the authority signs. Nothing is replaced.
+            the authority signs. Nothing is replaced; where a file can't be written, none
+            is left behind.
 
             EXAMPLES
               assay mint ca ./ca
@@ -33,19 +34,34 @@ struct MintCACommand: ParsableCommand {
         } catch {
             throw Failure("no authority was made: \(error.reason)")
         }
-        try Folder.make(folder, mode: 0o700)
-        for file in files {
-            try Folder.add(
-                file.name, file.contents, to: folder, mode: file.secret ? 0o600 : 0o644)
+        try write(files)
+    }
+
+    /// All of the files, or none: half an authority signs nothing and is in the next one's way.
+    private func write(_ files: [DevelopmentCA.File]) throws {
+        let isNewFolder = try Folder.make(folder, mode: 0o700)
+        var written: [String] = []
+        do {
+            for file in files {
+                try Folder.add(
+                    file.name, file.contents, to: folder, mode: file.secret ? 0o600 : 0o644)
+                written.append(file.name)
+            }
+        } catch {
+            for name in written { try? SystemFile.remove(folder + "/" + name) }
+            if isNewFolder { try? SystemFile.removeFolder(folder) }
+            throw error
         }
     }
 }
 
 /// Folders that the tool writes into.
 enum Folder {
-    static func make(_ path: String, mode: Int32 = 0o755) throws {
+    /// - Returns: whether it was not there before.
+    @discardableResult
+    static func make(_ path: String, mode: Int32 = 0o755) throws -> Bool {
         do throws(LoopError) {
-            try SystemFile.createFolder(path, mode: mode)
+            return try SystemFile.createFolder(path, mode: mode)
         } catch {
             throw Failure("can't make the folder \(path): \(error)")
         }

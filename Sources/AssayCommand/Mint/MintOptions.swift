@@ -24,7 +24,10 @@ struct MintOptions: ParsableArguments {
         transform: appAppleIdArgument)
     var appAppleId: Int64 = 1_234_567_890
 
-    @Option(help: "Of a sample: Production, Sandbox, Xcode or LocalTesting.")
+    @Option(
+        help: ArgumentHelp(
+            "Of a sample: Production, Sandbox, Xcode or LocalTesting.", valueName: "name"),
+        transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
     @Option(help: "Of a sample: its product. (default: the bundle id and .premium.monthly)")

@@ -38,21 +38,32 @@ struct MintReceiptCommand: ParsableCommand {
         transform: appAppleIdArgument)
     var appAppleId: Int64 = 1_234_567_890
 
-    @Option(help: "Production, Sandbox or Xcode.")
-    var environment: EnvironmentChoice = .sandbox
+    @Option(
+        help: ArgumentHelp("Production, Sandbox or Xcode.", valueName: "name"),
+        transform: choiceArgument)
+    var environment: EnvironmentChoice = .production
 
     @Option(
         help: ArgumentHelp(
             "When it was signed, \(DateArgument.help). (default: now)", valueName: "time"))
     var date: DateArgument?
 
-    @Option(help: "What is hashed by: sha1, as in most real ones, or sha256.")
+    @Option(
+        help: ArgumentHelp(
+            "What is hashed by: sha1, as in most real ones, or sha256.", valueName: "digest"),
+        transform: choiceArgument)
     var digest: DigestChoice = .sha256
 
-    @Option(help: "der, as Apple writes it, or ber, as Xcode does.")
+    @Option(
+        help: ArgumentHelp("der, as Apple writes it, or ber, as Xcode does.", valueName: "encoding"),
+        transform: choiceArgument)
     var encoding: EncodingChoice = .der
 
-    @Option(help: "Base64 as one line, in lines of 76 characters, or none: the bytes themselves.")
+    @Option(
+        help: ArgumentHelp(
+            "Base64: line, one line; lines, of 76 characters each; none, the bytes themselves.",
+            valueName: "form"),
+        transform: choiceArgument)
     var base64: Base64Choice = .line
 
     @Option(help: ArgumentHelp("Of everything that looks random.", valueName: "n"))
@@ -61,9 +72,9 @@ struct MintReceiptCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
     var output = "-"
 
-    enum DigestChoice: String, ExpressibleByArgument, CaseIterable { case sha1, sha256 }
-    enum EncodingChoice: String, ExpressibleByArgument, CaseIterable { case der, ber }
-    enum Base64Choice: String, ExpressibleByArgument, CaseIterable { case line, lines, none }
+    enum DigestChoice: String, Choice { case sha1, sha256 }
+    enum EncodingChoice: String, Choice { case der, ber }
+    enum Base64Choice: String, Choice { case line, lines, none }
 
     /// Octets of a segment of BER's OCTET STRING.
     private static let berSegment = 4096
