@@ -34,11 +34,13 @@ struct HealthCommand: AsyncParsableCommand {
         transform: timeoutArgument)
     var timeout: Duration?
 
+    var answerTimeout: Duration { timeout ?? Self.defaultTimeout }
+
     @OptionGroup(title: "TLS") var tls: TLSOptions
 
     func run() async throws {
         let isServing = try await server.ask(
-            tls.context(for: server), timeout: timeout ?? Self.defaultTimeout
+            tls.context(for: server), timeout: answerTimeout
         ) { client throws(ClientError) in
             try await client.health()
         }

@@ -91,6 +91,8 @@ struct VerifyCommand: AsyncParsableCommand {
         transform: timeoutArgument)
     var timeout: Duration?
 
+    var answerTimeout: Duration { timeout ?? .seconds(5) }
+
     @Option(
         help: ArgumentHelp(
             "With --server: the server's app entry. (default: its default one)",
@@ -208,7 +210,7 @@ struct VerifyCommand: AsyncParsableCommand {
     ) async throws -> VerificationReport {
         if let server {
             return try await RemoteVerification(
-                server: server, tls: tls.context(for: server), timeout: timeout ?? .seconds(5)
+                server: server, tls: tls.context(for: server), timeout: answerTimeout
             )
             .report(
                 on: evidence, as: kind, expecting: expectations(of: kind), app: app ?? "",

@@ -186,6 +186,19 @@ struct ReceiptCommandTests {
         #expect(try refused.json["receipt"] == nil)
     }
 
+    @Test("what is minted by default is what verify accepts by default")
+    func defaults() throws {
+        let receipt = try mint(["--records", "1"])
+        let root = folder("ca/receipt-root.pem")
+        let answer = try Tool.run(
+            "verify", "--kind", "app-receipt", "--root", root, "-", input: receipt.output)
+        #expect(answer.status == 0 && answer.verdict == "VALID", "\(answer.output)")
+        let sandbox = try mint(["--records", "1", "--environment", "Sandbox"])
+        let other = try Tool.run(
+            "verify", "--kind", "app-receipt", "--root", root, "-", input: sandbox.output)
+        #expect(other.status == 1 && other.verdict == "WRONG_ENVIRONMENT")
+    }
+
     @Test("options that make no sense are refused")
     func refusals() throws {
         let cases: [([String], String)] = [

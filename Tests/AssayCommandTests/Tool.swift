@@ -31,11 +31,12 @@ enum Tool {
     }
 
     static func run(
-        _ arguments: [String], input: String = "", environment: [String: String] = [:]
+        program: String = path, _ arguments: [String], input: String = "",
+        environment: [String: String] = [:]
     ) throws -> Result {
         let folder = TemporaryFolder()
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.environment = environment
         // Files instead of pipes: nothing to drain while the tool runs.
@@ -50,6 +51,52 @@ enum Tool {
             status: process.terminationStatus,
             output: try String(contentsOfFile: output, encoding: .utf8),
             error: try String(contentsOfFile: error, encoding: .utf8))
+    }
+}
+
+/// A server of one answer, whatever it is asked.
+final class ScriptedServer: Sendable {
+    let address: String
+    private let listener: Int32
+
+    /// - Parameter answer: an encoded ResponseHead; empty: nothing is ever answered.
+    init(at path: String, answer: [UInt8]) throws {
+        address = "unix:" + path
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &name.sun_path) { bytes in
+            for (index, byte) in path.utf8.enumerated() { unsafe bytes[index] = byte }
+        }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let bound = unsafe withUnsafePointer(to: &name) { name in
+            unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(listener, $0, size)
+            }
+        }
+        try #require(bound == 0 && listen(listener, 16) == 0)
+        guard !answer.isEmpty else { return }
+        var frame: [UInt8] = []
+        for number in [4 + answer.count, answer.count] {
+            frame += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+        }
+        let bytes = frame + answer
+        let listener = listener
+        Thread.detachNewThread {
+            while case let peer = unsafe accept(listener, nil, nil), peer >= 0 {
+                var request = [UInt8](repeating: 0, count: 4096)
+                _ = unsafe read(peer, &request, request.count)
+                _ = unsafe write(peer, bytes, bytes.count)
+                // Until the client has read it and closed.
+                while unsafe read(peer, &request, request.count) > 0 {}
+                close(peer)
+            }
+        }
+    }
+
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
     }
 }
 

@@ -119,11 +119,11 @@ struct VerifyCommandTests {
         #expect(foreign.verdict == "WRONG_APP")
     }
 
-    @Test("environments add up, and white space at a file's end is no part of a token")
+    @Test("environments add up, and a line break at a file's end is no part of a token")
     func accepted() throws {
         let sandbox = try token("transaction", "--environment", "Sandbox")
         let both = try verify(
-            sandbox + "\r\n \n", "--environment", "Production", "--environment", "Sandbox")
+            sandbox.dropLast() + "\r\n", "--environment", "Production", "--environment", "Sandbox")
         #expect(both.status == 0)
         let file = folder.write("token.jws", sandbox)
         let named = try Tool.run(
@@ -141,6 +141,31 @@ struct VerifyCommandTests {
         #expect(try open.json["kind"] == nil)
         #expect(try verify(minimal).status == 0)
         #expect(try verify("a.b", kind: "auto").verdict == "MALFORMED")
+    }
+
+    @Test("a chain of another authority is refused by its name, with what to do")
+    func untrusted() throws {
+        let token = try token()
+        let answer = try Tool.run("verify", "--kind", "transaction", "-", input: token)
+        #expect(answer.verdict == "UNTRUSTED_CHAIN")
+        let detail = try answer.json["detail"] as? String ?? ""
+        #expect(detail.contains("\"Assay Development Root CA\""), "\(detail)")
+        #expect(detail.hasSuffix("pin it with --root FILE"), "\(detail)")
+        #expect(try verify(token).verdict == "VALID")
+    }
+
+    @Test("what stands around a token is named")
+    func edges() throws {
+        let token = String(try token().dropLast())
+        for (text, named) in [
+            (" " + token, "white space"), (token + "\n\n", "white space"),
+            ("\u{feff}" + token, "byte order mark"), ("\"\(token)\"", "quotation mark"),
+        ] {
+            let answer = try verify(text)
+            #expect(answer.status == 1 && answer.verdict == "MALFORMED")
+            let detail = try answer.json["detail"] as? String ?? ""
+            #expect(detail.contains(named), "\(detail)")
+        }
     }
 
     @Test("wrong usage and unreadable files are status 2, with the reason on standard error")
@@ -195,6 +220,7 @@ struct VerifyCommandTests {
             #expect(answer.status == 2, "\(arguments)")
             #expect(answer.output.isEmpty, "\(arguments)")
             #expect(answer.error.contains(reason), "\(arguments): \(answer.error)")
+            #expect(answer.error.hasPrefix("assay: "), "\(arguments): \(answer.error)")
         }
     }
 

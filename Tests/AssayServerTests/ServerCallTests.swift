@@ -118,6 +118,20 @@ import Testing
         }
     }
 
+    @Test func whatStandsAroundATokenIsTheLibrarys() async throws {
+        try await withClient { _ in
+        } _: { test, client in
+            let token = try Minted.transaction.get()
+            for (end, verdict) in [
+                ("", Verdict.valid), ("\n", .valid), ("\r\n", .valid), ("\n\n", .malformed),
+                (" ", .malformed), ("\"", .malformed),
+            ] {
+                try await expectSame(
+                    .transaction, token + Array(end.utf8), verdict: verdict, test, client)
+            }
+        }
+    }
+
     @Test(.enabled(if: Vectors.has("sk1/unified")))
     func applesReceiptsAreTheLibrarys() async throws {
         let folder = "sk1/unified"

@@ -9,24 +9,23 @@ extension AssayTool {
         var words = arguments[...]
         let isHelp = words.first == "help"
         if isHelp { words.removeFirst() }
-        var command: any ParsableCommand.Type = AssayTool.self
+        var command = configuration
+        var names = ["help"]
         while let word = words.popFirst(), !word.hasPrefix("-") {
-            let subcommands = command.configuration.subcommands
+            let subcommands = command.subcommands.map { $0.configuration }
             if subcommands.isEmpty {
                 guard isHelp else { return }
-                let name = command.configuration.commandName ?? ""
+                let name = command.commandName ?? ""
                 throw Failure("\"\(name)\" has no subcommands: leave out \"\(word)\"")
             }
-            guard
-                let next = subcommands.first(where: { $0.configuration.commandName == word })
-            else {
-                let isRoot = command == AssayTool.self
-                let names = subcommands.compactMap(\.configuration.commandName)
+            guard let next = subcommands.first(where: { $0.commandName == word }) else {
+                names = subcommands.compactMap { $0.commandName } + names
                 throw Failure(
-                    "unknown command \"\(word)\": "
-                        + Suggestion.remedy(for: word, among: names + (isRoot ? ["help"] : [])))
+                    "unknown command \"\(word)\": " + Suggestion.remedy(for: word, among: names))
             }
             command = next
+            // Help has its place behind the tool's own name alone.
+            names = []
         }
     }
 }

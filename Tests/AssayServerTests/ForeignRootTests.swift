@@ -1,0 +1,38 @@
+import Assay
+import AssayModels
+import AssayServer
+import TestSupport
+import Testing
+
+/// Roots that are not Apple's and can validate Production evidence.
+@Suite struct ForeignRootTests {
+    private static let event = "\"event\":\"foreign_production_root\""
+
+    private static func app(
+        development: Bool, _ environments: Set<StoreEnvironment>
+    ) throws -> AppEntry {
+        let root = try Minted.authority.get().rootCertificate
+        return AppEntry(
+            verifier: Verifier(trust: try .apple.pinning(root, development: development)),
+            policy: Policy(bundleId: Minted.bundleId, environments: environments))
+    }
+
+    @Test(
+        arguments: [
+            (false, [StoreEnvironment.production, .sandbox], 1), (false, [.unspecified], 1),
+            (false, [.sandbox], 0), (true, [.production], 0),
+        ] as [(Bool, Set<StoreEnvironment>, Int)])
+    func areWarnedOfAndCounted(
+        development: Bool, environments: Set<StoreEnvironment>, count: Int
+    ) throws {
+        let app = try Self.app(development: development, environments)
+        let test = try AdminTest { $0.apps = ["game": app] }
+        defer { test.end() }
+        #expect(test.test.log.count(of: Self.event) == count)
+        test.eventually {
+            try test.metrics()["assay_foreign_production_roots"] == Double(count)
+        }
+        let mark = test.get("/status").body.contains("not Apple's, good for Production")
+        #expect(mark == (count > 0))
+    }
+}
