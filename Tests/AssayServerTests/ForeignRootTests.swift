@@ -1,4 +1,5 @@
 import Assay
+import AssayMint
 import AssayModels
 import AssayServer
 import TestSupport
@@ -29,7 +30,7 @@ import Testing
         let test = try AdminTest { $0.apps = ["game": app] }
         defer { test.end() }
         #expect(test.test.log.count(of: Self.event) == count)
-        test.eventually {
+        try test.eventually {
             try test.metrics()["assay_foreign_production_roots"] == Double(count)
         }
         let mark = test.get("/status").body.contains("not Apple's, good for Production")

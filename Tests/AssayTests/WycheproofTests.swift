@@ -32,7 +32,6 @@ import Testing
         arguments: [
             (file: "ecdsa_secp256r1_sha256_test.json", curve: SubjectPublicKey.Curve.p256),
             (file: "ecdsa_secp384r1_sha384_test.json", curve: .p384),
-            (file: "ecdsa_secp384r1_sha256_test.json", curve: .p384),
         ])
     func certificateSignatures(file: String, curve: SubjectPublicKey.Curve) throws {
         var (valid, invalid) = (0, 0)

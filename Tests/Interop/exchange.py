@@ -1,5 +1,7 @@
 """One complete exchange with Assay: is this transaction genuine?
 
+needs: pip install protobuf grpcio-tools
+       python -m grpc_tools.protoc --python_out=. -Iproto assay/v1/assay.proto
 usage: exchange.py HOST:PORT|SOCKET-PATH FILE BUNDLE-ID [CA-FILE [CERTIFICATE KEY]]
 """
 import socket
@@ -7,7 +9,7 @@ import ssl
 import struct
 import sys
 
-from assay.v1 import assay_pb2 as assay  # protoc --python_out=. assay/v1/assay.proto
+from assay.v1 import assay_pb2 as assay  # which protoc made
 
 
 def connect(address, authority=None, certificate=None, key=None):
@@ -43,6 +45,8 @@ def main(address, path, bundle_id, *tls):
     request.verify.expectations.bundle_id = bundle_id
     send(connection, request, open(path, "rb").read().strip())
     head, _ = receive(connection.makefile("rb"))
+    if head.id not in (request.id, 0):  # 0: the server's own, and then not OK
+        sys.exit(f"the answer is to request {head.id}, not to {request.id}")
     result = head.verification
     if head.status != assay.STATUS_OK or result.verdict != assay.VERDICT_VALID:
         sys.exit(head.message or f"{assay.Verdict.Name(result.verdict)}: {result.detail}")
