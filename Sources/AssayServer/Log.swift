@@ -60,7 +60,9 @@ struct Log: Sendable {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": line += "\\\(scalar)"
-            case "\u{0}"..<" ":
+            // Control characters, and those that turn or break a line: a log is read in terminals.
+            case "\u{0}"..<" ", "\u{7f}"..."\u{9f}", "\u{200e}"..."\u{200f}",
+                "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
                 let hex = String(scalar.value, radix: 16)
                 line += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
             default: line.unicodeScalars.append(scalar)

@@ -272,7 +272,7 @@ message TrustedRoot {
   optional bool development = 4;
 }
 
-// What a piece of evidence is.
+// What a piece of evidence is. One line break may follow a JWS, and nothing else may stand around it.
 enum EvidenceKind {
   // Not said.
   EVIDENCE_KIND_UNSPECIFIED = 0;

@@ -120,6 +120,19 @@ struct TidyTests {
         #expect(offences == [])
     }
 
+    @Test("a test that counts vectors is skipped without them, and never returns early")
+    func vectors() {
+        for file in Self.files where file.path.hasPrefix("Tests/Assay") {
+            let text = file.lines.joined(separator: "\n")
+            // From one test's attribute to the next.
+            for test in text.split(separator: "@" + "Test").dropFirst()
+            where test.contains("Vectors" + ".report(") {
+                #expect(test.contains("Vectors.has("), "\(file.path): \(test.prefix(120))")
+            }
+            #expect(!text.contains("return Vectors" + ".report"), "\(file.path)")
+        }
+    }
+
     @Test("the only lock is the one that ThreadSanitizer understands")
     func locks() {
         // Not as they are called here, so that this file is not an offence itself.

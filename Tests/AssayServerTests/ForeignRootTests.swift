@@ -36,4 +36,14 @@ import Testing
         let mark = test.get("/status").body.contains("not Apple's, good for Production")
         #expect(mark == (count > 0))
     }
+
+    @Test("line 89: names in the log are escaped, control characters of every kind")
+    func namesInTheLog() throws {
+        let app = try Self.app(development: false, [.production])
+        let test = try AdminTest { $0.apps = ["game": app, "a\u{9b}1m\u{1b}\u{202e}\u{7f}ü": app] }
+        defer { test.end() }
+        let escaped = "\"app\":\"a\\u009b1m\\u001b\\u202e\\u007fü\""
+        #expect(test.test.log.count(of: escaped) == 1)
+        #expect(test.test.log.count(of: "\u{9b}") == 0)
+    }
 }

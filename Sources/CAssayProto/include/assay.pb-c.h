@@ -107,7 +107,7 @@ typedef enum _Assay__V1__ServingStatus {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__SERVING_STATUS)
 } Assay__V1__ServingStatus;
 /*
- * What a piece of evidence is.
+ * What a piece of evidence is. One line break may follow a JWS, and nothing else may stand around it.
  */
 typedef enum _Assay__V1__EvidenceKind {
   /*
