@@ -166,6 +166,7 @@ let package = Package(
             name: "AssayCommandTests",
             dependencies: [
                 "AssayCommand", "Assay", "AssayLoop", "AssayModels", "AssayServer", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
         .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: settings),
