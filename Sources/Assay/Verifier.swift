@@ -41,7 +41,7 @@ public final class Verifier: Sendable {
     /// Verifies one piece of evidence.
     ///
     /// - Parameters:
-    ///   - evidence: a compact JWS, with one line break after it at most; a notification may also be
+    ///   - evidence: a compact JWS, with at most one line break after it; a notification also as
     ///     its POST body; a transaction receipt
     ///     is its text or base64 of it; an app receipt is DER, BER or base64 of it.
     ///   - inApp: the in-app records of an app receipt that are returned.

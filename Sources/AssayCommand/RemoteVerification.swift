@@ -43,7 +43,8 @@ extension Endpoint {
         _ question: (AssayClient) async throws(ClientError) -> Answer
     ) async throws -> Answer {
         do throws(ClientError) {
-            let client = try AssayClient(address: self, options: ClientOptions(timeout: timeout, connectTimeout: timeout, tls: tls))
+            let options = ClientOptions(timeout: timeout, connectTimeout: timeout, tls: tls)
+            let client = try AssayClient(address: self, options: options)
             defer { client.close() }
             return try await question(client)
         } catch {

@@ -17,9 +17,10 @@ struct ReceiptCommandTests {
         try Tool.run(["mint", "receipt", "--ca", folder("ca")] + options)
     }
 
-    /// Mints to a file; what is in it.
+    /// Mints a sandbox receipt to a file; what is in it.
     private func minted(_ name: String, _ options: [String]) throws -> [UInt8] {
-        let answer = try mint(options + ["--output", folder(name)])
+        let answer = try mint(
+            ["--environment", "Sandbox"] + options + ["--output", folder(name)])
         #expect(
             answer.status == 0 && answer.error.isEmpty && answer.output.isEmpty,
             "\(options): \(answer.error)")

@@ -84,7 +84,7 @@ final class ScriptedServer: Sendable {
         let bytes = frame + answer
         let listener = listener
         Thread.detachNewThread {
-            while case let peer = unsafe accept(listener, nil, nil), peer >= 0 {
+            while case let peer = accept(listener, nil, nil), peer >= 0 {
                 var request = [UInt8](repeating: 0, count: 4096)
                 _ = unsafe read(peer, &request, request.count)
                 _ = unsafe write(peer, bytes, bytes.count)

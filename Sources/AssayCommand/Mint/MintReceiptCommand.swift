@@ -55,7 +55,8 @@ struct MintReceiptCommand: ParsableCommand {
     var digest: DigestChoice = .sha256
 
     @Option(
-        help: ArgumentHelp("der, as Apple writes it, or ber, as Xcode does.", valueName: "encoding"),
+        help: ArgumentHelp(
+            "der, as Apple writes it, or ber, as Xcode does.", valueName: "encoding"),
         transform: choiceArgument)
     var encoding: EncodingChoice = .der
 
