@@ -1,5 +1,5 @@
+import AssayLocks
 internal import COpenSSL
-import Synchronization
 
 /// The digests under RSA signatures of receipts and their certificates.
 package enum DigestAlgorithm: Sendable, Equatable {
@@ -18,7 +18,7 @@ package enum DigestAlgorithm: Sendable, Equatable {
     /// Octets of the modulus, and so of every signature.
     package let modulusOctets: Int
     package let bits: Int
-    private let idle = Mutex<[PreparedRSAKey]>([])
+    private let idle = Locked<[PreparedRSAKey]>([])
 
     /// From big-endian magnitudes without leading zeros; nil unless the modulus is odd and has
     /// `smallestBits` to 4096 bits, and the exponent is odd, from 65537 and of 64 bits at most.

@@ -40,7 +40,8 @@ struct EntitlementsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What each item is: \(KindChoice.names). (default: auto)", valueName: "kind"))
+            "What each item is: \(KindChoice.names).", valueName: "kind"),
+        transform: choiceArgument)
     var kind: KindChoice = .auto
 
     @Option(
@@ -67,7 +68,9 @@ struct EntitlementsCommand: ParsableCommand {
             valueName: "product=days"))
     var durations: [DurationArgument] = []
 
-    @Option(help: ArgumentHelp("json, or text, a table.", valueName: "format"))
+    @Option(
+        help: ArgumentHelp("json, or text, a table.", valueName: "format"),
+        transform: choiceArgument)
     var format: EntitlementsFormat = .json
 
     @Argument(
@@ -86,7 +89,7 @@ struct EntitlementsCommand: ParsableCommand {
         }
         let answer = Entitlements(of: items, at: now, policy: policy)
         switch format {
-        case .json: try Output.line(answer.json(items))
+        case .json: try Output.line(json: answer.json(items))
         case .text: try Output.line(answer.text(items))
         }
         guard items.allSatisfy({ $0.verification.verdict == .valid }) else {
@@ -115,7 +118,7 @@ struct EntitlementsCommand: ParsableCommand {
 }
 
 /// `--format` of entitlements.
-enum EntitlementsFormat: String, ExpressibleByArgument, CaseIterable {
+enum EntitlementsFormat: String, Choice {
     case json, text
 }
 

@@ -19,7 +19,8 @@ struct EvidenceOptions: ParsableArguments {
         help: ArgumentHelp(
             "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
                 + "(default: Production)",
-            valueName: "name"))
+            valueName: "name"),
+        transform: choiceArgument)
     var environments: [EnvironmentChoice] = []
 
     @Option(
