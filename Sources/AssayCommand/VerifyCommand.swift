@@ -126,7 +126,8 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "json; text for people: check by check, then the main fields; verify-receipt: what "
-                + "Apple's verifyReceipt answered, for receipts.", valueName: "format"),
+                + "Apple's verifyReceipt answered, for receipts. (default: json)",
+            valueName: "format"),
         transform: choiceArgument)
     var format: OutputFormat = .json
 

@@ -40,7 +40,7 @@ struct EntitlementsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What each item is: \(KindChoice.names).", valueName: "kind"),
+            "What each item is: \(KindChoice.names). (default: auto)", valueName: "kind"),
         transform: choiceArgument)
     var kind: KindChoice = .auto
 
@@ -69,7 +69,7 @@ struct EntitlementsCommand: ParsableCommand {
     var durations: [DurationArgument] = []
 
     @Option(
-        help: ArgumentHelp("json, or text, a table.", valueName: "format"),
+        help: ArgumentHelp("json, or text, a table. (default: json)", valueName: "format"),
         transform: choiceArgument)
     var format: EntitlementsFormat = .json
 

@@ -16,7 +16,8 @@ struct LoadEvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Kinds and their shares, such as transaction=80,notification=20; app-receipt has a "
-                + "size, such as app-receipt:64KB=5, or app-receipt:1MB=5.",
+                + "size, such as app-receipt:64KB=5, or app-receipt:1MB=5. "
+                + "(default: transaction=100)",
             valueName: "mix"),
         transform: KindMix.init(text:))
     var mix: KindMix = KindMix(shares: [.init(.transaction, share: 100)])
@@ -51,7 +52,8 @@ struct LoadEvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The environment of the evidence: \(EnvironmentChoice.names).", valueName: "name"),
+            "The environment of the evidence: \(EnvironmentChoice.names). "
+                + "(default: Production)", valueName: "name"),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
@@ -132,7 +134,7 @@ struct LoadEvidenceOptions: ParsableArguments {
 }
 
 /// `transaction=80,app-receipt:1MB=20`; the shares need not make a hundred.
-struct KindMix: CustomStringConvertible, Sendable {
+struct KindMix: Sendable {
     struct Share: Sendable {
         var kind: EvidenceKind
         /// Bytes of an app receipt; the others are as large as Apple's.
@@ -186,10 +188,6 @@ struct KindMix: CustomStringConvertible, Sendable {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))
         }
         return kind
-    }
-
-    var description: String {
-        shares.map { "\($0.kind.name)=\($0.share.short)" }.joined(separator: ",")
     }
 }
 

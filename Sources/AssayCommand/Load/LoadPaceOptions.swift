@@ -8,7 +8,9 @@ struct LoadPaceOptions: ParsableArguments {
     var rate: Double?
 
     @Option(
-        help: ArgumentHelp("The gaps between them: constant or poisson.", valueName: "arrivals"),
+        help: ArgumentHelp(
+            "The gaps between them: constant or poisson. (default: constant)",
+            valueName: "arrivals"),
         transform: choiceArgument)
     var arrivals: Arrivals = .constant
 

@@ -26,7 +26,8 @@ struct MintOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Of a sample: Production, Sandbox, Xcode or LocalTesting.", valueName: "name"),
+            "Of a sample: Production, Sandbox, Xcode or LocalTesting. (default: Production)",
+            valueName: "name"),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 

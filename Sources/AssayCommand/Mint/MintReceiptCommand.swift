@@ -39,7 +39,8 @@ struct MintReceiptCommand: ParsableCommand {
     var appAppleId: Int64 = 1_234_567_890
 
     @Option(
-        help: ArgumentHelp("Production, Sandbox or Xcode.", valueName: "name"),
+        help: ArgumentHelp(
+            "Production, Sandbox or Xcode. (default: Production)", valueName: "name"),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
@@ -50,19 +51,22 @@ struct MintReceiptCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What is hashed by: sha1, as in most real ones, or sha256.", valueName: "digest"),
+            "What is hashed by: sha1, as in most real ones, or sha256. (default: sha256)",
+            valueName: "digest"),
         transform: choiceArgument)
     var digest: DigestChoice = .sha256
 
     @Option(
         help: ArgumentHelp(
-            "der, as Apple writes it, or ber, as Xcode does.", valueName: "encoding"),
+            "der, as Apple writes it, or ber, as Xcode does. (default: der)",
+            valueName: "encoding"),
         transform: choiceArgument)
     var encoding: EncodingChoice = .der
 
     @Option(
         help: ArgumentHelp(
-            "Base64: line, one line; lines, of 76 characters each; none, the bytes themselves.",
+            "Base64: line, one line; lines, of 76 characters each; none, the bytes themselves. "
+                + "(default: line)",
             valueName: "form"),
         transform: choiceArgument)
     var base64: Base64Choice = .line
