@@ -63,7 +63,8 @@ final class ScriptedServer: Sendable {
     /// - Parameter answer: an encoded ResponseHead; empty: nothing is ever answered.
     init(at path: String, answer: [UInt8]) throws {
         address = "unix:" + path
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        listener = descriptor
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &name.sun_path) { bytes in
@@ -72,19 +73,18 @@ final class ScriptedServer: Sendable {
         let size = socklen_t(MemoryLayout<sockaddr_un>.size)
         let bound = unsafe withUnsafePointer(to: &name) { name in
             unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe bind(listener, $0, size)
+                unsafe bind(descriptor, $0, size)
             }
         }
-        try #require(bound == 0 && listen(listener, 16) == 0)
+        try #require(bound == 0 && listen(descriptor, 16) == 0)
         guard !answer.isEmpty else { return }
         var frame: [UInt8] = []
         for number in [4 + answer.count, answer.count] {
             frame += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
         }
         let bytes = frame + answer
-        let listener = listener
         Thread.detachNewThread {
-            while case let peer = accept(listener, nil, nil), peer >= 0 {
+            while case let peer = accept(descriptor, nil, nil), peer >= 0 {
                 var request = [UInt8](repeating: 0, count: 4096)
                 _ = unsafe read(peer, &request, request.count)
                 _ = unsafe write(peer, bytes, bytes.count)
