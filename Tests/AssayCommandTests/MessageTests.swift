@@ -19,7 +19,7 @@ struct MessageTests {
         arguments: [
             (["verfiy"], "unknown command \"verfiy\": did you mean \"verify\"?"),
             (["hlep"], "did you mean \"help\"?"), (["help", "verfiy"], "did you mean \"verify\"?"),
-            (["help", "foo"], "unknown command \"foo\": write one of verify, serve, mint, load"),
+            (["help", "foo"], "unknown command \"foo\": write one of verify, "),
             (["mint", "transation"], "did you mean \"transaction\"?"),
             (["help", "mint", "recipt"], "did you mean \"receipt\"?"),
             (["help", "version", "foo"], "\"version\" has no subcommands"),
@@ -76,8 +76,8 @@ struct MessageTests {
         #expect(try VerifyCommand.parse(arguments).answerTimeout == .seconds(5))
         let quick = try VerifyCommand.parse(arguments + ["--timeout", "0.25"])
         #expect(quick.answerTimeout == .milliseconds(250))
-        for text in ["0", "-1", "31", "nan", "inf", "soon", ""] {
-            let answer = try Tool.run("health", "unix:/x", "--timeout", text)
+        for text in ["0", "-1", "31", "nan", "inf", "1e300", "soon"] {
+            let answer = try Tool.run("health", "unix:/x", "--timeout=\(text)")
             #expect(answer.status == 2 && answer.error.contains("write seconds"), "\(text)")
         }
         let local = try Tool.run("verify", "--kind", "transaction", "--timeout", "1", "x")
@@ -196,7 +196,7 @@ struct MessageTests {
             """
         let answer = try Namespace.run(script, Tool.path, disk)
         #expect(answer.status == 0 && answer.output.isEmpty, "\(answer)")
-        #expect(answer.error.contains("no space left"), "\(answer.error)")
+        #expect(answer.error.contains("ENOSPC"), "\(answer.error)")
     }
 
     // MARK: Without /proc

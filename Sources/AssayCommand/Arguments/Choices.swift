@@ -107,11 +107,10 @@ func endpointArgument(_ text: String) throws -> Endpoint {
 
 /// How long an answer is waited for, in seconds.
 func timeoutArgument(_ text: String) throws -> Duration {
-    let longest = ClientOptions.longestTimeout
-    guard let seconds = Double(text), seconds >= 0.001, .seconds(seconds) <= longest else {
-        throw ValidationError(
-            "write seconds above 0, such as 0.5, and at most \(longest.components.seconds)")
-    }
+    let longest = ClientOptions.longestTimeout.components.seconds
+    guard let seconds = Double(text),
+        (0.001...Double(longest)).contains(seconds)
+    else { throw ValidationError("write seconds above 0, such as 0.5, and at most \(longest)") }
     return .seconds(seconds)
 }
 

@@ -13,19 +13,23 @@ enum Suggestion {
         return "write one of " + names.joined(separator: ", ")
     }
 
-    /// How many letters have to be changed, added or taken away (Levenshtein).
+    /// How many letters have to be changed, added or taken away, or two neighbours swapped
+    /// (Levenshtein's distance, with optimal string alignment).
     static func distance(_ left: String, _ right: String) -> Int {
-        let right = Array(right)
+        let (left, right) = (Array(left), Array(right))
+        var before: [Int] = []
         var row = Array(0...right.count)
         for (index, letter) in left.enumerated() {
             var next = [index + 1]
             for (column, other) in right.enumerated() {
-                next.append(
-                    min(
-                        next[column] + 1, row[column + 1] + 1,
-                        row[column] + (letter == other ? 0 : 1)))
+                var least = min(
+                    next[column] + 1, row[column + 1] + 1, row[column] + (letter == other ? 0 : 1))
+                if index > 0, column > 0, letter == right[column - 1], left[index - 1] == other {
+                    least = min(least, before[column - 1] + 1)
+                }
+                next.append(least)
             }
-            row = next
+            (before, row) = (row, next)
         }
         return row[right.count]
     }

@@ -4,7 +4,7 @@ import AssayModels
 extension VerificationReport {
     /// For people: each check in the documented order, then the main fields.
     func text(of question: Question) -> String {
-        var lines = ["\(verification.verdict.name): \(verification.detail)", ""]
+        var lines = ["\(verification.verdict.name): \(detail)", ""]
         let failed = Check(decidedBy: verification.verdict)
         for check in Check.allCases {
             let (mark, words) = outcome(of: check, failed: failed, question)
@@ -30,7 +30,7 @@ extension VerificationReport {
         of check: Check, failed: Check?, _ question: Question
     ) -> (mark: String, words: String) {
         if let failed {
-            if check == failed { return ("FAIL", verification.detail) }
+            if check == failed { return ("FAIL", detail) }
             if check.isAfter(failed) { return ("-", "not reached") }
             // What plainly is of another kind is refused before anything of it is verified.
             if failed == .kind, check.isAfter(.shape) {
@@ -48,10 +48,14 @@ extension VerificationReport {
         }
     }
 
+    /// A server's words can hold line breaks.
+    private var detail: String { TerminalText.escaped(verification.detail) }
+
     private var fields: [(name: String, value: String)] {
         var fields: [(String, String)] = []
         func add(_ name: String, _ value: String?) {
-            if let value { fields.append((name, value)) }
+            guard let value else { return }
+            fields.append((TerminalText.escaped(name), TerminalText.escaped(value)))
         }
         add("kind", verification.kind?.name)
         add("environment", verification.environment?.rawValue)
@@ -78,7 +82,7 @@ extension VerificationReport {
     /// One line for a field, nil for what is no single value and for nested tokens.
     private static func readable(_ name: String, _ value: JSONValue) -> String? {
         switch value.kind {
-        case .string: return value.string.flatMap { $0.count <= 200 ? printable($0) : nil }
+        case .string: return value.string.flatMap { $0.count <= 200 ? $0 : nil }
         case .number where name.hasSuffix("Date"):
             guard let milliseconds = value.number?.floor,
                 earliest...latest ~= milliseconds
@@ -95,15 +99,6 @@ extension VerificationReport {
 
     private static func raw(_ value: JSONValue) -> String {
         String(decoding: value.raw, as: UTF8.self)
-    }
-
-    /// Signed text can still hold what moves a terminal's cursor.
-    private static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map {
-                    $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
-                }))
     }
 }
 
