@@ -62,6 +62,32 @@ import Testing
         }
     }
 
+    @Test("line 26: a namesake of the root that is valid does not keep an expired root alive")
+    func namesakeOfAnExpiredRoot() throws {
+        let window = Validity(notBefore: Fixture.time(-100), notAfter: Fixture.time(100))
+        let root = try DevelopmentCA.makeRoot(validity: window)
+        let namesake = try DevelopmentCA.makeRoot(validity: Fixture.validity)
+        let intermediate = try DevelopmentCA.makeIntermediate(
+            under: root, validity: Fixture.validity
+        ) { _ in }
+        let chain = try Fixture.ca.issueChain(under: intermediate, validity: Fixture.validity)
+        for trust in [
+            Fixture.trust(root.der, namesake.der), Fixture.trust(namesake.der, root.der),
+        ] {
+            let kept = Verifier(trust: trust)
+            for (second, isValid) in [(101, false), (100, true), (0, true), (-101, false)] {
+                for verifier in [Verifier(trust: trust), kept] {
+                    let token = Fixture.token(
+                        Fixture.payload(signed: Fixture.time(Int64(second))), chain)
+                    Fixture.expect(
+                        Fixture.verify(token, at: Fixture.time(200), by: verifier),
+                        oneOf: isValid ? [.valid] : [.certificateExpired, .untrustedChain],
+                        comment: "\(second)")
+                }
+            }
+        }
+    }
+
     @Test("line 26: forms of time in a certificate")
     func times() {
         func validity(_ before: String, _ after: String) -> [UInt8] {

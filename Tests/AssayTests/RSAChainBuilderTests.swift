@@ -89,6 +89,24 @@ import Testing
         }
     }
 
+    @Test("line 35: a link that holds is one of both certificates")
+    func links() throws {
+        let leaf = try Certificate(der: MintedRSA.leaf())
+        let issuer = try Certificate(der: MintedRSA.intermediate())
+        // The same name over another key.
+        let namesake = try Certificate(
+            der: MintedRSA.intermediate {
+                $0.subjectPublicKeyInfo = MintedRSA.otherKey.subjectPublicKeyInfo
+            })
+        let links = ValidatedLinks()
+        for (certificate, holds) in [(issuer, true), (namesake, false), (issuer, true)] {
+            let key = try #require(certificate.rsaKey(smallestBits: Limits.smallestRSAKeyBits))
+            #expect(links.holds(leaf, under: certificate, key) == holds)
+            #expect(links.isKnown(leaf, under: certificate) == holds)
+        }
+        #expect(!links.isKnown(issuer, under: leaf))
+    }
+
     /// A public key of that many bits, which nobody has the private key of.
     private static func publicKey(bits: Int) -> [UInt8] {
         var modulus = [UInt8](repeating: 0xFF, count: (bits + 7) / 8)

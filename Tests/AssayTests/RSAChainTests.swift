@@ -236,6 +236,21 @@ import Testing
         }
     }
 
+    /// Of 16 digits that begin with 2000000 the sandbox's, of 15 perhaps Production's.
+    @Test func environments() throws {
+        let cases: [(String, StoreEnvironment)] = [
+            ("1000000000000002", .sandbox), ("2000000000000002", .sandbox),
+            ("200000012345678", .production), ("160000408504141", .production),
+        ]
+        for (id, environment) in cases {
+            var minted = try receipt()
+            minted.purchaseInfo = MintedTransactionReceipt.purchaseInfo(["transaction-id": id])
+            let answer = try verify(minted)
+            let found = AppleTransactionReceiptTests.receipt(answer)?.environment
+            #expect(found == environment, "\(id)")
+        }
+    }
+
     /// Every octet of signature blob and purchase-info counts.
     @Test func everyOctet() throws {
         let good = try receipt()
