@@ -12,14 +12,12 @@ extension Span<UInt8> {
     var isASCII: Bool {
         // Without a branch for each octet, and eight at once.
         var bits: UInt64 = 0
-        var index = 0
-        while index &+ 8 <= count {
-            bits |= word(at: index)
-            index &+= 8
-        }
-        while index < count {
-            bits |= UInt64(self[index])
-            index &+= 1
+        if count >= 8 {
+            // The last word overlaps the one before.
+            bits = word(at: count &- 8)
+            for index in 0..<count / 8 { bits |= word(at: index &* 8) }
+        } else {
+            for index in indices { bits |= UInt64(self[index]) }
         }
         return bits & 0x8080_8080_8080_8080 == 0
     }
@@ -82,12 +80,14 @@ package func hexadecimal(_ byte: UInt8) -> String { "0x" + hexadecimal([byte].sp
 
 /// Lower-case hexadecimal.
 package func hexadecimal(_ bytes: Span<UInt8>) -> String {
-    let digits: [UInt8] = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for index in bytes.indices {
-        text.append(digits[Int(bytes[index] >> 4)])
-        text.append(digits[Int(bytes[index] & 0x0F)])
+    func digit(_ value: UInt8) -> UInt8 {
+        value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+    }
+    let text = [UInt8](capacity: bytes.count * 2) { output in
+        for index in bytes.indices {
+            output.append(digit(bytes[index] >> 4))
+            output.append(digit(bytes[index] & 0x0F))
+        }
     }
     return String(decoding: text, as: UTF8.self)
 }

@@ -16,6 +16,7 @@ public final class Verifier: Sendable {
     public let trust: TrustStore
     let chains: KnownChains
     let links = ValidatedLinks()
+    let layouts = KnownLayouts()
     let signatures: ES256Verifiers
     private let keyTables: KeyTableBuilding
 
@@ -90,7 +91,7 @@ public final class Verifier: Sendable {
                 var stream = AppReceiptStream(
                     self, policy: policy, expecting: expectations, inApp: inApp)
                 stream.receive(evidence)
-                return stream.prepared(at: now, unseen: unseen)
+                return stream.prepare(at: now, unseen: unseen)
             }
             if kind == .transactionReceipt {
                 let receipt = try VerifiedTransactionReceipt.verify(
@@ -111,6 +112,12 @@ public final class Verifier: Sendable {
     ///
     /// - Precondition: all of the batch was prepared by this verifier.
     public func settle(_ batch: inout [PreparedVerification]) {
+        // Receipts have none: their chain and signature were verified when they were prepared.
+        if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
+        if keyTables == .inSettle, hasPendingKeyTables { buildPendingKeyTables() }
+    }
+
+    private func verifySignatures(of batch: inout [PreparedVerification]) {
         signatures.withVerifier { verifier in
             while true {
                 verifier.clear()
@@ -122,7 +129,6 @@ public final class Verifier: Sendable {
                 advance(&batch, verifier.holds)
             }
         }
-        if keyTables == .inSettle, hasPendingKeyTables { buildPendingKeyTables() }
     }
 
     private func advance(_ batch: inout [PreparedVerification], _ holds: [Bool]) {

@@ -77,7 +77,8 @@ import Testing
     {
         var expectations = Expectations()
         expectations.productIds = (0..<products).map { "product\($0)".suffix(7).description }
-        var reader = AppReceiptReader(inApp: selection, expecting: expectations)
+        var reader = AppReceiptReader(
+            inApp: selection, expecting: expectations, layouts: InAppLayouts())
         var digests = ContentDigests()
         let start = seconds()
         try reader.receive(payload.span, hashingInto: &digests)

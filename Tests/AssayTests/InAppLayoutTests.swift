@@ -85,4 +85,56 @@ import Testing
             #expect(Self.read(&layouts, record) == Self.read(&fresh, record), "\(round)")
         }
     }
+
+    /// Layouts of valid receipts are kept for the next one, in which they change no answer, and
+    /// nothing of a customer's stays in them. Other receipts add nothing.
+    @Test func layoutsOfOtherReceipts() throws {
+        let minter = ReceiptMinter(try MintedReceipts.ca.get().chain)
+        func payload(_ bundle: String, _ seed: UInt64) -> [UInt8] {
+            var sample = ReceiptSample(bundleId: bundle, creationDate: MintedReceipts.now)
+            (sample.records, sample.seed) = (.count(30), seed)
+            return sample.payload
+        }
+        let own = MintedReceipts.bundleId
+        var receipts = [try minter.sign(payload(own, 1)), try minter.sign(payload(own, 2))]
+        // Signed, with one octet of its records changed: most of these are broken or differ.
+        var random = SplitMix64(state: 12)
+        for _ in 0..<150 {
+            var changed = payload(own, 1)
+            let place = changed.count / 2 + Int(random.next() % UInt64(changed.count / 2))
+            changed[place] ^= UInt8(truncatingIfNeeded: random.next()) | 1
+            receipts.append(try minter.sign(changed))
+        }
+        let cold = try receipts.map { Self.answer($0, try MintedReceipts.verifier()) }
+        #expect(cold.contains { $0.verdict == .malformed })
+        let warm = try MintedReceipts.verifier()
+        #expect(Self.answer(try minter.sign(payload("com.other", 3)), warm).verdict == .wrongBundle)
+        var unsigned = receipts[0]
+        unsigned[unsigned.count - 1] ^= 1
+        #expect(Self.answer(unsigned, warm).verdict == .invalidSignature)
+        #expect(warm.layouts.current.places == 0)
+        for _ in 0..<2 {
+            for (receipt, answer) in zip(receipts, cold) {
+                #expect(Self.answer(receipt, warm) == answer)
+            }
+        }
+        #expect(warm.layouts.current.places > 0 && !warm.layouts.current.hasGrown)
+        guard case .appReceipt(let receipt) = cold[0].evidence else { return }
+        for purchase in receipt.inApp {
+            let id = Array(try #require(purchase.transactionId).utf8)
+            #expect(!warm.layouts.current.contains(id))
+        }
+    }
+
+    private static func answer(_ receipt: [UInt8], _ verifier: Verifier) -> Verification {
+        verifier.verify(
+            receipt.span, as: .appReceipt, policy: MintedReceipts.policy, at: MintedReceipts.now)
+    }
+}
+
+extension InAppLayouts {
+    /// Whether these octets occur in it.
+    fileprivate func contains(_ octets: [UInt8]) -> Bool {
+        remembered.indices.contains { remembered[$0...].starts(with: octets) }
+    }
 }

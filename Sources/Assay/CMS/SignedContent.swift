@@ -15,6 +15,7 @@ struct UnverifiedSignedData: Sendable {
         try Self.check(
             version: reader.version, signer: signer, revocationLists: reader.hasRevocationLists)
         var parsed: [Certificate] = []
+        parsed.reserveCapacity(reader.certificates.count)
         for der in reader.certificates {
             do throws(CertificateError) {
                 parsed.append(try links.certificate(der))

@@ -2,10 +2,8 @@ import AssayModels
 
 /// What takes the content of a SignedData while it passes.
 protocol ContentReader: Sendable {
-    /// Reads the next octets, and hashes all of them.
-    ///
-    /// A reader hashes what it has just read while it goes on with the next: SHA instructions wait
-    /// for each other most of the time, and the processor reads in that time.
+    /// Reads the next octets and hashes each part when it is read: SHA instructions wait for each
+    /// other most of the time, and the processor reads the next part meanwhile.
     mutating func receive(
         _ octets: Span<UInt8>, hashingInto digests: inout ContentDigests
     ) throws(Refusal)
@@ -18,7 +16,7 @@ protocol ContentReader: Sendable {
 /// the content, hands it to its reader, and keeps only certificates and signer. Nothing here is
 /// believed: `UnverifiedSignedData` is what a signature is checked on.
 struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
-    private(set) var content: Content
+    var content: Content
     /// Content octets of the version.
     private(set) var version: [UInt8] = []
     private(set) var digests = ContentDigests()
@@ -32,7 +30,10 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     /// Bytes read so far.
     private var position = 0
 
-    init(content: Content) { self.content = content }
+    init(content: Content) {
+        self.content = content
+        frames.reserveCapacity(6)  // From ContentInfo to OCTET STRING.
+    }
 
     /// Memory of certificates and signer.
     var heldBytes: Int { certificates.reduce(signerInfo?.count ?? 0) { $0 + $1.count } }

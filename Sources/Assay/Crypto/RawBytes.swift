@@ -44,7 +44,7 @@ extension Span<UInt8> {
                 guard let left = left.baseAddress, let right = right.baseAddress else {
                     return true
                 }
-                return unsafe memcmp(left, right, count) == 0
+                return unsafe left == right || memcmp(left, right, count) == 0
             }
         }
     }
@@ -112,6 +112,16 @@ extension Span<UInt8> {
                 offset += 1
             }
             return (left ^ (right &* first)) &* second
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Sets the bytes of that range.
+    mutating func fill(_ range: Range<Int>, with byte: UInt8) {
+        unsafe withUnsafeMutableBytes { bytes in
+            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[range])
+            unsafe part.initializeMemory(as: UInt8.self, repeating: byte)
         }
     }
 }

@@ -45,18 +45,22 @@ struct ChunkFeeder: Sendable {
                 case .finished: return position
                 case .needs(let count):
                     needed = count
-                    carry.append(contentsOf: chunk.array(position..<chunk.count))
+                    chunk.extracting(position..<chunk.count).copy(to: &carry, at: 0)
                     return chunk.count
                 }
             } else {
                 let missing = min(needed - carry.count, chunk.count - position)
-                carry.append(contentsOf: chunk.array(position..<position + missing))
+                chunk.extracting(position..<position + missing).copy(to: &carry, at: carry.count)
                 position += missing
                 guard carry.count == needed else { return position }
                 switch try reader.step(carry.span) {
                 case .consumed(let count):
                     // Less than all where what comes was only looked at; the next step has it.
-                    carry.removeFirst(count)
+                    if count == carry.count {
+                        carry.removeAll(keepingCapacity: true)
+                    } else {
+                        carry.removeFirst(count)
+                    }
                     needed = carry.count
                 case .finished:
                     return position - carry.count

@@ -6,9 +6,16 @@ struct AppReceiptReader: ContentReader, Sendable {
     private var feeder = ChunkFeeder()
     private var attributes: AppReceiptAttributes
 
-    init(inApp selection: InAppSelection, expecting expectations: Expectations) {
+    init(
+        inApp selection: InAppSelection, expecting expectations: Expectations, layouts: InAppLayouts
+    ) {
         attributes = AppReceiptAttributes(
-            inApp: InAppCollector(selection, expecting: expectations))
+            inApp: InAppCollector(selection, expecting: expectations, layouts: layouts))
+    }
+
+    /// The layouts that it began with and those that it added; nil: it added none.
+    var newLayouts: InAppLayouts? {
+        attributes.inApp.layouts.hasGrown ? attributes.inApp.layouts.handedOn : nil
     }
 
     mutating func receive(

@@ -42,7 +42,8 @@ public struct AppReceiptStream: Sendable {
         self.expectations = expectations
         self.inApp = inApp
         reader = SignedDataReader(
-            content: AppReceiptReader(inApp: inApp, expecting: expectations))
+            content: AppReceiptReader(
+                inApp: inApp, expecting: expectations, layouts: verifier.layouts.current))
     }
 
     /// Whether the receipt is refused already: what is still to come changes nothing.
@@ -77,7 +78,8 @@ public struct AppReceiptStream: Sendable {
         return copy.prepare(at: now, unseen: unseen)
     }
 
-    private mutating func prepare(at now: Timestamp, unseen: UnseenChains) -> PreparedVerification {
+    /// The same without a copy of what was read: nothing else can be asked of it afterwards.
+    mutating func prepare(at now: Timestamp, unseen: UnseenChains) -> PreparedVerification {
         let request = VerificationRequest(
             verifier, kind: .appReceipt, policy: policy, expectations: expectations, now: now,
             unseen: unseen)
@@ -184,11 +186,10 @@ public struct AppReceiptStream: Sendable {
         Refusal(.malformed, "the receipt is not base64: " + error.description)
     }
 
-    private func verify(
+    private mutating func verify(
         _ request: VerificationRequest
     ) throws(Refusal) -> ChainOutcome<Verification> {
-        var content = reader.content
-        let unverified = try content.finish()
+        let unverified = try reader.content.finish()
         let signedData = try UnverifiedSignedData(reader, links: verifier.links)
         let date = EffectiveDate(
             signed: unverified.receipt.receiptCreationDate, now: request.now)
@@ -197,7 +198,13 @@ public struct AppReceiptStream: Sendable {
             unseen: request.unseen)
         let chain = try signedData.verify(chains, effectiveDate: date)
         let time = try date.timestamp()
-        return try chain.map { request.answer(unverified, $0, effectiveDate: time) }
+        let answer = try chain.map { request.answer(unverified, $0, effectiveDate: time) }
+        if case .validated(let answer) = answer, answer.verdict == .valid,
+            let layouts = reader.content.newLayouts
+        {
+            verifier.layouts.keep(layouts)
+        }
+        return answer
     }
 
     /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.

@@ -18,9 +18,12 @@ struct InAppCollector {
     private var lastId = SubscriptionId(octets: [])
     private var lastPosition: Int?
     private var unknown = UnknownAttributes()
-    private var layouts = InAppLayouts()
+    private(set) var layouts: InAppLayouts
 
-    init(_ selection: InAppSelection, expecting expectations: Expectations) {
+    init(
+        _ selection: InAppSelection, expecting expectations: Expectations, layouts: InAppLayouts
+    ) {
+        self.layouts = layouts
         self.selection = selection
         selectedProduct =
             if case .product(let product) = selection { Array(product.utf8) } else { [] }

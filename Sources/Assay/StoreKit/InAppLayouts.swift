@@ -1,3 +1,4 @@
+import AssayLocks
 import AssayModels
 
 /// Reads in-app records, most of which have the layout of one before: the same attributes, with
@@ -16,6 +17,8 @@ struct InAppLayouts: Sendable {
     /// The values of each layout that may differ.
     private var varying: [Varying] = []
     private var misses = 0
+    /// Whether layouts were added since this was handed on.
+    private(set) var hasGrown = false
     private var dates = InAppDates()
     /// Attributes without a name here, of the record that was read last.
     private(set) var unknown: [ReceiptAttributeFields] = []
@@ -63,9 +66,7 @@ struct InAppLayouts: Sendable {
             let range = varying[index].range
             switch varying[index].attribute {
             case .number(let field):
-                // Tag and length were compared.
-                var value = DERReader(record, range: range.lowerBound - 2..<range.upperBound)
-                fields.values[field.rawValue] = try value.readInteger()
+                fields.values[field.rawValue] = try Self.integer(record, range)
             case .date(let field):
                 guard let date = try dates.parse(record, range, of: field) else { break }
                 fields.values[field.rawValue] = date
@@ -79,6 +80,26 @@ struct InAppLayouts: Sendable {
         return fields
     }
 
+    /// What `DERReader.readInteger` reads, of an INTEGER whose tag and length were compared: of one
+    /// to eight octets.
+    @inline(__always)
+    private static func integer(
+        _ record: Span<UInt8>, _ range: Range<Int>
+    ) throws(DERError) -> Int64 {
+        let bits = 8 &* range.count
+        // A record's headers lie before its first value: there are eight octets up to its end.
+        let word = Int64(bitPattern: record.word(at: range.upperBound &- 8))
+        let value = (word << (64 &- bits)) >> (64 &- bits)
+        // X.690, section 8.3.2: the first nine bits are not all alike.
+        if range.count > 1 {
+            let first = value >> (bits &- 9)
+            guard first != 0, first != -1 else {
+                throw .nonMinimalInteger(at: range.lowerBound &- 2)
+            }
+        }
+        return value
+    }
+
     @inline(never)
     private mutating func readAttributes(
         _ record: Span<UInt8>
@@ -90,6 +111,7 @@ struct InAppLayouts: Sendable {
         /// Types that have occurred, of those that Apple writes once.
         var seen: UInt64 = 0
         var attributes: [ReceiptAttributeFields] = []
+        attributes.reserveCapacity(Limits.inAppLayoutAttributes)
         while !list.isAtEnd {
             let attribute = try ReceiptAttributeFields(&list)
             if InAppAttribute(attribute.type) != nil {
@@ -100,7 +122,10 @@ struct InAppLayouts: Sendable {
             try fields.set(attribute.type, list.inside(attribute.value), &dates)
             attributes.append(attribute)
         }
-        unknown = attributes.filter { InAppAttribute($0.type) == nil }
+        unknown.removeAll(keepingCapacity: true)
+        for attribute in attributes where InAppAttribute(attribute.type) == nil {
+            unknown.append(attribute)
+        }
         remember(record, fields, attributes)
         return fields
     }
@@ -120,9 +145,9 @@ struct InAppLayouts: Sendable {
         nextPlace = (place + 1) % Limits.inAppLayouts
         layouts[place] = Layout(size: record.count, fields: fields)
         let start = place * Limits.inAppLayoutBytes
+        hasGrown = true
         record.copy(to: &records, at: start)
-        fixed.replaceSubrange(
-            start..<start + record.count, with: repeatElement(0xFF, count: record.count))
+        fixed.fill(start..<start + record.count, with: 0xFF)
         for attribute in attributes {
             guard let known = InAppAttribute(attribute.type) else { continue }
             var range = attribute.value.content
@@ -138,8 +163,24 @@ struct InAppLayouts: Sendable {
                 varying[next] = Varying(attribute: known, range: range)
                 layouts[place].varyingCount += 1
             }
-            for index in range { fixed[start &+ index] = 0 }
+            let place = start + range.lowerBound..<start + range.upperBound
+            fixed.fill(place, with: 0)
+            // Never compared, and a customer's.
+            records.fill(place, with: 0)
         }
+    }
+
+    /// How many layouts there are, and the octets that they have of records; for tests.
+    var places: Int { layouts.count { $0.size > 0 } }
+    var remembered: [UInt8] { records }
+
+    /// The same layouts for another receipt to begin with.
+    var handedOn: InAppLayouts {
+        var copy = self
+        copy.hasGrown = false
+        copy.unknown = []
+        copy.dates = InAppDates()
+        return copy
     }
 
     private mutating func makeRoom() {
@@ -149,6 +190,17 @@ struct InAppLayouts: Sendable {
         fixed = records
         varying = [Varying](repeating: Varying(), count: count * Limits.inAppLayoutAttributes)
     }
+}
+
+/// The layouts of receipts that were valid, for the next one to begin with. They decide how quickly
+/// a record is read and not what is read. Only valid receipts add to them: others' records prove
+/// nothing, and would only be in the way.
+final class KnownLayouts: Sendable {
+    private let layouts = Locked(InAppLayouts())
+
+    var current: InAppLayouts { layouts.withLock { $0 } }
+
+    func keep(_ new: InAppLayouts) { layouts.withLock { $0 = new } }
 }
 
 /// What an attribute of a record is.

@@ -30,6 +30,13 @@ final class ValidatedRSAChain: AnchoredChain {
 
     var isPinnedLeaf: Bool { intermediate == nil }
 
+    fileprivate convenience init(
+        _ leaf: Certificate, _ path: RSAChainBuilder.Path, _ leafKey: RSAPublicKey
+    ) {
+        self.init(
+            leaf: leaf, intermediate: path.intermediate, anchor: path.anchor, leafKey: leafKey)
+    }
+
     fileprivate init(
         leaf: Certificate, intermediate: Certificate?, anchor: TrustAnchor, leafKey: RSAPublicKey
     ) {
@@ -94,7 +101,7 @@ struct RSAChainBuilder {
     }
 
     /// One way up from the leaf.
-    private struct Path {
+    fileprivate struct Path {
         let intermediate: Certificate
         let anchor: TrustAnchor
     }
@@ -167,6 +174,7 @@ struct RSAChainBuilder {
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
         let known = paths.firstIndex { isKnown($0, leaf) }
+        if known == 0 { return .validated(ValidatedRSAChain(leaf, paths[0], leafKey)) }
         if known == nil {
             let chain = Self.identity(leaf, paths)
             if let refusal = links.refusal(of: chain) { throw refusal }
@@ -186,10 +194,7 @@ struct RSAChainBuilder {
             isAnchored = true
             // Asked for only now, so that only what a pinned root's intermediate signed is kept.
             guard links.holds(leaf, under: path.intermediate, key) else { continue }
-            return .validated(
-                ValidatedRSAChain(
-                    leaf: leaf, intermediate: path.intermediate, anchor: path.anchor,
-                    leafKey: leafKey))
+            return .validated(ValidatedRSAChain(leaf, path, leafKey))
         }
         let refusal =
             isAnchored
