@@ -54,14 +54,16 @@ public final class AssayClient: Sendable {
     ///   - app: Name of the server's app entry; empty: its default one.
     ///   - timeout: How long the answer is worth waiting for, at most 30 s; nil: as the options
     ///     have it.
+    ///   - mayWait: For bulk work: rather wait than be refused by a busy server. It is served
+    ///     after calls that do not say so; give it a long timeout.
     public func verify(
         _ evidence: [UInt8], _ call: VerifyCall, app: String = "", timeout: Duration? = nil,
-        traceparent: String = ""
+        traceparent: String = "", mayWait: Bool = false
     ) async throws(ClientError) -> VerifyAnswer {
         let answer = try await perform(
             ClientRequest(
                 .verify(call), body: evidence, app: app, traceparent: traceparent,
-                timeout: timeout))
+                timeout: timeout, mayWait: mayWait))
         guard case .verification(let verification) = answer.result else {
             throw .unexpectedAnswer
         }

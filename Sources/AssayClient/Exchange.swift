@@ -8,16 +8,18 @@ package struct ClientRequest: Sendable {
     package var traceparent: String
     /// Nil: that of the options.
     package var timeout: Duration?
+    package var mayWait: Bool
 
     package init(
         _ call: RequestHead.Call, body: [UInt8] = [], app: String = "", traceparent: String = "",
-        timeout: Duration? = nil
+        timeout: Duration? = nil, mayWait: Bool = false
     ) {
         self.call = call
         self.body = body
         self.app = app
         self.traceparent = traceparent
         self.timeout = timeout
+        self.mayWait = mayWait
     }
 }
 

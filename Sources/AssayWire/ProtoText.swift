@@ -51,6 +51,10 @@ message RequestHead {
     // Ask for an empty answer.
     PingCall ping = 8;
   }
+  // Of Verify: rather wait than be refused. Such a request is not refused because of the queue. It
+  // is served after those that do not say so, with a small share of its own; its time should be
+  // long. The server stops reading a connection that has as many requests in flight as it may.
+  optional bool may_wait = 9;
 }
 
 // Verify one piece of evidence: the frame's body.

@@ -13,16 +13,20 @@ public struct RequestHead: Equatable, Sendable {
     /// Name of the server's app entry; empty is its default one.
     public var app: String
     public var call: Call
+    /// Of Verify: rather wait than be refused because of the queue, and be served after those that
+    /// do not say so.
+    public var mayWait: Bool
 
     public init(
         id: UInt64, call: Call, app: String = "", timeoutMilliseconds: UInt32 = 0,
-        traceparent: String = ""
+        traceparent: String = "", mayWait: Bool = false
     ) {
         self.id = id
         self.timeoutMilliseconds = timeoutMilliseconds
         self.traceparent = traceparent
         self.app = app
         self.call = call
+        self.mayWait = mayWait
     }
 
     public enum Call: Equatable, Sendable {

@@ -1942,7 +1942,7 @@ void   assay__v1__purchase_info_member__free_unpacked
   assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[8] =
+static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[9] =
 {
   {
     "id",
@@ -2040,12 +2040,25 @@ static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "may_wait",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__RequestHead, has_may_wait),
+    offsetof(Assay__V1__RequestHead, may_wait),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__request_head__field_indices_by_name[] = {
   3,   /* field[3] = app */
   5,   /* field[5] = health */
   0,   /* field[0] = id */
   6,   /* field[6] = info */
+  8,   /* field[8] = may_wait */
   7,   /* field[7] = ping */
   1,   /* field[1] = timeout_ms */
   2,   /* field[2] = traceparent */
@@ -2054,7 +2067,7 @@ static const unsigned assay__v1__request_head__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__request_head__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
 {
@@ -2064,7 +2077,7 @@ const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
   "Assay__V1__RequestHead",
   "assay.v1",
   sizeof(Assay__V1__RequestHead),
-  8,
+  9,
   assay__v1__request_head__field_descriptors,
   assay__v1__request_head__field_indices_by_name,
   1,  assay__v1__request_head__number_ranges,

@@ -118,9 +118,12 @@ public final class MessageCodec {
         return nil
     }
 
+    /// The first byte of a head with an id, of either direction.
+    static let idTag: UInt8 = 0x08
+
     /// First bytes of a RequestHead's fields: the field's number and its wire type.
     private enum Tag {
-        static let id: UInt8 = 0x08
+        static let id = idTag
         static let timeout: UInt8 = 0x10
         static let traceparent: UInt8 = 0x1a
         static let app: UInt8 = 0x22

@@ -15,6 +15,7 @@ extension RequestHead: @unsafe MessageFields {
             unsafe arena.set(&m.has_traceparent, &m.traceparent, traceparent)
         }
         if !app.isEmpty { unsafe arena.set(&m.has_app, &m.app, app) }
+        if mayWait { unsafe arena.set(&m.has_may_wait, &m.may_wait, true) }
         switch call {
         case .verify(let verify):
             unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_VERIFY
@@ -49,7 +50,8 @@ extension RequestHead: @unsafe MessageFields {
             id: unsafe read(m.has_id, m.id) ?? 0, call: call,
             app: try unsafe read(m.has_app, m.app) ?? "",
             timeoutMilliseconds: unsafe read(m.has_timeout_ms, m.timeout_ms) ?? 0,
-            traceparent: try unsafe read(m.has_traceparent, m.traceparent) ?? "")
+            traceparent: try unsafe read(m.has_traceparent, m.traceparent) ?? "",
+            mayWait: unsafe read(m.has_may_wait, m.may_wait) ?? false)
     }
 }
 

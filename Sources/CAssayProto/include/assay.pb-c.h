@@ -329,6 +329,13 @@ struct  Assay__V1__RequestHead
    */
   protobuf_c_boolean has_app;
   ProtobufCBinaryData app;
+  /*
+   * Of Verify: rather wait than be refused. Such a request is not refused because of the queue. It
+   * is served after those that do not say so, with a small share of its own; its time should be
+   * long. The server stops reading a connection that has as many requests in flight as it may.
+   */
+  protobuf_c_boolean has_may_wait;
+  protobuf_c_boolean may_wait;
   Assay__V1__RequestHead__CallCase call_case;
   union {
     /*
@@ -351,7 +358,7 @@ struct  Assay__V1__RequestHead
 };
 #define ASSAY__V1__REQUEST_HEAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__request_head__descriptor) \
-    , 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, ASSAY__V1__REQUEST_HEAD__CALL__NOT_SET, {0} }
+    , 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, ASSAY__V1__REQUEST_HEAD__CALL__NOT_SET, {0} }
 
 
 /*
