@@ -159,7 +159,8 @@ final class LoadLoop: @unchecked Sendable {
         glimpse.all.counts.sent += 1
         glimpse.lateness.note(sent - due)
         inFlight += 1
-        let request = ClientRequest(.verify(item.call), body: item.evidence, app: plan.app)
+        let request = ClientRequest(
+            .verify(item.call), body: item.evidence, app: plan.app, mayWait: plan.mayWait)
         let expected = item.expected
         channel.send(request, id: channel.newId()) { [self] result in
             let outcome = Outcome(result, expected)

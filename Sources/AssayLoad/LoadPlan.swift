@@ -14,6 +14,8 @@ package struct LoadPlan: Sendable {
     package var warmUp: Duration
     package var timeout: Duration
     package var app: String
+    /// Requests say that they would rather wait than be refused.
+    package var mayWait = false
     /// Nanoseconds that a hundredth of the requests of an open loop may go out late.
     package var latenessLimit = LoadLimits.latenessNanoseconds
     /// For an endpoint of TLS.
@@ -77,6 +79,9 @@ package enum LoadLimits {
     package static let connections = 10_000
     /// Requests in flight on one connection: as many as a server takes.
     package static let depth = RequestLimits.inFlight
+    /// Of an open loop, where nothing else was asked for: the clock decides when a request goes
+    /// out, and not the answers to others. The server refuses what it does not take.
+    package static let openDepth = waiting
     /// Threads of a run: one asks as much as several processors answer.
     package static let threads = 64
     /// Seconds that an answer is waited for: by default a server gives no request more.

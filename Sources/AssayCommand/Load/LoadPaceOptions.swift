@@ -34,7 +34,7 @@ struct LoadPaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Requests in flight on one connection. "
-                + "(default: 1 of --closed, else up to \(LoadLimits.depth))",
+                + "(default: 1 of --closed, else without a limit)",
             valueName: "n"))
     var depth: Int?
 
@@ -43,6 +43,9 @@ struct LoadPaceOptions: ParsableArguments {
             "The run fails where one request in a hundred goes out later than so many "
                 + "milliseconds: the generator was too slow, or was not let run.", valueName: "ms"))
     var lateLimit = 1.0
+
+    @Flag(help: "Requests that rather wait than be refused, as bulk work does.")
+    var mayWait = false
 
     @Option(help: ArgumentHelp("Threads of the generator.", valueName: "n"))
     var threads = 1
@@ -87,9 +90,10 @@ struct LoadPaceOptions: ParsableArguments {
     func plan(to server: Endpoint, app: String, serverProcess: Int32?) -> LoadPlan {
         var plan = LoadPlan(
             endpoint: server, pace: closed ? .closed : .open(rate: rate ?? 1000, arrivals),
-            connections: connections, depth: depth ?? (closed ? 1 : LoadLimits.depth),
+            connections: connections, depth: depth ?? (closed ? 1 : LoadLimits.openDepth),
             threads: threads, duration: .seconds(duration), warmUp: .seconds(warmUp),
             timeout: .seconds(timeout), app: app, serverProcess: serverProcess)
+        plan.mayWait = mayWait
         plan.latenessLimit = UInt64(lateLimit * 1e6)
         return plan
     }
