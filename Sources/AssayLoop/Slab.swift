@@ -93,16 +93,13 @@ package struct SlabBytes: Sendable {
     package var heldCount: Int { slab.capacity }
 
     /// The same bytes for a long wait: in memory of their own, so that they keep nothing else
-    /// alive, a whole slab for a twelfth of it perhaps. A good part of a slab stays where it is,
-    /// as to copy it would cost more.
+    /// alive, a whole slab for a twelfth of it perhaps. Most of a slab stays where it is.
     package var forWaiting: SlabBytes {
-        guard count < slab.capacity / Self.smallestPartKept else { return self }
+        guard count < slab.capacity / 2 else { return self }
         let own = slab.sibling(capacity: count)
         own.copy(from: slab, at: range.lowerBound, count: count, to: 0)
         return SlabBytes(slab: own, range: 0..<count)
     }
-
-    private static let smallestPartKept = 4
 
     /// A part of them, by offsets from their first.
     package func extracting(_ part: Range<Int>) -> SlabBytes {

@@ -24,6 +24,8 @@ package final class Stream: SocketHandle {
     private var handler: (Event) -> Void
     /// Called once when the stream has closed, whoever handles its events then.
     package var onClose: (() -> Void)?
+    /// Bytes that were read from the socket so far: of TLS the sealed ones.
+    package private(set) var readTotal: UInt64 = 0
     private(set) var isReading = false
     /// Nil: bytes are sent as they are.
     var tls: TLSLayer?
@@ -93,6 +95,12 @@ package final class Stream: SocketHandle {
         let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
         let count = unsafe recv(descriptor, &byte, 1, flags)
         return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    }
+
+    /// Bytes that the system has received and that were not read yet; 0 where it does not say.
+    package var unreadBySystem: Int {
+        var count: Int32 = 0
+        return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
     /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
@@ -174,6 +182,7 @@ package final class Stream: SocketHandle {
 
     private func didRead(_ count: Int) {
         loop.traffic.received &+= UInt64(max(count, 0))
+        readTotal &+= UInt64(max(count, 0))
         if let tls {
             return isFinishing ? discard(count) : didReadSealed(count, tls)
         }

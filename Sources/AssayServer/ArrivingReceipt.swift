@@ -27,6 +27,8 @@ final class ArrivingReceipt {
     /// Bytes that it may come to keep, and that count as the server's until it is answered.
     private(set) var reserved: Int
     private(set) var remaining: Int
+    /// All of it.
+    let size: Int
     private var stream: AppReceiptStream
 
     /// Nil for evidence that is not read as a stream: other kinds, and receipts so small that they
@@ -41,6 +43,7 @@ final class ArrivingReceipt {
         reserved = server.reservation(call, frame.body.count)
         deadline = server.deadline(of: head, began: began)
         remaining = frame.body.count
+        size = frame.body.count
         stream = AppReceiptStream(
             app.verifier, policy: app.policy, expecting: app.narrowed(call.expectations),
             inApp: call.inApp)

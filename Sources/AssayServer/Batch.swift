@@ -1,3 +1,8 @@
+import Assay
+import AssayLoop
+import AssayModels
+import AssayWire
+
 /// The requests that wait for a worker, of all connections, in the order they came.
 ///
 /// A batch is what gathered while the workers were busy: it is dealt out to those that are idle at
@@ -6,22 +11,28 @@
 /// worker's wakeup would take longer; and all short ones where the process has one processor, which
 /// loop and worker would only take from each other. Never a chain that was not seen before, which
 /// takes milliseconds and is put aside.
+///
+/// Requests that may wait go after the others, but for a small share of the places.
 struct Batch {
     private let piecesMost: Int
     private let requestsPerPiece: Int
     private let hasOneProcessor: Bool
-    private var waiting: [AcceptedRequest] = []
+    private var waiting = RequestQueue()
     /// Those that are verified on the loop's thread where there is one processor.
-    private var short: [AcceptedRequest] = []
-    /// How many more of this turn may be.
-    private var inPlaceLeft = Self.inPlaceMost
+    private var short = RequestQueue()
+    /// Those that may wait.
+    private var patient = RequestQueue()
+    /// Places that requests which may wait have earned by waiting behind others.
+    private var patientCredit = 0
     private var idleWorkers: Int
+    /// What workers have and have not given back.
+    private var running = WorkLoad()
 
     /// A piece below this many is not worth a second worker's wakeup.
     private static let smallestSharedPiece = 4
 
-    /// Of one turn where there is one processor: some 10 ms, after which answers are written.
-    private static let inPlaceMost = 512
+    /// Of so many requests that are taken, one is of those that may wait.
+    private static let patientShare = 16
 
     init(workers: Int, requestsPerPiece: Int, hasOneProcessor: Bool = false) {
         self.hasOneProcessor = hasOneProcessor
@@ -31,14 +42,36 @@ struct Batch {
     }
 
     /// Requests that wait for their verification.
-    var waitingCount: Int { waiting.count + short.count }
+    var waitingCount: Int { waiting.count + short.count + patient.count }
+
+    /// Those of them that others wait behind.
+    var promptCount: Int { waiting.count + short.count }
+
+    /// Those that wait for the loop's own thread.
+    var shortCount: Int { short.count }
+
+    /// The work before a request that comes now and does not wait for others, of one worker.
+    func nanoseconds(by delay: QueueDelay) -> Double {
+        delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load)
+            + delay.nanoseconds(of: short.load)
+    }
+
+    var hasRunning: Bool { idleWorkers < piecesMost }
+
+    /// Whether a request that comes now would be in the first piece of a worker that has nothing
+    /// else to do.
+    var startsAtOnce: Bool {
+        hasOneProcessor && !hasRunning && waiting.isEmpty && short.count < requestsPerPiece
+            || waiting.count < idleWorkers * requestsPerPiece && short.isEmpty
+    }
 
     /// Whether a further request would wait for more than the next piece of each worker.
-    var isLong: Bool { waiting.count > 2 * piecesMost * requestsPerPiece }
+    var isLong: Bool { waitingCount > 2 * piecesMost * requestsPerPiece }
 
     mutating func add(_ request: AcceptedRequest) {
-        if hasOneProcessor, inPlaceLeft > 0, request.isShort {
-            inPlaceLeft -= 1
+        if request.mayWait {
+            patient.append(request)
+        } else if hasOneProcessor, request.isShort {
             short.append(request)
         } else {
             waiting.append(request)
@@ -47,71 +80,156 @@ struct Batch {
 
     /// Requests that have waited elsewhere go first.
     mutating func addFirst(_ requests: [AcceptedRequest]) {
-        waiting.insert(contentsOf: requests, at: 0)
+        waiting.prepend(requests.filter { !$0.mayWait })
+        patient.prepend(requests.filter(\.mayWait))
     }
 
-    /// A full piece of those that are verified where they are, while their bytes are still in the
-    /// processor's cache.
-    mutating func takeFullPiece() -> [AcceptedRequest]? {
-        guard short.count >= requestsPerPiece else { return nil }
-        defer { short.removeAll(keepingCapacity: true) }
-        return short
+    /// Whether there is a full piece of those that are verified on the loop's thread.
+    var hasFullShortPiece: Bool { short.count >= requestsPerPiece }
+
+    /// The next piece of those that are verified on the loop's thread: of requests whose evidence
+    /// was just read, it is still in the processor's cache.
+    mutating func takeShort() -> [AcceptedRequest] {
+        let piece = short.take(requestsPerPiece)
+        if !patient.isEmpty { patientCredit += piece.count }
+        return piece
     }
 
     /// At the end of a turn: the requests that are better verified where they are than handed over.
     mutating func takeInPlace() -> [AcceptedRequest] {
-        if hasOneProcessor {
-            inPlaceLeft = Self.inPlaceMost
-            defer { short.removeAll(keepingCapacity: true) }
-            return short
-        }
-        guard waiting.count < Self.smallestSharedPiece, idleWorkers == piecesMost,
-            waiting.allSatisfy(\.isQuick)
+        guard !hasOneProcessor, waiting.count < Self.smallestSharedPiece, patient.isEmpty,
+            !hasRunning, waiting.allSatisfy(\.isQuick)
         else { return [] }
-        defer { waiting.removeAll(keepingCapacity: true) }
-        return waiting
+        return waiting.take(waiting.count)
     }
 
-    var isEmpty: Bool { waiting.isEmpty && short.isEmpty && idleWorkers == piecesMost }
+    var isEmpty: Bool { waitingCount == 0 && idleWorkers == piecesMost }
 
     /// A worker has finished its piece.
-    mutating func workerIsIdle() {
+    mutating func workerIsIdle(_ piece: WorkLoad) {
         idleWorkers += 1
+        running.remove(piece)
         precondition(idleWorkers <= piecesMost)
     }
 
     /// Takes the requests out that nobody waits for any more.
-    mutating func removeAll(
-        where isOver: (AcceptedRequest) -> Bool
-    ) -> [AcceptedRequest] {
-        guard waiting.contains(where: isOver) else { return [] }
-        let over = waiting.filter(isOver)
-        waiting.removeAll(where: isOver)
-        return over
+    mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
+        waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
+            + patient.removeAll(where: isOver)
     }
 
     /// Pieces for the idle workers, an equal share for each; without requests that are over,
     /// which are taken out too.
     mutating func pieces(
-        without isOver: (AcceptedRequest) -> Bool
+        by delay: QueueDelay, without isOver: (AcceptedRequest) -> Bool
     ) -> (pieces: [[AcceptedRequest]], over: [AcceptedRequest]) {
-        guard idleWorkers > 0, !waiting.isEmpty else { return ([], []) }
-        let share = (waiting.count + idleWorkers - 1) / idleWorkers
-        let size = min(max(share, Self.smallestSharedPiece), requestsPerPiece)
         var (pieces, over): ([[AcceptedRequest]], [AcceptedRequest]) = ([], [])
-        var taken = 0
-        while idleWorkers > 0, taken < waiting.count {
+        guard idleWorkers > 0 else { return (pieces, over) }
+        let share = (waiting.count + patientPlaces + idleWorkers - 1) / idleWorkers
+        let size = min(max(share, Self.smallestSharedPiece), requestsPerPiece)
+        while idleWorkers > 0 {
             var piece: [AcceptedRequest] = []
-            while piece.count < size, taken < waiting.count {
-                let request = waiting[taken]
-                taken += 1
-                if isOver(request) { over.append(request) } else { piece.append(request) }
+            var time = 0.0
+            while piece.count < size, time < Self.pieceNanoseconds, let request = next() {
+                if isOver(request) {
+                    over.append(request)
+                } else {
+                    piece.append(request)
+                    time += delay.nanoseconds(of: request.work)
+                }
             }
             guard !piece.isEmpty else { break }
+            running.add(WorkLoad(piece))
             pieces.append(piece)
             idleWorkers -= 1
         }
-        waiting.removeFirst(taken)
         return (pieces, over)
+    }
+
+    /// Requests with long work are not put into one piece with others that would wait for them:
+    /// a full piece of tokens or notifications takes less.
+    private static let pieceNanoseconds = 10_000_000.0
+
+    /// How many that may wait can be taken now: all where nothing else waits.
+    private var patientPlaces: Int {
+        guard !patient.isEmpty else { return 0 }
+        return promptCount == 0
+            ? patient.count : min(patientCredit / Self.patientShare, patient.count)
+    }
+
+    private mutating func next() -> AcceptedRequest? {
+        if patientPlaces > 0, promptCount == 0 || patientCredit >= Self.patientShare {
+            patientCredit = max(patientCredit - Self.patientShare, 0)
+            return patient.take()
+        }
+        guard let request = waiting.take() else { return nil }
+        if !patient.isEmpty { patientCredit += 1 }
+        return request
+    }
+}
+
+/// Requests in the order they came, and what they cost.
+struct RequestQueue {
+    private var requests: [AcceptedRequest?] = []
+    /// Those before it have been taken.
+    private var head = 0
+    private(set) var load = WorkLoad()
+
+    var count: Int { requests.count - head }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ request: AcceptedRequest) {
+        requests.append(request)
+        load.add(request.work)
+    }
+
+    mutating func prepend(_ first: [AcceptedRequest]) {
+        guard !first.isEmpty else { return }
+        requests.replaceSubrange(..<head, with: first)
+        head = 0
+        for request in first { load.add(request.work) }
+    }
+
+    mutating func take() -> AcceptedRequest? {
+        guard head < requests.count, let request = requests[head].take() else { return nil }
+        head += 1
+        load.remove(request.work)
+        trim()
+        return request
+    }
+
+    mutating func take(_ most: Int) -> [AcceptedRequest] {
+        var taken: [AcceptedRequest] = []
+        taken.reserveCapacity(min(most, count))
+        while taken.count < most, let request = take() { taken.append(request) }
+        return taken
+    }
+
+    func allSatisfy(_ predicate: (AcceptedRequest) -> Bool) -> Bool {
+        for index in head..<requests.count where !predicate(requests[index]!) { return false }
+        return true
+    }
+
+    mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
+        guard !allSatisfy({ !isOver($0) }) else { return [] }
+        var (kept, over): ([AcceptedRequest?], [AcceptedRequest]) = ([], [])
+        for index in head..<requests.count {
+            let request = requests[index]!
+            if isOver(request) { over.append(request) } else { kept.append(request) }
+        }
+        (requests, head) = (kept, 0)
+        for request in over { load.remove(request.work) }
+        return over
+    }
+
+    /// Each request is moved once on average, also in a queue that is never empty.
+    private mutating func trim() {
+        if head == requests.count {
+            requests.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 1024, 2 * head >= requests.count {
+            requests.removeFirst(head)
+            head = 0
+        }
     }
 }

@@ -13,11 +13,14 @@ extension Connection {
     func takeFrames() {
         defer { settleBudget() }
         while mayTakeFrame {
-            guard takeNext() else { return }
+            guard takeNext() else {
+                if awaitsAnswer { break }
+                return
+            }
         }
         if case .open = state {
             isHeld = true
-            stream.pauseReading()
+            pauseReading()
             askForTurn()
         } else {
             stream.received.skip(stream.received.unreadCount)
@@ -34,11 +37,15 @@ extension Connection {
 
     func takeTurn() {
         awaitsTurn = false
+        awaitsAnswer = false
         guard case .open = state, isHeld, hasRoom, !stream.isClosing else { return }
         isHeld = false
         pace?.didResume(at: server.now)
         takeFrames()
-        if case .open = state, !isHeld { stream.resumeReading() }
+        if case .open = state, !isHeld {
+            stream.resumeReading()
+            server.hasResumedReading = true
+        }
     }
 
     /// One step; false where more bytes are needed.
@@ -57,8 +64,11 @@ extension Connection {
             }
             stream.received.expect(count)
             return false
-        case .head(let frame): return didReceiveHead(frame, unread)
+        case .head(let frame):
+            if awaitsAnswer(before: frame, unread) { return false }
+            return didReceiveHead(frame, unread)
         case .frame(let frame):
+            if awaitsAnswer(before: frame, unread) { return false }
             take(frame)
             didEndFrame()
             return true
@@ -68,15 +78,21 @@ extension Connection {
         }
     }
 
+    /// Whether the frame at the front stays there until another request has been answered.
+    private func awaitsAnswer(before frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
+        awaitsAnswer =
+            arriving == nil && isFull && server.mayWait(unread.extracting(frame.head))
+        return awaitsAnswer
+    }
+
     private func take(_ frame: FrameDecoder.Frame) {
         let bytes = stream.received.take(frame.end)
         let head = bytes.extracting(frame.head)
         let known = arriving?.head
         arriving = nil
         framesThisTurn += 1
-        if known == nil, let refusal = server.refusalAtAGlance(of: head, for: self) {
-            answer(refusal)
-        } else if let head = known ?? server.decode(head, for: self) {
+        if known == nil, server.refusesAtAGlance(head, of: self) { return }
+        if let head = known ?? server.decode(head, for: self) {
             take(head, bytes.extracting(frame.body))
         }
     }
@@ -91,10 +107,7 @@ extension Connection {
     private func didReceiveHead(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
         if arriving == nil {
             let bytes = unread.extracting(frame.head)
-            if let refusal = server.refusalAtAGlance(of: bytes, for: self) {
-                answer(refusal)
-                return beginSkipping(frame)
-            }
+            if server.refusesAtAGlance(bytes, of: self) { return beginSkipping(frame) }
             guard let head = server.decode(bytes, for: self) else { return beginSkipping(frame) }
             if let refusal = server.refusal(
                 of: head, bodyBytes: frame.body.count, for: self, began: pace?.began)

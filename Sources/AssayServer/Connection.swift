@@ -45,11 +45,17 @@ final class Connection {
     /// there is no room for another request.
     var isHeld = false
     var awaitsTurn = false
+    /// The next request would rather wait than be refused, and there are too many in flight.
+    var awaitsAnswer = false
+    /// Bytes that the socket had when it was left alone: those up to `end`, since `time`.
+    private var left = (end: UInt64(0), time: UInt64(0))
+    private var readBefore: UInt64 = 0
     /// What the server counts as this connection's: unread bytes, and unwritten ones.
     private var counted = (unread: 0, unwritten: 0)
 
     // Milliseconds of the loop's clock.
     var lastActivity: UInt64
+    /// Since when what was received last could have been read.
     private(set) var lastReceived: UInt64
     /// The frame at the front; nil between frames.
     var pace: FramePace?
@@ -80,9 +86,10 @@ final class Connection {
         case .connected: break
         case .received:
             lastActivity = server.now
-            lastReceived = server.now
+            lastReceived = readBefore < left.end ? left.time : server.earliestArrival
+            readBefore = stream.readTotal
             server.readingRest.didRead(total: server.loop.traffic.received)
-            if pace == nil { pace = FramePace(began: server.now) }
+            if pace == nil { pace = FramePace(began: lastReceived) }
             pace?.didReceive(at: server.now)
             takeFrames()
         case .written: flush()
@@ -107,11 +114,24 @@ final class Connection {
 
     // MARK: What it holds
 
-    /// Whether another request could be held, and its answer.
+    /// Whether another request could be read.
     var hasRoom: Bool {
-        inFlight.count < limits.requestsInFlight
+        !(awaitsAnswer && isFull)
             && evidenceBytes < limits.evidenceBytesPerConnection
             && output.count + stream.unwrittenCount <= limits.outputBytes
+    }
+
+    /// Whether it has as many requests in flight as it may.
+    var isFull: Bool { inFlight.count >= limits.requestsInFlight }
+
+    /// Milliseconds for which what was received last could have been read.
+    var age: UInt64 { server.now - min(lastReceived, server.now) }
+
+    /// Leaves the socket alone, and notes what is in it: its time runs.
+    func pauseReading() {
+        stream.pauseReading()
+        guard stream.readTotal >= left.end else { return }
+        left = (stream.readTotal + UInt64(stream.unreadBySystem), server.now)
     }
 
     /// Tells the server how much this connection has in its buffers.
@@ -155,6 +175,11 @@ final class Connection {
     /// An answer that is encoded already.
     func append(_ frame: ArraySlice<UInt8>) {
         answer { $0.append(contentsOf: frame) }
+    }
+
+    /// A refusal that is encoded but for the id.
+    func answer(_ id: UInt64, as refusal: PreparedAnswer) {
+        answer { refusal.append(answering: id, to: &$0) }
     }
 
     private func answer(_ appendFrame: (inout [UInt8]) -> Void) {

@@ -16,13 +16,17 @@ final class AcceptedRequest: Sendable {
     let bytes: Int
     /// The loop's milliseconds at which nobody waits any more.
     let deadline: UInt64
-    /// Nanoseconds of the monotonic clock at which the frame was complete.
+    /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
     let arrived: UInt64
+    let work: WorkClass
+    /// It is served after those that don't, and not refused because of them.
+    let mayWait: Bool
 
+    /// - Parameter size: bytes of the evidence.
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
-        call: VerifyCall, evidence: AcceptedEvidence, bytes: Int, deadline: UInt64,
-        arrived: UInt64
+        call: VerifyCall, evidence: AcceptedEvidence, size: Int, bytes: Int, deadline: UInt64,
+        arrived: UInt64, mayWait: Bool
     ) {
         self.connection = connection
         self.id = id
@@ -33,6 +37,8 @@ final class AcceptedRequest: Sendable {
         self.bytes = bytes
         self.deadline = deadline
         self.arrived = arrived
+        self.mayWait = mayWait
+        work = WorkClass(kind, bytes: size)
     }
 
     /// Whether it takes a worker less time than waking one does.

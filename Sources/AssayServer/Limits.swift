@@ -15,12 +15,12 @@ public struct ServerLimits: Sendable {
     /// An app receipt above this is verified while it arrives; smaller ones come whole in one
     /// read or two and go to the workers with the rest.
     public var streamedReceiptBytes = 64 << 10
-    /// Requests of one connection that are being verified. One that pipelines more is not read
-    /// from until some are answered.
+    /// Requests of one connection that are being verified. More are refused, or wait where they
+    /// say that they may.
     public var requestsInFlight = RequestLimits.inFlight
-    /// Evidence of those requests: 8 KB for each. Less would let a connection that pipelines
-    /// tokens of 5 KB have fewer in flight than it may.
-    public var evidenceBytesPerConnection = 8 << 20
+    /// Evidence of those requests: 32 KB for each, above the usual notification. A connection that
+    /// has more is not read from until some are answered.
+    public var evidenceBytesPerConnection = 32 << 20
     /// What is held for all connections: evidence that is being verified, frames and receipts that
     /// are arriving, answers that were not read. Above, requests are refused until some of it has
     /// gone.

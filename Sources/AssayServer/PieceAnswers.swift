@@ -1,4 +1,5 @@
 import Assay
+import AssayLoop
 import AssayModels
 import AssayWire
 
@@ -11,6 +12,9 @@ struct PieceAnswers: Sendable {
     /// clock's nanoseconds.
     private(set) var outcomes: [Outcome?] = []
     let began: UInt64
+    let ended: UInt64
+    /// The work of those that were answered.
+    private(set) var load = WorkLoad()
     /// Requests that were put aside instead, by their places in the piece, and for which chain.
     private(set) var unseen: [Int: UnseenChain] = [:]
 
@@ -35,10 +39,12 @@ struct PieceAnswers: Sendable {
             } else {
                 let verification = verifications[index].verification
                 outcomes.append(Outcome(request.kind, verification))
+                load.add(request.work)
                 Exchange.encode(
                     verification, answering: request, at: now, by: codec, into: &bytes)
             }
             ends.append(bytes.count)
         }
+        ended = SystemClock.monotonicNanoseconds
     }
 }

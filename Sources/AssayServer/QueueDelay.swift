@@ -1,39 +1,99 @@
-/// How long a request that is accepted now will wait for a worker: what waits before it, divided
-/// by the rate at which the workers have been getting through. What a worker puts aside for its
-/// unseen chain counts as well: it has left the queue.
+/// How long a request that is accepted now will wait for a worker.
 ///
-/// The rate is measured only while requests wait, for otherwise it is that of the arrivals.
+/// The time of each class of work is measured with every piece that ends, so that receipts say
+/// nothing of tokens. While requests wait, the pace is measured as well: how much longer the work
+/// takes than its classes say, because the loop's thread or another process has the processor.
+/// Both age: what is not measured any more is forgotten within seconds.
 struct QueueDelay {
-    /// Requests a second, of all workers; 0: never measured.
-    private var rate = 0.0
+    /// Nanoseconds of one request of each class, on one worker.
+    private var costs = WorkClass.all.map(\.leastNanoseconds)
+    private var measuredAt = [UInt64](repeating: 0, count: WorkClass.count)
+    /// Time that passes for each nanosecond of work, of all workers together.
+    private var pace = 1.0
+    private var paceMeasuredAt: UInt64 = 0
     private var windowBegan: UInt64?
-    private var finished = 0
+    private var workOfWindow = 0.0
+    private var agedAt: UInt64 = 0
 
-    /// A shorter time says more of single pieces than of the rate.
+    /// A shorter time says more of single pieces than of the pace.
     private static let windowNanoseconds: UInt64 = 20_000_000
-    /// The share of the latest window: a change of load shows within a tenth of a second or so.
+    /// The share of the latest measurement: a change shows within a tenth of a second or so.
     private static let weight = 0.3
+    /// An older measurement is replaced by the next one, and fades until then.
+    private static let freshNanoseconds: UInt64 = 1_000_000_000
+    /// A thread that was not let run for a while says little of its work: one measurement counts
+    /// as this many times the estimate at most.
+    private static let steepest = 8.0
+    /// What is not fresh is forgotten by half within so much time, roughly.
+    private static let halfLifeSeconds = 1.0
+    /// A process that gets less than a sixteenth of its processor can promise nothing.
+    private static let slowestPace = 16.0
 
-    /// - Parameter isBacklogged: whether requests were waiting for whoever has finished these.
-    mutating func didFinish(_ count: Int, isBacklogged: Bool, at now: UInt64) {
+    /// A worker, or the loop itself, has finished a piece of work.
+    mutating func didVerify(_ piece: WorkLoad, took elapsed: UInt64, at now: UInt64) {
+        guard piece.total > 0 else { return }
+        // Of a mixed piece each class gets its share of what was expected.
+        let ratio = Double(elapsed) / max(nanoseconds(of: piece), 1)
+        for index in piece.counts.indices where piece.counts[index] > 0 {
+            let isNew = measuredAt[index] == 0
+            let measured = costs[index] * (isNew ? ratio : min(ratio, Self.steepest))
+            let isFresh =
+                measuredAt[index] > 0 && now < measuredAt[index] + Self.freshNanoseconds
+            costs[index] += (isFresh ? Self.weight : 1) * (measured - costs[index])
+            measuredAt[index] = now
+        }
+    }
+
+    /// The pace, after a piece.
+    ///
+    /// - Parameter isBacklogged: whether requests were waiting for whoever has finished it.
+    mutating func didFinish(
+        _ piece: WorkLoad, isBacklogged: Bool, workers: Int, at now: UInt64
+    ) {
         guard isBacklogged else {
             windowBegan = nil
             return
         }
         guard let began = windowBegan else {
-            (windowBegan, finished) = (now, 0)
+            (windowBegan, workOfWindow) = (now, 0)
             return
         }
-        finished += count
-        guard now - began >= Self.windowNanoseconds else { return }
-        let measured = Double(finished) * 1e9 / Double(now - began)
-        rate = rate == 0 ? measured : rate + Self.weight * (measured - rate)
-        (windowBegan, finished) = (now, 0)
+        workOfWindow += nanoseconds(of: piece)
+        guard now - began >= Self.windowNanoseconds, workOfWindow > 0 else { return }
+        let measured = Double(now - began) * Double(workers) / workOfWindow
+        pace += Self.weight * (min(max(measured, 1), Self.slowestPace) - pace)
+        paceMeasuredAt = now
+        (windowBegan, workOfWindow) = (now, 0)
     }
 
-    /// Nil until there is a rate: nothing is refused on a guess.
-    func milliseconds(waiting: Int) -> UInt64? {
-        guard rate > 0 else { return nil }
-        return UInt64(min(Double(waiting) * 1000 / rate, 1e9))
+    /// Lets fade what was not measured lately. Called some times a second.
+    mutating func age(at now: UInt64) {
+        defer { agedAt = now }
+        guard agedAt > 0, now > agedAt else { return }
+        let kept = Self.share(keptAfter: Double(now - agedAt) / 1e9)
+        for work in WorkClass.all where now > measuredAt[work.index] + Self.freshNanoseconds {
+            let least = work.leastNanoseconds
+            costs[work.index] = least + (costs[work.index] - least) * kept
+        }
+        if now > paceMeasuredAt + Self.freshNanoseconds { pace = 1 + (pace - 1) * kept }
     }
+
+    /// A straight line in place of the power of two: a call comes every tenth of a second.
+    private static func share(keptAfter seconds: Double) -> Double {
+        max(1 - seconds / (2 * halfLifeSeconds), 0)
+    }
+
+    /// The milliseconds after which that much work will have been taken on by so many workers.
+    func milliseconds(ofNanoseconds work: Double, workers: Int) -> UInt64 {
+        UInt64(min(work * pace / Double(workers) / 1e6, 1e9))
+    }
+
+    /// Of one worker that does nothing else.
+    func nanoseconds(of load: WorkLoad) -> Double {
+        var sum = 0.0
+        for index in load.counts.indices { sum += Double(load.counts[index]) * costs[index] }
+        return sum
+    }
+
+    func nanoseconds(of work: WorkClass) -> Double { costs[work.index] }
 }

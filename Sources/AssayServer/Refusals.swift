@@ -105,6 +105,13 @@ extension ResponseHead {
             retryAfterMilliseconds: mayFit ? retryMilliseconds : 0)
     }
 
+    static func tooManyInFlight(_ id: UInt64, limit: Int) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the connection has \(limit) requests in flight, as many as it may have",
+            retryAfterMilliseconds: retryMilliseconds)
+    }
+
     static func overloaded(_ id: UInt64, retryAfter: UInt32) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,

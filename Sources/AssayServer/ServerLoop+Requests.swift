@@ -38,35 +38,81 @@ extension ServerLoop {
         guard isStreamed ? budget.admits(receipt: bytes) : budget.admits(bytes) else {
             return .memoryExhausted(head.id, mayFit: bytes <= limits.evidenceBytes)
         }
-        return overload(head, began: began)
+        if head.mayWait { return refusal(ofPatient: head, bytes) }
+        if connection.isFull { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
+        return overload(head, on: connection, began: began)
+    }
+
+    /// What may wait is not refused for the queue's sake, and leaves half of the memory to others.
+    private func refusal(ofPatient head: RequestHead, _ bytes: Int) -> ResponseHead? {
+        let fits = budget.held + bytes <= max(limits.evidenceBytes / 2, bytes)
+        return fits ? nil : .memoryExhausted(head.id)
     }
 
     /// A request whose time would be over before its turn, or that would wait longer than anybody
     /// should, is refused while that costs little.
-    private func overload(_ head: RequestHead, began: UInt64?) -> ResponseHead? {
-        guard let delay = excessiveDelay(before: deadline(of: head, began: began)) else {
-            return nil
-        }
+    private func overload(
+        _ head: RequestHead, on connection: Connection, began: UInt64?
+    ) -> ResponseHead? {
+        guard
+            let delay = excessiveDelay(
+                after: connection.age, before: deadline(of: head, began: began))
+        else { return nil }
         return .overloaded(head.id, retryAfter: UInt32(clamping: delay))
     }
 
     /// The same where too many wait for anybody's patience, before the head is decoded: who is
     /// turned away costs what those who are served have less of.
-    func refusalAtAGlance(of head: SlabBytes, for connection: Connection) -> ResponseHead? {
-        guard !isDraining, let delay = excessiveDelay(before: .max),
+    ///
+    /// - Returns: whether it was refused.
+    func refusesAtAGlance(_ head: SlabBytes, of connection: Connection) -> Bool {
+        guard !isDraining else { return false }
+        let delay = excessiveDelay(after: connection.age, before: .max)
+        guard delay != nil || connection.isFull,
+            // Nil of what may wait: its field comes after the call.
             let id = MessageCodec.idOfVerify(head.span), !connection.isInFlight(id)
-        else { return nil }
-        let refusal = ResponseHead.overloaded(id, retryAfter: UInt32(clamping: delay))
-        metrics.didAnswerAtOnce(.verify, refusal)
-        return refusal
+        else { return false }
+        let reason: PreparedRefusals.Reason =
+            if let delay {
+                .overloaded(retryAfter: UInt32(clamping: delay))
+            } else {
+                .tooManyInFlight(limit: limits.requestsInFlight)
+            }
+        let refusal = refusals.refusal(reason, by: codec)
+        metrics.didAnswerAtOnce(.verify, refusal.head)
+        connection.answer(id, as: refusal.answer)
+        return true
     }
 
-    /// The milliseconds that a request would wait now; nil: it may.
-    private func excessiveDelay(before deadline: @autoclosure () -> UInt64) -> UInt64? {
-        guard let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
-            delay > limits.queueDelayMilliseconds || now + delay > deadline()
-        else { return nil }
+    /// The same, rounded up, so that one prepared answer serves many.
+    private func excessiveDelay(
+        after age: UInt64, before deadline: @autoclosure () -> UInt64
+    ) -> UInt64? {
+        let step = UInt64(ResponseHead.retryMilliseconds)
+        guard let delay = exactExcessiveDelay(after: age, before: deadline()) else { return nil }
+        return (delay + step - 1) / step * step
+    }
+
+    /// The milliseconds that a request would wait now; nil: it may. A worker with nothing to do is
+    /// given work, whatever was measured before.
+    ///
+    /// - Parameter age: milliseconds that it has waited already, where nobody could read it.
+    private func exactExcessiveDelay(
+        after age: UInt64, before deadline: @autoclosure () -> UInt64
+    ) -> UInt64? {
+        guard !batch.startsAtOnce else { return nil }
+        let delay = queuedMilliseconds
+        guard age + delay > limits.queueDelayMilliseconds || now + delay > deadline() else {
+            return nil
+        }
         return delay
+    }
+
+    /// Whether the next frame, for which the connection has no room, rather waits than be refused.
+    func mayWait(_ head: SlabBytes) -> Bool {
+        // Most can't, and are told at a glance.
+        guard MessageCodec.idOfVerify(head.span) == nil else { return false }
+        return (try? codec.decodeRequest(head.span))?.mayWait ?? false
     }
 
     /// What a receipt that is read while it comes may come to keep: the in-app records that were

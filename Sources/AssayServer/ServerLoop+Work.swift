@@ -8,21 +8,50 @@ extension ServerLoop {
     func dispatch() {
         verifyInPlace(batch.takeInPlace())
         let now = now
-        let (pieces, dropped) = batch.pieces { isOver($0, at: now) }
+        let (pieces, dropped) = batch.pieces(by: queueDelay) { isOver($0, at: now) }
         for request in dropped { drop(request) }
         for piece in pieces { submit(piece) }
     }
 
-    /// While much waits, sockets are looked at less often, and only workers are served: so one read
+    /// The end of a turn: work, unless there is more to read. What waits in sockets has no
+    /// deadline and is in no queue that can be measured, so that reading comes first, as far as a
+    /// slice of time; then the loop's own share of the work has one.
+    func work() {
+        dispatch()
+        if hasMoreToRead, slice.mayRead(at: SystemClock.monotonicNanoseconds) {
+            // The next look at sockets does not wait for anything.
+            if hasResumedReading { loop.post {} }
+            return
+        }
+        let rest = restMilliseconds()
+        slice.end = max(slice.end, slice.worked + rest * 1_000_000)
+        while slice.mayWork, case let piece = batch.takeShort(), !piece.isEmpty {
+            verifyInPlace(piece)
+        }
+        let left = rest - min(rest, slice.worked / 1_000_000)
+        if left > 0, batch.hasRunning {
+            loop.runJobs(forMilliseconds: left) { dispatch() }
+        } else {
+            dispatch()
+        }
+        slice = WorkSlice(began: SystemClock.monotonicNanoseconds)
+        if batch.shortCount > 0 { loop.post {} }
+    }
+
+    /// While much waits, sockets are looked at less often, and only work is done: so one read
     /// brings several requests and one write takes several answers, refusals among them. Those
     /// cost little more than the system's calls, and are to cost less than the work.
-    func restFromReading() {
+    private func restMilliseconds() -> UInt64 {
         guard !isDraining, connections.count >= ServerLimits.connectionsToRestFrom,
-            let delay = queueDelay.milliseconds(waiting: batch.waitingCount),
-            delay > limits.queueDelayMilliseconds / 2
-        else { return }
-        let duration = readingRest.next(atMost: limits.restMilliseconds)
-        if duration > 0 { loop.runJobs(forMilliseconds: duration) { dispatch() } }
+            queuedMilliseconds > limits.queueDelayMilliseconds / 2
+        else { return 0 }
+        return readingRest.next(atMost: limits.restMilliseconds)
+    }
+
+    /// How long a request that comes now and does not wait for others has to wait for them.
+    var queuedMilliseconds: UInt64 {
+        queueDelay.milliseconds(
+            ofNanoseconds: batch.nanoseconds(by: queueDelay), workers: workers.count)
     }
 
     /// Nobody waits for what is over, or whose connection has gone.
@@ -32,7 +61,7 @@ extension ServerLoop {
 
     /// While requests are still being read: a full piece of those that need no other thread.
     func verifyFullPiece() {
-        if let piece = batch.takeFullPiece() { verifyInPlace(piece) }
+        if batch.hasFullShortPiece, slice.mayWork { verifyInPlace(batch.takeShort()) }
     }
 
     private func verifyInPlace(_ quick: [AcceptedRequest]) {
@@ -51,7 +80,7 @@ extension ServerLoop {
         let verified = Exchange.verify(piece, at: time, unseen: .putAside)
         let ended = SystemClock.monotonicNanoseconds
         // As of a worker's piece: what is put aside counts when it is answered.
-        var count = 0
+        var load = WorkLoad()
         // By index: a loop over the elements would copy each with its policy and expectations.
         for index in piece.indices {
             let request = piece[index]
@@ -60,15 +89,16 @@ extension ServerLoop {
                 putAside(request, for: chain)
                 continue
             }
-            count += 1
+            load.add(request.work)
             let verification = verified[index].verification
             metrics.didAnswer(
                 Outcome(request.kind, verification), arrived: request.arrived, began: began,
                 now: ended)
             answered(request) { $0.answer(request, verification, at: time) }
         }
-        if count > 0 { metrics.didVerify(batchOf: count) }
-        queueDelay.didFinish(piece.count, isBacklogged: batch.waitingCount > 0, at: ended)
+        if load.total > 0 { metrics.didVerify(batchOf: load.total) }
+        slice.worked += SystemClock.monotonicNanoseconds - began
+        didFinish(load, took: SystemClock.monotonicNanoseconds - began)
         if let verifier = piece.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
             workers.submit { verifier.buildPendingKeyTables() }
         }
@@ -76,12 +106,18 @@ extension ServerLoop {
     }
 
     private func submit(_ piece: [AcceptedRequest]) {
-        run(piece, on: workers, unseen: .putAside) { server, _ in
-            server.batch.workerIsIdle()
-            server.queueDelay.didFinish(
-                piece.count, isBacklogged: server.batch.waitingCount > 0,
-                at: SystemClock.monotonicNanoseconds)
+        let load = WorkLoad(piece)
+        run(piece, on: workers, unseen: .putAside) { server, answers in
+            server.batch.workerIsIdle(load)
+            server.didFinish(answers.load, took: answers.ended - answers.began)
         }
+    }
+
+    private func didFinish(_ load: WorkLoad, took elapsed: UInt64) {
+        let now = SystemClock.monotonicNanoseconds
+        queueDelay.didVerify(load, took: elapsed, at: now)
+        queueDelay.didFinish(
+            load, isBacklogged: batch.waitingCount > 0, workers: workers.count, at: now)
     }
 
     /// Has a piece verified on another thread; `done` is called here before it is answered.
@@ -164,8 +200,8 @@ extension ServerLoop {
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: receipt.app,
                 kind: .appReceipt, call: receipt.call, evidence: .receipt(receipt.completed),
-                bytes: receipt.reserved, deadline: receipt.deadline,
-                arrived: SystemClock.monotonicNanoseconds))
+                size: receipt.size, bytes: receipt.reserved, deadline: receipt.deadline,
+                arrived: arrival(on: connection), mayWait: head.mayWait))
     }
 
     // MARK: Unseen chains

@@ -13,6 +13,7 @@ final class ServerLoop {
     private(set) var decoder: FrameDecoder
     let codec = MessageCodec()
     let codecs = IdleCodecs()
+    var refusals = PreparedRefusals()
 
     let log: Log
     private var faults = FaultLog()
@@ -34,6 +35,11 @@ final class ServerLoop {
     var lane: UnseenLane
     var queueDelay = QueueDelay()
     var readingRest = ReadingRest()
+    var slice = WorkSlice(began: 0)
+    /// When sockets were looked at before the present turn.
+    private var lastLook = SocketLook()
+    /// In this turn, of a connection that had used up its share of an earlier one.
+    var hasResumedReading = false
     var budget: Budget
     var watch: StallWatch
     /// The sockets of each listener's clients.
@@ -198,11 +204,27 @@ final class ServerLoop {
     /// All that was ready has been read: the batch goes to the workers, answers are written.
     private func endTurn() {
         turn += 1
-        dispatch()
-        restFromReading()
+        let began = now
+        work()
+        hasResumedReading = false
         advanceLane()
         writeAnswers()
         workHandshakes()
+        lastLook = SocketLook(
+            began: began, ended: SystemClock.monotonicNanoseconds / 1_000_000)
+    }
+
+    /// Whether connections wait for their next turn, with bytes at hand, or are read from again
+    /// and their sockets have not been looked at.
+    var hasMoreToRead: Bool { !waiting.isEmpty || hasResumedReading }
+
+    /// Since when what has just been read may have been in its socket, in the loop's milliseconds.
+    var earliestArrival: UInt64 { lastLook.earliestArrival(at: now) }
+
+    /// The same of what a connection has read last, in nanoseconds. Within the turn that has read
+    /// it, it is new.
+    func arrival(on connection: Connection) -> UInt64 {
+        SystemClock.monotonicNanoseconds - connection.age * 1_000_000
     }
 
     func writeAnswers() {
@@ -222,6 +244,7 @@ final class ServerLoop {
 
     private func sweep() {
         dropOverdue()
+        queueDelay.age(at: SystemClock.monotonicNanoseconds)
         checkStall()
         let isLate = now - lastSweep > Self.lateSweepMilliseconds
         lastSweep = now
@@ -286,9 +309,9 @@ final class ServerLoop {
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: .whole(body), bytes: bytes,
-                deadline: deadline(of: head, began: began),
-                arrived: SystemClock.monotonicNanoseconds))
+                call: call, evidence: .whole(body), size: body.count, bytes: bytes,
+                deadline: deadline(of: head, began: began), arrived: arrival(on: connection),
+                mayWait: head.mayWait))
         verifyFullPiece()
     }
 }

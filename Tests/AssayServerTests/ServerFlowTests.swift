@@ -104,7 +104,8 @@ import Testing
         }
     }
 
-    /// More than may be in flight waits in the socket, and nothing spins meanwhile.
+    /// More than may be in flight, of what may wait, waits in the socket, and nothing spins
+    /// meanwhile.
     @Test func requestsInFlightAreBounded() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -120,7 +121,8 @@ import Testing
             let socket = SharedClient(client.socket)
             sender.submit {
                 for id in 1...400 as ClosedRange<UInt64> {
-                    try? socket.client.send(RawClient.verify(id, .transaction, token))
+                    try? socket.client.send(
+                        RawClient.verify(id, .transaction, token, mayWait: true))
                 }
             }
             clock.isHeld.wait()

@@ -206,12 +206,15 @@ final class RawClient {
 
     static func verify(
         _ id: UInt64, _ kind: EvidenceKind? = .transaction, _ body: [UInt8], app: String = "",
-        timeout: UInt32 = 30_000, expecting: Expectations = .none, inApp: InAppSelection = .all
+        timeout: UInt32 = 30_000, expecting: Expectations = .none, inApp: InAppSelection = .all,
+        mayWait: Bool = false
     ) -> [UInt8] {
         let call = VerifyCall(
             kind: kind, expectations: expecting, returnsTypedPayload: false, inApp: inApp)
         return frame(
-            RequestHead(id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout), body)
+            RequestHead(
+                id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout,
+                mayWait: mayWait), body)
     }
 
     func send(_ bytes: [UInt8]) throws { try socket.send(bytes) }

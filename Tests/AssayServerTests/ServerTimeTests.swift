@@ -123,7 +123,7 @@ import Testing
             clock.arm()
             var bytes: [UInt8] = []
             for id in 1...8 as ClosedRange<UInt64> {
-                bytes += RawClient.verify(id, .transaction, token)
+                bytes += RawClient.verify(id, .transaction, token, mayWait: true)
             }
             try client.send(bytes)
             clock.isHeld.wait()

@@ -67,31 +67,6 @@ import Testing
     }
 }
 
-@Suite struct QueueDelayTests {
-    @Test func isTheQueueDividedByTheRate() {
-        var delay = QueueDelay()
-        #expect(delay.milliseconds(waiting: 1_000_000) == nil)
-        // 64 each 2 ms, with more waiting: 32,000 a second.
-        for index in 0...100 as ClosedRange<UInt64> {
-            delay.didFinish(64, isBacklogged: true, at: 1_000 + index * 2_000_000)
-        }
-        #expect(delay.milliseconds(waiting: 0) == 0)
-        #expect(delay.milliseconds(waiting: 3_200) == 100)
-        // An idle hour says nothing of the rate.
-        for index in 0...100 as ClosedRange<UInt64> {
-            delay.didFinish(1, isBacklogged: false, at: index * 36_000_000_000)
-        }
-        #expect(delay.milliseconds(waiting: 3_200) == 100)
-        // Half as fast: within a fifth of a second the delay shows it.
-        let start: UInt64 = 4_000_000_000_000
-        for index in 0...50 as ClosedRange<UInt64> {
-            delay.didFinish(64, isBacklogged: true, at: start + index * 4_000_000)
-        }
-        let slower = delay.milliseconds(waiting: 3_200)!
-        #expect((190...200).contains(slower), "\(slower)")
-    }
-}
-
 @Suite struct ReadingRestTests {
     @Test func followsWhatReadsBring() {
         var (rest, total) = (ReadingRest(), 0 as UInt64)
