@@ -145,6 +145,8 @@ struct AssayProcess {
         var throughput: Double
         var wrong: Int
         var refused: Int
+        var errors: Int
+        var unanswered: Int
         var processorsServer: Double
         var processorsGenerator: Double
         var latency: [String: Double]
