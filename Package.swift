@@ -105,7 +105,8 @@ let package = Package(
         .target(
             name: "AssayCommand",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayModels", "AssayServer", "AssayClient", "AssayMint", "AssayWire",
+                "Assay", "AssayEntitlements", "AssayModels", "AssayServer", "AssayClient",
+                "AssayMint", "AssayWire",
                 "AssayLoop", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
