@@ -125,14 +125,15 @@ struct ServeCommand: AsyncParsableCommand {
         if let manager, let period = manager.watchdogMilliseconds {
             try server.followHeartbeat(everyMilliseconds: period) { manager.isAlive() }
         }
-        try Output.line(
-            "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
-        manager?.isReady()
         let flags = flags
+        // Its thread starts before the server is ready: afterwards nothing can keep it from serving.
         let reloader = try ConfigurationReloader(server, configuration, manager) { current in
             try Self.settings(flags, environment, inherited)
                 .serverConfiguration(reusing: current)
         }
+        try Output.line(
+            "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
+        manager?.isReady()
         try follow(server, reloader, manager)
     }
 
