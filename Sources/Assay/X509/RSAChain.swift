@@ -71,7 +71,31 @@ struct RSAChainBuilder {
         }
         try leaf.checkForm(as: .leaf)
         try leaf.checkSignsMessages()
-        var paths = try structure(leaf, bag)
+        let issuers = try issuers(of: leaf, in: bag)
+        if let known = known(leaf, issuers, effectiveDate) { return .validated(known) }
+        return try validate(leaf, under: issuers, effectiveDate)
+    }
+
+    /// The chain of a known leaf, without a look at what else has its issuer's name: anybody can
+    /// add that to a receipt. The answer is what all of them together would get, because the first
+    /// root that any of them names is the one that is found; nil where that is not certain.
+    private func known(
+        _ leaf: Certificate, _ issuers: [Certificate], _ effectiveDate: EffectiveDate
+    ) -> ValidatedRSAChain? {
+        guard let issuer = issuers.first(where: { links.isKnown(leaf, under: $0) }),
+            let root = trust.anchors.first(where: { anchor in
+                issuers.contains { $0.isIssued(inNameOf: anchor.certificate) }
+            }),
+            let outcome = try? validate(leaf, under: [issuer], effectiveDate),
+            case .validated(let chain) = outcome, chain.anchor.fingerprint == root.fingerprint
+        else { return nil }
+        return chain
+    }
+
+    private func validate(
+        _ leaf: Certificate, under issuers: [Certificate], _ effectiveDate: EffectiveDate
+    ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
+        var paths = try paths(from: issuers)
         guard let leafKey = leaf.rsaKey(smallestBits: purpose.smallestLeafBits) else {
             throw Refusal(
                 .unsupportedAlgorithm,
@@ -121,11 +145,10 @@ struct RSAChainBuilder {
             leaf: pin.certificate, intermediate: nil, anchor: pin, leafKey: key)
     }
 
-    /// The certificates that bear the name of the leaf's issuer, each with the pinned roots that
-    /// bear the name of its own.
-    private func structure(
-        _ leaf: Certificate, _ bag: [Certificate]
-    ) throws(Refusal) -> [Path] {
+    /// The certificates that bear the name of the leaf's issuer.
+    private func issuers(
+        of leaf: Certificate, in bag: [Certificate]
+    ) throws(Refusal) -> [Certificate] {
         guard bag.count <= Limits.bagCertificates else {
             throw Refusal(
                 .invalidChain,
@@ -147,7 +170,13 @@ struct RSAChainBuilder {
                 "neither the evidence nor the trust store has the certificate named "
                     + "\(leaf.issuerText), which issued the leaf")
         }
-        candidates = try passing(candidates) { candidate throws(Refusal) in
+        return candidates
+    }
+
+    /// Those that may issue certificates, each with the pinned roots that bear the name of its
+    /// issuer.
+    private func paths(from issuers: [Certificate]) throws(Refusal) -> [Path] {
+        let candidates = try passing(issuers) { candidate throws(Refusal) in
             try candidate.checkForm(as: .intermediate)
             try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
         }
