@@ -5,11 +5,16 @@ import AssayModels
 
 /// What the executable runs.
 package enum AssayProgram {
-    /// - Parameter arguments: the program's name comes first. Swift reads them from `/proc`; none
-    ///   at all means that it could not.
-    package static func main(_ arguments: [String] = CommandLine.arguments) async {
-        await AssayTool.main(arguments)
+    /// Ends a process that can't read its arguments: it would do something else than it was asked
+    /// for. Swift reads them from `/proc`, where the program's own name is the first. Dispatch
+    /// needs `/proc` as well, and ends a process without it; so this is called before it starts.
+    package static func requireArguments(_ arguments: [String] = CommandLine.arguments) {
+        guard arguments.isEmpty else { return }
+        StandardError.write("assay: the arguments can't be read: mount /proc\n")
+        AssayTool.exit(withError: ExitStatus.trouble)
     }
+
+    package static func main() async { await AssayTool.main() }
 }
 
 /// The tool: arguments in, an exit status out. What is between stands in one file a subcommand.
@@ -46,16 +51,12 @@ struct AssayTool: AsyncParsableCommand {
     /// ArgumentParser puts it before what was wrong; all other messages have it too.
     static let _errorPrefix = "assay: "
 
-    static func main(_ arguments: [String]) async {
+    static func main() async {
         LastWords.prepare()
         // Before anything else asks OpenSSL for memory.
         precondition(OpenSSLMemory.endWhenExhausted())
         do {
-            // Without its arguments the tool would do something else than it was asked for.
-            guard !arguments.isEmpty else {
-                throw Failure("the arguments can't be read: mount /proc")
-            }
-            let words = Array(arguments.dropFirst())
+            let words = Array(CommandLine.arguments.dropFirst())
             try checkCommandNames(words)
             var command = try parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {

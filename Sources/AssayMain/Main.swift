@@ -1,6 +1,16 @@
 import AssayCommand
+import Dispatch
+import Glibc
 
 @main
 struct Main {
-    static func main() async { await AssayProgram.main() }
+    /// Not async: that would start Dispatch's threads before the arguments are looked at.
+    static func main() {
+        AssayProgram.requireArguments()
+        Task { @MainActor in
+            await AssayProgram.main()
+            exit(EXIT_SUCCESS)
+        }
+        dispatchMain()
+    }
 }
