@@ -147,8 +147,12 @@ struct MetricsPage {
                 ([("of", "answers")], Double(holdings.unwrittenBytes)),
             ])
         out.metric(
+            "assay_held_bytes", .gauge,
+            "Memory held for connections: bytes in flight, of all three kinds, and what they keep.",
+            Double(holdings.heldBytes))
+        out.metric(
             "assay_evidence_bytes_limit", .gauge,
-            "Bytes in flight, of all three kinds, above which requests are refused.",
+            "Held bytes above which requests are refused.",
             Double(limits.evidenceBytes))
         out.metric(
             "assay_tls_handshakes", .gauge,

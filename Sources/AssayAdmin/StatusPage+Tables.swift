@@ -58,8 +58,7 @@ extension StatusPage {
             [
                 row("connections", holdings.connections, limits.connections) { Format.count($0) },
                 row(
-                    "evidence and frames held", holdings.evidenceBytes + holdings.bufferedBytes,
-                    limits.evidenceBytes
+                    "memory held for connections", holdings.heldBytes, limits.evidenceBytes
                 ) { Format.bytes($0) },
                 row(
                     "file descriptors", process.openDescriptors,

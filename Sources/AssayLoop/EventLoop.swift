@@ -11,6 +11,11 @@ package final class EventLoop: @unchecked Sendable {
     let uv: UnsafeMutablePointer<uv_loop_t>
     /// Where streams read into; the loop's thread only.
     var landing = Landing()
+    /// Memory of what its streams have received, wherever it is held, beyond what is kept for the
+    /// next reads.
+    package var receivedBytes: Int {
+        max(0, landing.pool.allocatedBytes - SlabPool.keptBytes)
+    }
     /// What its streams have received and written; the loop's thread only.
     package internal(set) var traffic = LoopTraffic()
 

@@ -22,6 +22,14 @@ package struct ProcessFacts: Sendable {
         return facts
     }
 
+    /// Resident memory of this process, cheaply; nil where the system does not report it.
+    package static var ownResidentBytes: Int? {
+        guard let text = try? SystemFile.read("/proc/self/statm", limit: 256) else { return nil }
+        let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
     private mutating func readStat() {
         guard let fields = Self.stat(of: "self"), fields.count > 21 else { return }
         threads = Int(fields[17]) ?? 0

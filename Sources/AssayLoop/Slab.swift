@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A block of memory that streams read into. Its bytes are written once, by the loop's thread,
 /// each before a `SlabBytes` with it exists; other threads see them through `SlabBytes` alone. So
 /// workers read what has been received while the loop's thread receives further bytes behind it.
@@ -34,6 +36,13 @@ final class Slab: @unchecked Sendable {
 final class SlabPool: @unchecked Sendable {
     /// 4 MiB: more lie idle only after a burst, and then belong to the system again.
     private static let keptMost = 64
+    /// With the one that is read into.
+    static let keptBytes = (keptMost + 1) * Slab.standardCapacity
+
+    private let allocated = Atomic(0)
+
+    /// Memory of all slabs, those that are kept for the next reads included.
+    var allocatedBytes: Int { allocated.load(ordering: .relaxed) }
 
     private let kept = Locked(Kept())
 
@@ -47,6 +56,7 @@ final class SlabPool: @unchecked Sendable {
             let block = unsafe kept.withLock { kept in unsafe kept.blocks.popLast() }
             if let block = unsafe block { return unsafe block }
         }
+        allocated.add(capacity, ordering: .relaxed)
         return UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
     }
 
@@ -57,7 +67,9 @@ final class SlabPool: @unchecked Sendable {
             unsafe kept.blocks.append(memory)
             return true
         }
-        if !isKept { unsafe memory.deallocate() }
+        guard !isKept else { return }
+        allocated.subtract(capacity, ordering: .relaxed)
+        unsafe memory.deallocate()
     }
 
     deinit {
@@ -93,9 +105,9 @@ package struct SlabBytes: Sendable {
     package var heldCount: Int { slab.capacity }
 
     /// The same bytes for a long wait: in memory of their own, so that they keep nothing else
-    /// alive, a whole slab for a twelfth of it perhaps. Most of a slab stays where it is.
+    /// alive. A large message that fills its slab stays where it is.
     package var forWaiting: SlabBytes {
-        guard count < slab.capacity / 2 else { return self }
+        guard count < slab.capacity / 8 * 7 else { return self }
         let own = slab.sibling(capacity: count)
         own.copy(from: slab, at: range.lowerBound, count: count, to: 0)
         return SlabBytes(slab: own, range: 0..<count)

@@ -106,10 +106,15 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
 
     package subscript(compact index: Int) -> Compact { records[index] }
 
-    /// Memory of records and text, with what they have reserved.
+    /// Memory of records and text. What a large array has reserved and not touched is no memory
+    /// yet.
     package var heldBytes: Int {
-        text.capacity + records.capacity * MemoryLayout<Compact>.stride
+        let stride = MemoryLayout<Compact>.stride
+        return Swift.min(text.capacity, text.count + Self.reservedMost)
+            + Swift.min(records.capacity * stride, records.count * stride + Self.reservedMost)
     }
+
+    private static let reservedMost = 16 << 10
 
     private mutating func keepText(
         of record: inout Compact, replacing old: [4 of TextSlice], _ copy: TextCopy

@@ -24,12 +24,17 @@ final class ArrivingReceipt {
     let call: VerifyCall
     let app: AppEntry
     let deadline: UInt64
-    /// Bytes that it may come to keep, and that count as the server's until it is answered.
-    private(set) var reserved: Int
+    /// Memory that it is known to hold, which counts as the server's until it is answered.
+    private(set) var held: Int
     private(set) var remaining: Int
     /// All of it.
     let size: Int
     private var stream: AppReceiptStream
+    /// The rate at which it arrived lately; nil in its first second.
+    private(set) var bytesPerSecond: Int?
+    private var window: (began: UInt64, remaining: Int)
+
+    private static let windowMilliseconds: UInt64 = 1_000
 
     /// Nil for evidence that is not read as a stream: other kinds, and receipts so small that they
     /// come whole in one read or two.
@@ -40,13 +45,25 @@ final class ArrivingReceipt {
         self.head = head
         self.call = call
         self.app = app
-        reserved = server.reservation(call, frame.body.count)
         deadline = server.deadline(of: head, began: began)
         remaining = frame.body.count
         size = frame.body.count
+        window = (server.now, remaining)
         stream = AppReceiptStream(
             app.verifier, policy: app.policy, expecting: app.narrowed(call.expectations),
             inApp: call.inApp)
+        held = stream.heldBytes
+    }
+
+    /// What it holds now, where there was no room for it.
+    var wanted: Int { stream.heldBytes }
+
+    /// Called some times a second.
+    func measureRate(at now: UInt64) {
+        let elapsed = now - window.began
+        guard elapsed >= Self.windowMilliseconds else { return }
+        bytesPerSecond = (window.remaining - remaining) * 1000 / Int(elapsed)
+        window = (now, remaining)
     }
 
     /// - Returns: whether there is room for what it has come to hold.
@@ -54,11 +71,16 @@ final class ArrivingReceipt {
         stream.receive(bytes.span)
         remaining -= bytes.count
         // A hostile one is made of what takes more memory than bytes: records of nothing, say.
-        let more = stream.heldBytes - reserved
-        guard more > 0 else { return true }
-        guard budget.admits(receipt: more) else { return false }
-        budget.give(receipt: more)
-        reserved += more
+        let now = stream.heldBytes
+        if now > held {
+            guard budget.admits(receipt: now - held), budget.mayFit(receipt: now) else {
+                return false
+            }
+            budget.give(receipt: now - held)
+        } else {
+            budget.takeBack(receipt: held - now)
+        }
+        held = now
         return true
     }
 

@@ -6,7 +6,13 @@ extension Connection {
     private var mayTakeFrame: Bool {
         guard case .open = state, !stream.isClosing else { return false }
         if turn != server.turn { (turn, framesThisTurn) = (server.turn, 0) }
-        return framesThisTurn < limits.framesPerTurn && hasRoom
+        return framesThisTurn < limits.framesPerTurn && hasRoom && mayFeed
+    }
+
+    /// Whether what has come of a receipt may be read in this turn.
+    private var mayFeed: Bool {
+        guard case .receipt = arriving, stream.received.unreadCount > 0 else { return true }
+        return server.mayReadReceipt
     }
 
     /// Takes what is complete out of what was received, as much as a turn allows.
@@ -32,7 +38,7 @@ extension Connection {
     func askForTurn() {
         guard isHeld, !awaitsTurn, hasRoom else { return }
         awaitsTurn = true
-        server.waitsForTurn(self)
+        if mayFeed { server.waitsForTurn(self) } else { server.receiptTurns.enqueue(self) }
     }
 
     func takeTurn() {
@@ -116,8 +122,8 @@ extension Connection {
                 return beginSkipping(frame)
             }
             if let receipt = ArrivingReceipt(head, frame, server, began: pace?.began) {
-                didAccept(head.id, bytes: 0)
-                server.budget.give(receipt: receipt.reserved)
+                didAccept(head.id, nil)
+                server.budget.give(receipt: receipt.held)
                 stream.received.skip(frame.body.lowerBound)
                 pace?.didTake(frame.body.lowerBound)
                 arriving = .receipt(receipt)
@@ -155,12 +161,16 @@ extension Connection {
 
     /// Gives a receipt's next bytes to its verification; they are not kept.
     private func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
-        let count = min(receipt.remaining, unread.count)
+        let slice = server.receiptTurns.slice(in: server.turn)
+        let count = min(receipt.remaining, unread.count, slice)
+        let began = SystemClock.monotonicNanoseconds
         let fits = receipt.receive(unread.extracting(0..<count), in: &server.budget)
+        let spent = SystemClock.monotonicNanoseconds - began
+        server.receiptTurns.didRead(count, nanoseconds: spent)
         stream.received.skip(count)
         pace?.didTake(count)
         if !fits { return refuse(receipt) }
-        guard receipt.remaining == 0 else { return false }
+        guard receipt.remaining == 0 else { return stream.received.unreadCount > 0 }
         framesThisTurn += 1
         arriving = nil
         server.finish(receipt, of: self)
@@ -168,16 +178,17 @@ extension Connection {
         return true
     }
 
-    private func refuseForMemory(_ id: UInt64) {
-        let refusal = ResponseHead.memoryExhausted(id)
+    private func refuseForMemory(_ id: UInt64, mayFit: Bool = true) {
+        let refusal = ResponseHead.memoryExhausted(id, mayFit: mayFit)
         server.metrics.didAnswerAtOnce(.verify, refusal)
         answer(refusal)
     }
 
     /// There is no room for what it has come to hold.
     private func refuse(_ receipt: ArrivingReceipt) -> Bool {
+        let mayFit = server.budget.mayFit(receipt: receipt.wanted)
         dropReceipt()
-        refuseForMemory(receipt.head.id)
+        refuseForMemory(receipt.head.id, mayFit: mayFit)
         framesThisTurn += 1
         if receipt.remaining > 0 {
             arriving = .skipped(remaining: receipt.remaining)
@@ -185,6 +196,14 @@ extension Connection {
             didEndFrame()
         }
         return true
+    }
+
+    /// Others need the room of a receipt that arrives slowly.
+    func refuseSlowReceipt() {
+        guard case .receipt(let receipt) = arriving else { return }
+        dropReceipt()
+        refuseForMemory(receipt.head.id)
+        arriving = .skipped(remaining: receipt.remaining)
     }
 
     private func refuse(_ fault: FrameFault) {

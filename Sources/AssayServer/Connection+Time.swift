@@ -13,6 +13,8 @@ extension Connection {
             server.logFault("the peer does not read its answers")
             return stream.close()
         }
+        if isIdle { giveBackMemory() }
+        if case .receipt(let receipt) = arriving { receipt.measureRate(at: now) }
         switch state {
         case .open:
             if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
@@ -38,6 +40,14 @@ extension Connection {
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }
+    }
+
+    /// The rate of a receipt that arrives slowly through the peer's fault; nil: there is none.
+    var slowReceiptRate: Int? {
+        guard case .receipt(let receipt) = arriving, !isHeld, let rate = receipt.bytesPerSecond,
+            rate < ServerLimits.slowReceiptBytesPerSecond
+        else { return nil }
+        return rate
     }
 
     /// Whether the frame at the front comes slower than it may, through the peer's fault.

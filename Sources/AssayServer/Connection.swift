@@ -25,6 +25,8 @@ final class Connection {
     /// Ids of the requests that are being verified.
     private(set) var inFlight: Set<UInt64> = []
     private var evidenceBytes = 0
+    /// Answers of those requests, as far as they can be foreseen.
+    private var answersDue = 0
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
 
@@ -73,7 +75,12 @@ final class Connection {
     }
 
     var isClosed: Bool { stream.isClosing }
-    var unwrittenCount: Int { output.count + stream.unwrittenCount }
+    /// Answers that the system has not taken. Those of this turn are in borrowed memory; those that
+    /// are gathered while the peer does not read are in the connection's own.
+    var unwrittenCount: Int {
+        let earlier = stream.unwrittenCount
+        return earlier + (earlier > 0 ? output.capacity : output.count)
+    }
 
     func start() {
         // The closure keeps the connection until the stream's last event.
@@ -118,7 +125,16 @@ final class Connection {
     var hasRoom: Bool {
         !(awaitsAnswer && isFull)
             && evidenceBytes < limits.evidenceBytesPerConnection
-            && output.count + stream.unwrittenCount <= limits.outputBytes
+            && hasRoomForAnswers
+    }
+
+    /// Whether the peer reads its answers: one that does not gets no further ones made. Where it
+    /// has none, it gets the next one however short room is.
+    private var hasRoomForAnswers: Bool {
+        let unwritten = unwrittenCount
+        guard unwritten + answersDue > 0 else { return true }
+        let share = server.budget.answersPerConnection
+        return unwritten <= limits.outputBytes && unwritten + answersDue <= share
     }
 
     /// Whether it has as many requests in flight as it may.
@@ -147,15 +163,26 @@ final class Connection {
 
     func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }
 
-    func didAccept(_ id: UInt64, bytes: Int) {
+    /// - Parameter cost: nil for a receipt that is still arriving.
+    func didAccept(_ id: UInt64, _ cost: RequestCost?) {
         inFlight.insert(id)
-        evidenceBytes += bytes
+        evidenceBytes += cost?.bytes ?? 0
+        answersDue += cost?.answer ?? 0
     }
 
-    func didAnswer(_ id: UInt64, bytes: Int) {
+    func didAnswer(_ id: UInt64, _ cost: RequestCost?) {
         inFlight.remove(id)
-        evidenceBytes -= bytes
+        evidenceBytes -= cost?.bytes ?? 0
+        answersDue -= cost?.answer ?? 0
     }
+
+    /// Called while nothing is in flight.
+    func giveBackMemory() {
+        if inFlight.capacity > Self.inFlightKept { inFlight = [] }
+    }
+
+    /// Ids for which an idle connection keeps room: below 1 KB.
+    private static let inFlightKept = 64
 
     // MARK: Answers out
 
@@ -184,7 +211,12 @@ final class Connection {
 
     private func answer(_ appendFrame: (inout [UInt8]) -> Void) {
         guard canWrite else { return }
+        if output.capacity == 0, stream.unwrittenCount == 0 { output = server.spareOutputs.take() }
+        let before = output.count
         appendFrame(&output)
+        // Long answers use up the turn's share: Info costs what several tokens do.
+        framesThisTurn += (output.count - before) / ServerLimits.answerBytesPerFrame
+        settleBudget()
         server.metrics.framesSent += 1
         server.touch(self)
     }
@@ -199,19 +231,31 @@ final class Connection {
     /// At the end of a turn: one write of all that was answered; then what is held may go on.
     func flush() {
         if case .closed = state { return }
-        if !output.isEmpty {
-            writePace.didGive(
-                output.count, wasIdle: stream.unwrittenCount == 0, at: server.now)
-            stream.write(output)
-            output.removeAll(keepingCapacity: output.count <= limits.outputBytes)
-            lastActivity = server.now
-        }
+        if !output.isEmpty, !waitsForPeer { writeOutput() }
         switch state {
         case .open: askForTurn()
         case .ending: if inFlight.isEmpty { finish() }
         case .finishing, .closed: break
         }
         settleBudget()
+    }
+
+    /// While earlier answers wait for the peer, small ones are gathered: each write has a price in
+    /// memory, too. The last ones go at once.
+    private var waitsForPeer: Bool {
+        if case .ending = state, inFlight.isEmpty { return false }
+        return stream.unwrittenCount > 0 && output.count < Self.gatheredBytes
+    }
+
+    private static let gatheredBytes = 4 << 10
+
+    private func writeOutput() {
+        writePace.didGive(output.count, wasIdle: stream.unwrittenCount == 0, at: server.now)
+        stream.write(output)
+        var used: [UInt8] = []
+        swap(&used, &output)
+        server.spareOutputs.keep(used)
+        lastActivity = server.now
     }
 
     private func finish() {
@@ -236,8 +280,8 @@ final class Connection {
     func dropReceipt() {
         guard case .receipt(let receipt) = arriving else { return }
         arriving = nil
-        didAnswer(receipt.head.id, bytes: 0)
-        server.budget.takeBack(receipt: receipt.reserved)
+        didAnswer(receipt.head.id, nil)
+        server.budget.takeBack(receipt: receipt.held)
     }
 
     var isIdle: Bool {

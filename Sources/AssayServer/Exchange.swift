@@ -13,7 +13,7 @@ final class AcceptedRequest: Sendable {
     let call: VerifyCall
     let evidence: AcceptedEvidence
     /// What it counts for, until it is answered.
-    let bytes: Int
+    let cost: RequestCost
     /// The loop's milliseconds at which nobody waits any more.
     let deadline: UInt64
     /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
@@ -25,8 +25,8 @@ final class AcceptedRequest: Sendable {
     /// - Parameter size: bytes of the evidence.
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
-        call: VerifyCall, evidence: AcceptedEvidence, size: Int, bytes: Int, deadline: UInt64,
-        arrived: UInt64, mayWait: Bool
+        call: VerifyCall, evidence: AcceptedEvidence, size: Int, cost: RequestCost,
+        deadline: UInt64, arrived: UInt64, mayWait: Bool
     ) {
         self.connection = connection
         self.id = id
@@ -34,11 +34,20 @@ final class AcceptedRequest: Sendable {
         self.kind = kind
         self.call = call
         self.evidence = evidence
-        self.bytes = bytes
+        self.cost = cost
         self.deadline = deadline
         self.arrived = arrived
         self.mayWait = mayWait
         work = WorkClass(kind, bytes: size)
+    }
+
+    /// The same for a long wait: its evidence keeps no other bytes alive.
+    var forWaiting: AcceptedRequest {
+        guard case .whole(let bytes) = evidence else { return self }
+        return AcceptedRequest(
+            connection: connection, id: id, app: app, kind: kind, call: call,
+            evidence: .whole(bytes.forWaiting), size: bytes.count, cost: cost,
+            deadline: deadline, arrived: arrived, mayWait: mayWait)
     }
 
     /// Whether it takes a worker less time than waking one does.

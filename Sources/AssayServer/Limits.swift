@@ -25,9 +25,9 @@ public struct ServerLimits: Sendable {
     /// are arriving, answers that were not read. Above, requests are refused until some of it has
     /// gone.
     public var evidenceBytes = 256 << 20
-    /// A receipt that is read as it comes, beside the in-app records that it was asked for: what
-    /// it may come to hold is below this, whatever its size.
-    public var receiptStateBytes = 256 << 10
+    /// Where room is short, receipts that arrive more slowly give way, the slowest first: a client
+    /// in the same network sends a hundred times faster.
+    static let slowReceiptBytesPerSecond = 1 << 20
     /// Of a frame whose head is not complete, when there is no room for more.
     public var unansweredBytes = 4 << 10
     /// How long a request may have to wait for a worker. Above, it is refused at once: a longer
@@ -53,6 +53,8 @@ public struct ServerLimits: Sendable {
     /// Frames of one connection in one turn of the loop, so that one that pipelines starves
     /// nobody.
     public var framesPerTurn = 32
+    /// Bytes of an answer that count as one of those frames.
+    static let answerBytesPerFrame = 4 << 10
     /// Requests that one worker takes at a time: the batched arithmetic gains nothing above it,
     /// and the answers of a piece wait for its last one.
     public var requestsPerPiece = 64

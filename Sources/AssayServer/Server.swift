@@ -209,6 +209,9 @@ package struct ServerHoldings: Equatable, Sendable {
     package var bufferedBytes = 0
     /// Bytes of answers that the system has not taken.
     package var unwrittenBytes = 0
+    /// Memory of all of these, as the limit counts it: above the sum where a small request keeps
+    /// what else was received with it.
+    package var heldBytes = 0
     package var requestsInFlight = 0
     /// Requests that wait for a worker.
     package var waiting = 0

@@ -33,10 +33,15 @@ extension ServerLoop {
         }
         let limit = bodyLimit(of: kind)
         guard bodyBytes <= limit else { return .bodyTooLarge(head.id, bodyBytes, limit: limit) }
-        let isStreamed = isStreamed(kind, bodyBytes)
-        let bytes = isStreamed ? reservation(call, bodyBytes) : bodyBytes
-        guard isStreamed ? budget.admits(receipt: bytes) : budget.admits(bytes) else {
-            return .memoryExhausted(head.id, mayFit: bytes <= limits.evidenceBytes)
+        if isStreamed(kind, bodyBytes) {
+            // Nothing is kept for what is only declared: what arrives has to fit, slice by slice.
+            guard budget.admits(receipt: ReceiptTurns.sliceBytes) else {
+                return .memoryExhausted(head.id)
+            }
+        } else {
+            guard budget.admits(.whole(bodyBytes, call)) else {
+                return .memoryExhausted(head.id, mayFit: bodyBytes <= limits.evidenceBytes)
+            }
         }
         if head.mayWait { return refusal(ofPatient: head, bytes) }
         if connection.isFull { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
@@ -115,12 +120,6 @@ extension ServerLoop {
         return (try? codec.decodeRequest(head.span))?.mayWait ?? false
     }
 
-    /// What a receipt that is read while it comes may come to keep: the in-app records that were
-    /// asked for, which can be all of it, or little more than one of them.
-    func reservation(_ call: VerifyCall, _ bodyBytes: Int) -> Int {
-        call.inApp == .none ? min(bodyBytes, limits.receiptStateBytes) : bodyBytes
-    }
-
     /// Calls that have no body: one that is there all the same is not waited for when it is long.
     private func refusal(ofOther head: RequestHead, bodyBytes: Int) -> ResponseHead? {
         if case .unknown = head.call { return .unknownCall(head.id) }
@@ -150,6 +149,7 @@ extension ServerLoop {
             switch head.call {
             case .health:
                 ResponseHead(id: head.id, result: .health(serving: isReady && !watch.isStalled))
+            case .info where !budget.admits(answer: Self.infoBytes): .memoryExhausted(head.id)
             case .info: ResponseHead(id: head.id, result: .info(information))
             case .ping: ResponseHead(id: head.id, result: .pong)
             case .verify, .unknown: .unknownCall(head.id)
@@ -157,6 +157,9 @@ extension ServerLoop {
         metrics.didAnswerAtOnce(CallLabel(head.call), answer)
         return answer
     }
+
+    /// An answer to Info: the protocol's text, and a few hundred roots.
+    private static let infoBytes = protoText.utf8.count + (16 << 10)
 
     private var information: ServerInfo {
         let app = app(named: "") ?? configuration.apps.values.first

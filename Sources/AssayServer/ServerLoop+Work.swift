@@ -169,8 +169,8 @@ extension ServerLoop {
 
     private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
         let connection = request.connection.value
-        budget.takeBack(request.bytes)
-        connection.didAnswer(request.id, bytes: request.bytes)
+        budget.takeBack(request.cost)
+        connection.didAnswer(request.id, request.cost)
         answer(connection)
         touch(connection)
     }
@@ -191,23 +191,29 @@ extension ServerLoop {
     /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
     func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
         let head = receipt.head
+        let cost = RequestCost.receipt(receipt.held, receipt.call)
+        budget.takeBack(receipt: receipt.held)
+        guard budget.admits(cost) else {
+            connection.didAnswer(head.id, nil)
+            let refusal = ResponseHead.memoryExhausted(head.id)
+            metrics.didAnswerAtOnce(.verify, refusal)
+            return connection.answer(refusal)
+        }
         metrics.didStart(.verify)
-        budget.takeBack(receipt: receipt.reserved)
-        budget.give(receipt.reserved)
-        // What was read is not kept, but its answer may be as long.
-        connection.didAccept(head.id, bytes: receipt.reserved)
+        budget.give(cost)
+        connection.didAccept(head.id, cost)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: receipt.app,
                 kind: .appReceipt, call: receipt.call, evidence: .receipt(receipt.completed),
-                size: receipt.size, bytes: receipt.reserved, deadline: receipt.deadline,
+                size: receipt.size, cost: cost, deadline: receipt.deadline,
                 arrived: arrival(on: connection), mayWait: head.mayWait))
     }
 
     // MARK: Unseen chains
 
     private func putAside(_ request: AcceptedRequest, for chain: UnseenChain) {
-        let (refused, wait) = lane.add(request, chain, at: now)
+        let (refused, wait) = lane.add(request.forWaiting, chain, at: now)
         for request in refused {
             let refusal = ResponseHead.tooManyUnseenChains(
                 request.id, retryAfter: UInt32(clamping: wait))

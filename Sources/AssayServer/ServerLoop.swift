@@ -41,6 +41,9 @@ final class ServerLoop {
     /// In this turn, of a connection that had used up its share of an earlier one.
     var hasResumedReading = false
     var budget: Budget
+    var receiptTurns = ReceiptTurns()
+    var spareOutputs = SpareOutputs()
+    var memoryReturn = MemoryReturn()
     var watch: StallWatch
     /// The sockets of each listener's clients.
     var shares = ListenerShares(limit: 0)
@@ -88,7 +91,7 @@ final class ServerLoop {
         let limits = configuration.limits
         lane = UnseenLane(
             chainsPerSecond: limits.unseenChainsPerSecond, chainsMost: limits.unseenChainsWaiting)
-        budget = Budget(limit: limits.evidenceBytes)
+        budget = Budget(limit: limits.evidenceBytes) { [loop] in loop.receivedBytes }
         watch = StallWatch(limit: limits.workerStallMilliseconds)
         laneTimer = try Timer(on: loop)
         unseenWorkers = try WorkerPool(
@@ -186,6 +189,7 @@ final class ServerLoop {
         holdings.connections = connections.count
         holdings.evidenceBytes = budget.evidence + budget.receipts
         holdings.bufferedBytes = budget.buffered
+        holdings.heldBytes = budget.held
         holdings.waiting = batch.waitingCount
         holdings.unseenChains = lane.chainCount + (lane.running == nil ? 0 : 1)
         holdings.unseenRequests = lane.requestCount
@@ -212,11 +216,14 @@ final class ServerLoop {
         workHandshakes()
         lastLook = SocketLook(
             began: began, ended: SystemClock.monotonicNanoseconds / 1_000_000)
+        requestReceiptTurns()
     }
 
     /// Whether connections wait for their next turn, with bytes at hand, or are read from again
     /// and their sockets have not been looked at.
-    var hasMoreToRead: Bool { !waiting.isEmpty || hasResumedReading }
+    var hasMoreToRead: Bool {
+        !waiting.isEmpty || !receiptTurns.isEmpty || hasResumedReading
+    }
 
     /// Since when what has just been read may have been in its socket, in the loop's milliseconds.
     var earliestArrival: UInt64 { lastLook.earliestArrival(at: now) }
@@ -249,6 +256,8 @@ final class ServerLoop {
         let isLate = now - lastSweep > Self.lateSweepMilliseconds
         lastSweep = now
         for connection in connections.values { connection.sweep(isLate: isLate) }
+        refuseSlowReceipts()
+        returnMemory()
         faults.flush(to: log)
         sweepHandshakes()
         advanceDrain()
@@ -300,16 +309,15 @@ final class ServerLoop {
     ) {
         guard let app = app(named: head.app), let kind = call.kind else { return }
         // What is soon verified holds its slab for a moment, together with others there.
-        let isLong = batch.isLong
-        let body = isLong ? body.forWaiting : body
-        let bytes = isLong ? body.heldCount : body.count
-        connection.didAccept(head.id, bytes: bytes)
-        budget.give(bytes)
+        let body = batch.isLong ? body.forWaiting : body
+        let cost = RequestCost.whole(body.count, call)
+        connection.didAccept(head.id, cost)
+        budget.give(cost)
         metrics.didStart(.verify)
         batch.add(
             AcceptedRequest(
                 connection: LoopBound(connection, to: loop), id: head.id, app: app, kind: kind,
-                call: call, evidence: .whole(body), size: body.count, bytes: bytes,
+                call: call, evidence: .whole(body), size: body.count, cost: cost,
                 deadline: deadline(of: head, began: began), arrived: arrival(on: connection),
                 mayWait: head.mayWait))
         verifyFullPiece()

@@ -1,4 +1,5 @@
 #include <linux/filter.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>

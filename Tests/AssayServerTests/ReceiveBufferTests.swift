@@ -133,7 +133,7 @@ extension SlabBytes {
         #expect(slabs < 40)
     }
 
-    @Test(arguments: [(100, false), (32_767, false), (32_768, true), (60_000, true)])
+    @Test(arguments: [(100, false), (57_343, false), (57_344, true), (60_000, true)])
     func whatWaitsKeepsLittleElseAlive(count: Int, staysInItsSlab: Bool) throws {
         var reads = Reads(streams: 1)
         reads.read(0, upTo: 64_000)

@@ -277,15 +277,30 @@ import Testing
         #expect(try HostileReceipts.verdict(Array(overlong)) == .valid)
     }
 
-    @Test("line 53: segments of one byte and of none, by the hundred thousand")
+    @Test("lines 53, 76: segments of few octets and of none, by the hundred thousand")
     func tinySegments() throws {
-        var sample = Minted.sample(.bytes(200_000))
+        var sample = Minted.sample(.bytes(400_000))
         sample.seed = 53
-        let receipt = try HostileReceipts.minter(.sha256, .ber(segment: 1)).sign(sample.payload)
-        #expect(receipt.count > 590_000)
-        #expect(try HostileReceipts.verdict(receipt) == .valid)
-        // Empty ones, without an end.
-        let prefix = Array(receipt[..<(receipt.firstIndex(of: 0x24) ?? 0)]) + [0x24, 0x80]
+        let payload = sample.payload
+        let limit = 64
+        func receipt(_ segment: Int, _ payload: [UInt8]) throws -> [UInt8] {
+            try HostileReceipts.minter(.sha256, .ber(segment: segment)).sign(payload)
+        }
+        // Any number of 64 octets, with a shorter last one; of shorter ones 4,096.
+        #expect(try HostileReceipts.verdict(receipt(limit, payload)) == .valid)
+        #expect(try HostileReceipts.verdict(receipt(limit - 1, payload)) == .malformed)
+        #expect(try HostileReceipts.verdict(receipt(1, payload)) == .malformed)
+        #expect(try HostileReceipts.verdict(receipt(1, Minted.sample().payload)) == .valid)
+        let real = try receipt(1_000, payload)
+        // Empty ones before the genuine ones, and without an end.
+        let start = try #require(real.firstIndex(of: 0x24)) + 2
+        func stuffed(_ count: Int) -> [UInt8] {
+            Array(real[..<start]) + [[UInt8]](repeating: [4, 0], count: count).joined()
+                + real[start...]
+        }
+        #expect(try HostileReceipts.verdict(stuffed(4_095)) == .valid)
+        #expect(try HostileReceipts.verdict(stuffed(4_097)) == .malformed)
+        let prefix = Array(real[..<start])
         let empty = [UInt8](repeating: 0, count: 600_000).indices.map { UInt8($0 % 2 == 0 ? 4 : 0) }
         #expect(try HostileReceipts.verdict(prefix + empty) == .malformed)
     }

@@ -27,7 +27,7 @@ enum MintedReceipts {
     private typealias Minted = MintedReceipts
 
     private static let encodings: [ReceiptMinter.Encoding] = [
-        .der, .ber(segment: 1), .ber(segment: 1024), .ber(segment: 100_000),
+        .der, .ber(segment: 64), .ber(segment: 1024), .ber(segment: 100_000),
     ]
 
     @Test(arguments: ReceiptDigest.allCases, encodings)

@@ -10,12 +10,18 @@ package enum Sanitizer {
 /// Addresses that a process uses, or keeps for itself.
 package enum AddressSpace {
     /// Nil where there is no such process.
-    package static func bytes(of process: Int32) -> Int? {
+    package static func bytes(of process: Int32) -> Int? { pages(of: process, 0) }
+
+    /// Those of them that are in memory.
+    package static func residentBytes(of process: Int32) -> Int? { pages(of: process, 1) }
+
+    private static func pages(of process: Int32, _ field: Int) -> Int? {
         guard let statm = try? SystemFile.read("/proc/\(process)/statm", limit: 4096) else {
             return nil
         }
         let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")
-        return fields.first.flatMap { Int($0) }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) }
+        guard field < fields.count, let count = Int(fields[field]) else { return nil }
+        return count * sysconf(Int32(_SC_PAGESIZE))
     }
 
     /// Leaves the process so many, as `ulimit -v` does at a start.

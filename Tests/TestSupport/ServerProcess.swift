@@ -64,6 +64,9 @@ package final class ServerProcess: @unchecked Sendable {
     /// Addresses that it uses.
     package var addressBytes: Int? { AddressSpace.bytes(of: process.processIdentifier) }
 
+    /// Memory that it has.
+    package var residentBytes: Int? { AddressSpace.residentBytes(of: process.processIdentifier) }
+
     package func limitAddresses(to bytes: Int) throws {
         try AddressSpace.limit(process.processIdentifier, to: bytes)
     }

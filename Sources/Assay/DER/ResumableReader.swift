@@ -24,6 +24,8 @@ struct ChunkFeeder: Sendable {
 
     /// Bytes that wait for the rest of what they belong to.
     var carried: Int { carry.count }
+    /// Memory of the bytes that wait for the rest of what they belong to.
+    var heldBytes: Int { carry.capacity }
 
     /// Gives the reader all of the chunk, or what it wants of it.
     /// - Returns: how many of the chunk's bytes were taken; fewer than all when it has finished
@@ -62,6 +64,7 @@ struct ChunkFeeder: Sendable {
                         carry.removeFirst(count)
                     }
                     needed = carry.count
+                    if carry.isEmpty, carry.capacity > Limits.keptCarryBytes { carry = [] }
                 case .finished:
                     return position - carry.count
                 case .needs(let count):

@@ -35,7 +35,7 @@ struct AppReceiptReader: ContentReader, Sendable {
     }
 
     /// Memory of what was read and is kept.
-    var heldBytes: Int { attributes.heldBytes }
+    var heldBytes: Int { attributes.heldBytes + feeder.heldBytes }
 
     /// What was read, now that the content has ended.
     mutating func finish() throws(Refusal) -> UnverifiedAppReceipt {

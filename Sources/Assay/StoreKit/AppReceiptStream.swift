@@ -19,8 +19,6 @@ public struct AppReceiptStream: Sendable {
     private var encoding = Encoding.unknown
     private var reader: SignedDataReader<AppReceiptReader>
     private var feeder = ChunkFeeder()
-    /// Decoded octets of one base64 chunk; kept for its capacity.
-    private var decoded: [UInt8] = []
     private var refusal: Refusal?
 
     /// How the receipt is written.
@@ -49,13 +47,15 @@ public struct AppReceiptStream: Sendable {
     /// Whether the receipt is refused already: what is still to come changes nothing.
     public var isRefused: Bool { refusal != nil }
 
-    /// Bytes of memory that it has come to hold, as far as what arrives decides it. Some 100 KB
-    /// that any receipt may take come on top.
+    /// Bytes of memory that it holds, all buffers included.
     public var heldBytes: Int {
-        var bytes = reader.heldBytes + reader.content.heldBytes
+        var bytes = Self.ownBytes + feeder.heldBytes + reader.heldBytes + reader.content.heldBytes
         if case .wrapper(let text) = encoding { bytes += text.capacity }
         return bytes
     }
+
+    /// The value itself, with small buffers that every receipt has.
+    private static let ownBytes = MemoryLayout<AppReceiptStream>.size + 1024
 
     /// Takes the next bytes.
     public mutating func receive(_ chunk: Span<UInt8>) {
@@ -111,7 +111,6 @@ public struct AppReceiptStream: Sendable {
             try feed(chunk)
         case .base64(var stream):
             var octets: [UInt8] = []
-            swap(&octets, &decoded)
             octets.reserveCapacity(min(chunk.count, Limits.base64ChunkBytes))
             var start = 0
             while start < chunk.count {
@@ -128,7 +127,6 @@ public struct AppReceiptStream: Sendable {
                 try feed(octets.span)
                 start = end
             }
-            swap(&octets, &decoded)
             encoding = .base64(stream)
         case .wrapper(var text):
             guard text.count + chunk.count <= Limits.receiptWrapperBytes else {

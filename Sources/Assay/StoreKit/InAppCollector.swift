@@ -122,6 +122,7 @@ struct InAppCollector {
     /// Memory of what is kept.
     var heldBytes: Int {
         purchases.heldBytes + unknown.bytes + latest.capacity * Self.latestBytes
+            + layouts.heldBytes
     }
 
     /// An original transaction id with its position: an entry, and the array that it refers to.

@@ -23,6 +23,12 @@ struct InAppLayouts: Sendable {
     /// Attributes without a name here, of the record that was read last.
     private(set) var unknown: [ReceiptAttributeFields] = []
 
+    /// Memory of the layouts that are remembered.
+    var heldBytes: Int {
+        records.capacity + fixed.capacity + varying.capacity * MemoryLayout<Varying>.stride
+            + layouts.capacity * MemoryLayout<Layout>.stride
+    }
+
     private struct Layout: Sendable {
         /// Octets of its records; 0: there is none.
         var size = 0

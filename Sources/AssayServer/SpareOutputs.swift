@@ -1,0 +1,19 @@
+/// Memory for the answers of a turn. A connection borrows it while it has something to write, so
+/// that an idle one keeps none.
+struct SpareOutputs {
+    private var spares: [[UInt8]] = []
+
+    /// As many connections as are answered in one turn, mostly; 4 MiB at the most.
+    private static let keptMost = 16
+    private static let largestKept = 256 << 10
+
+    mutating func take() -> [UInt8] { spares.popLast() ?? [] }
+
+    mutating func keep(_ output: consuming [UInt8]) {
+        guard spares.count < Self.keptMost, output.capacity > 0,
+            output.capacity <= Self.largestKept
+        else { return }
+        output.removeAll(keepingCapacity: true)
+        spares.append(output)
+    }
+}

@@ -1,0 +1,108 @@
+import AssayModels
+import AssayWire
+import Testing
+
+@testable import AssayServer
+
+/// What is counted, and the shares of it.
+@Suite struct BudgetTests {
+    private static let call = VerifyCall(kind: .transaction)
+
+    private static func cost(_ bytes: Int, answer: Int) -> RequestCost {
+        RequestCost(bytes: bytes, state: 0, answer: answer)
+    }
+
+    @Test("line 80: however many do not read, one that reads has a share")
+    func sharesOfAnswers() {
+        for readers in [0, 1, 10, 1_100, 10_000] {
+            var budget = Budget(limit: 256 << 20)
+            // Each takes what it may get.
+            for _ in 0..<readers {
+                let share = min(budget.answersPerConnection, 256 << 10)
+                if budget.admits(answer: share) { budget.unwritten += share }
+            }
+            #expect(budget.held <= 64 << 20)
+            #expect(budget.answersPerConnection >= 4 << 10, "\(readers)")
+            #expect(budget.admits(Self.cost(5_000, answer: 3_000)))
+        }
+    }
+
+    @Test func anAnswerIsCountedBeforeItIsMade() {
+        var budget = Budget(limit: 8 << 20)
+        let cost = Self.cost(1_000, answer: 500)
+        budget.give(cost)
+        #expect(budget.held == 1_000 && budget.due == 500)
+        #expect(budget.admits((8 << 20) - 1_500) && !budget.admits((8 << 20) - 1_499))
+        budget.takeBack(cost)
+        #expect(budget.held == 0 && budget.due == 0)
+        budget.unwritten = 2 << 20
+        #expect(!budget.admits(answer: 1) && budget.admits(1))
+    }
+
+    @Test func receivedBytesCountByWhatTheyKeep() {
+        let pinned = 3 << 20
+        var budget = Budget(limit: 8 << 20) { pinned }
+        budget.give(Self.cost(1_000, answer: 0))
+        #expect(budget.held == pinned)
+        budget.buffered = 4 << 20
+        #expect(budget.held == 1_000 + 4 << 20)
+        // A receipt's state is not received bytes.
+        budget.buffered = 0
+        budget.give(.receipt(1 << 20, Self.call))
+        #expect(budget.held > 4 << 20)
+    }
+
+    @Test("line 79: receipts get half together, and one at most what leaves room for its answer")
+    func receipts() {
+        var budget = Budget(limit: 8 << 20)
+        #expect(budget.mayFit(receipt: 3 << 20) && !budget.mayFit(receipt: 3 << 20 + 1))
+        budget.give(receipt: 3 << 20)
+        #expect(!budget.isShort && budget.admits(receipt: 1 << 20))
+        #expect(!budget.admits(receipt: 1 << 20 + 1) && budget.admits(5 << 20))
+        budget.give(receipt: 1)
+        #expect(budget.isShort)
+    }
+
+    // MARK: Turns of receipts
+
+    @Test("line 76: a turn's share of receipts ends by bytes, by time, and begins anew")
+    func turns() {
+        var turns = ReceiptTurns()
+        var read = 0
+        while case let slice = turns.slice(in: 1), slice > 0 {
+            #expect(slice <= ReceiptTurns.sliceBytes)
+            turns.didRead(slice, nanoseconds: 1)
+            read += slice
+        }
+        #expect(read == ReceiptTurns.bytesPerTurn)
+        #expect(turns.slice(in: 2) == ReceiptTurns.sliceBytes)
+        turns.didRead(10, nanoseconds: ReceiptTurns.nanosecondsPerTurn - 1)
+        #expect(turns.slice(in: 2) > 0)
+        turns.didRead(10, nanoseconds: 1)
+        #expect(turns.slice(in: 2) == 0)
+        #expect(turns.slice(in: 3) > 0)
+        turns.didRead(10, nanoseconds: .max)
+        #expect(turns.slice(in: 3) == 0 && turns.slice(in: 4) > 0)
+    }
+
+    // MARK: Memory that is returned
+
+    @Test func memoryIsReturnedAfterAFlood() {
+        var memory = MemoryReturn()
+        let mega = 1 << 20
+        let looks = ([0, 4_999, 5_000] as [UInt64]).map { memory.isDue(at: $0) }
+        #expect(looks == [true, false, true])
+        func mayReturn(_ resident: Int, held: Int) -> Bool {
+            memory.mayReturn(resident: resident * mega, held: held * mega)
+        }
+        let steps = [
+            // The first look; too little; in use; free.
+            mayReturn(20, held: 0), mayReturn(35, held: 0), mayReturn(220, held: 150),
+            mayReturn(220, held: 1),
+        ]
+        #expect(steps == [false, false, false, true])
+        memory.didReturn(resident: 30 * mega)
+        let later = [mayReturn(40, held: 0), mayReturn(46, held: 0)]
+        #expect(later == [false, true])
+    }
+}

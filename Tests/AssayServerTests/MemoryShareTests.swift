@@ -1,0 +1,155 @@
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// Lines 76, 79, 80 and 83: what one client holds costs itself alone.
+@Suite("Hostile shares of memory", .ownThread, .serialized, .timeLimit(.minutes(5)))
+struct MemoryShareTests {
+    private static let info = RawClient.frame(RequestHead(id: 1, call: .info))
+
+    /// In-app records that are kept, of some bytes in memory.
+    private static func records(_ bytes: Int) throws -> [UInt8] { try Minted.receipt(bytes: bytes) }
+
+    @Test("line 80: connections that ask Info and read nothing: others are served, the limit holds")
+    func unreadAnswers() throws {
+        let token = try Minted.transaction.get()
+        let limit = 8 << 20
+        Descriptors.raiseLimit()
+        try withServer {
+            $0.limits.evidenceBytes = limit
+            $0.limits.writeStallMilliseconds = 60_000
+        } _: { test in
+            let requests = Array(repeatElement(Self.info, count: 40).joined())
+            let clients = try (0..<300).map { _ in
+                let client = try RawClient(test.unix, receiveBuffer: 4096)
+                try client.send(requests)
+                return client
+            }
+            // A quarter of the limit is for answers.
+            test.settles { $0.unwrittenBytes > limit / 8 }
+            let other = try RawClient(test.tcp)
+            for id in 1...100 as ClosedRange<UInt64> {
+                try other.send(RawClient.verify(id, .transaction, token))
+                try other.expectAnswers(id...id)
+                let holdings = try #require(test.server.holdings)
+                #expect(holdings.heldBytes <= limit && holdings.unwrittenBytes <= limit / 4)
+            }
+            for client in clients { client.socket.reset() }
+        }
+    }
+
+    @Test("line 80: a connection that does not read gets no further answers made")
+    func noFurtherAnswers() throws {
+        try withServer {
+            $0.limits.outputBytes = 64 << 10
+        } _: { test in
+            let client = try RawClient(test.unix, receiveBuffer: 4096)
+            try client.send(Array(repeatElement(Self.info, count: 400).joined()))
+            test.settles { $0.unwrittenBytes > 64 << 10 }
+            usleep(100_000)
+            let sent = try #require(test.server.metrics).framesSent
+            #expect(sent < 40)
+            usleep(300_000)
+            #expect(test.server.metrics?.framesSent == sent)
+            // All of them come once it reads.
+            for _ in 0..<400 { #expect(try client.receive()?.head.status == .ok) }
+        }
+    }
+
+    @Test("line 79: a receipt that stalls while it holds much gives way to others")
+    func slowReceiptsGiveWay() throws {
+        let slow = try Self.records(4_000_000), other = try Self.records(2_000_000)
+        try withServer {
+            $0.limits.evidenceBytes = 8 << 20
+            $0.limits.frameGraceMilliseconds = 60_000
+        } _: { test in
+            let clients = try (0..<3).map { _ in try RawClient(test.unix) }
+            let frame = RawClient.verify(1, .appReceipt, slow, timeout: 30_000)
+            // Together above half of the limit, so the last is refused, or one gives way to it.
+            for client in clients { try client.send(Array(frame.dropLast(1))) }
+            test.settles { $0.bufferedBytes == 0 && $0.evidenceBytes < 3 << 20 }
+            #expect(test.server.metrics?.refused(.overloaded) ?? 0 >= 1)
+            let client = try RawClient(test.tcp)
+            try client.send(RawClient.verify(2, .appReceipt, other))
+            #expect(try client.receive()?.head.status == .ok)
+            let refused = try clients.filter { $0.socket.hasMore(milliseconds: 0) }.map {
+                try #require(try $0.receive()).head
+            }
+            #expect(!refused.isEmpty)
+            for head in refused {
+                #expect(head.status == .resourceExhausted && head.retryAfterMilliseconds > 0)
+            }
+            for client in clients { client.socket.reset() }
+        }
+    }
+
+    @Test("line 79: receipts that keep much are refused before the limit is reached")
+    func theLimitHolds() throws {
+        let receipt = try Self.records(4_000_000)
+        let limit = 8 << 20
+        try withServer {
+            $0.limits.evidenceBytes = limit
+        } _: { test in
+            let pool = try WorkerPool(count: 8, name: "clients")
+            let answered = Atomic(0)
+            let isOver = Atomic(false)
+            for _ in 0..<8 {
+                pool.submit {
+                    guard let client = try? RawClient(test.unix) else { return }
+                    try? client.send(RawClient.verify(1, .appReceipt, receipt))
+                    if let head = try? client.receive()?.head,
+                        head.status == .ok || head.status == .resourceExhausted
+                    {
+                        answered.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+            let watcher = try WorkerPool(count: 1, name: "watch")
+            let most = Atomic(0)
+            watcher.submit {
+                while !isOver.load(ordering: .relaxed) {
+                    most.max(test.server.holdings?.heldBytes ?? 0, ordering: .relaxed)
+                    usleep(2_000)
+                }
+            }
+            pool.stop()
+            isOver.store(true, ordering: .relaxed)
+            watcher.stop()
+            #expect(answered.load(ordering: .relaxed) == 8)
+            #expect(most.load(ordering: .relaxed) <= limit)
+        }
+    }
+
+    @Test("line 76: large receipts of many connections all come to their end")
+    func receiptsTakeTurns() throws {
+        let receipt = try Self.records(3_000_000)
+        try withServer { test in
+            let pool = try WorkerPool(count: 8, name: "clients")
+            let valid = Atomic(0)
+            for _ in 0..<8 {
+                pool.submit {
+                    guard let client = try? RawClient(test.unix) else { return }
+                    for id in 1...2 as ClosedRange<UInt64> {
+                        let frame = RawClient.verify(id, .appReceipt, receipt, inApp: .none)
+                        try? client.send(frame)
+                        guard case .verification(let answer)? = try? client.receive()?.head.result,
+                            answer.verdict == .valid
+                        else { return }
+                        valid.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+            // Others meanwhile.
+            let client = try RawClient(test.tcp)
+            for id in 1...50 as ClosedRange<UInt64> { try client.expectPong(id) }
+            pool.stop()
+            #expect(valid.load(ordering: .relaxed) == 16)
+        }
+    }
+}

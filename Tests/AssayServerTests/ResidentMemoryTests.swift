@@ -1,0 +1,142 @@
+import AssayLoop
+import AssayMint
+import AssayModels
+import AssayServer
+import AssayWire
+import Glibc
+import TestSupport
+import Testing
+
+/// Line 81: what the server counts, beside what the system says that its process has.
+@Suite(
+    "Resident memory", .ownThread, .serialized, .timeLimit(.minutes(5)),
+    .disabled(if: Sanitizer.isOn, "a sanitizer has memory of its own for each allocation"))
+struct ResidentMemoryTests {
+    /// What is not counted: caches, threads, and what the C library keeps between allocations.
+    fileprivate static let apart = 20.0 * 1024 * 1024
+
+    /// A server in a process of its own, and its figures.
+    private struct Subject {
+        let server: ServerProcess
+        let endpoint: Endpoint
+        let admin: Endpoint
+        let before: Double
+
+        init() throws {
+            let (root, path) = (temporaryPath("root"), temporaryPath("resident"))
+            let (configuration, admin) = (temporaryPath("toml"), temporaryPath("admin"))
+            try Present.writeRoot(root)
+            let limits = """
+                [limits]
+                unseen-chains-per-second = 1
+                queue-delay-ms = 30000
+                frame-grace-seconds = 60
+                write-stall-seconds = 60
+                """
+            try SystemFile.create(configuration, Array(limits.utf8), mode: 0o600)
+            server = try ServerProcess([
+                "--listen", "unix:\(path)", "--root", root, "--config", configuration,
+                "--admin", "unix:\(admin)", "--workers", "2",
+            ])
+            try #require(!server.ready.isEmpty, "\(server.log)")
+            endpoint = .unix(path: path)
+            self.admin = .unix(path: admin)
+            // What the first requests need of caches.
+            let client = try RawClient(endpoint)
+            let sandbox = Expectations(environments: [.sandbox])
+            let token = try Present.token.get()
+            try client.send(RawClient.verify(1, .transaction, token, expecting: sandbox))
+            try client.expectAnswers(1...1)
+            before = try Self.metric("process_resident_memory_bytes", self.admin)
+        }
+
+        private static func metric(_ name: String, _ admin: Endpoint) throws -> Double {
+            let client = try BlockingClient(admin)
+            try client.send(Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+            let page = AdminTest.answer(try client.receiveToEnd()).body
+            return try #require(try Scrape(page).samples[name], "\(name)")
+        }
+
+        var counted: Double { get throws { try Self.metric("assay_held_bytes", admin) } }
+        var grown: Double {
+            get throws { try Self.metric("process_resident_memory_bytes", admin) - before }
+        }
+
+        /// Waits until so much is counted, and compares it with what is resident.
+        func compare(
+            _ state: String, atLeast least: Double,
+            _ sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            for _ in 0..<300 where try counted < least { usleep(100_000) }
+            // Figures are published some times a second.
+            usleep(500_000)
+            let (counted, grown) = (try counted, try grown)
+            print("\(state): counted \(Int(counted) >> 20) MiB, grown \(Int(grown) >> 20) MiB")
+            #expect(counted >= least, "\(state)", sourceLocation: sourceLocation)
+            #expect(
+                grown <= counted * 1.2 + ResidentMemoryTests.apart
+                    && counted <= grown * 1.2 + ResidentMemoryTests.apart,
+                "\(state): \(counted) counted, \(grown) grown", sourceLocation: sourceLocation)
+        }
+
+        func release(_ clients: [RawClient]) throws {
+            for client in clients { client.socket.reset() }
+            for _ in 0..<200 where try counted > 1_000_000 { usleep(50_000) }
+        }
+    }
+
+    @Test("lines 64, 80, 81: bytes counted and bytes held differ by a fifth at the most")
+    func states() throws {
+        Descriptors.raiseLimit()
+        let subject = try Subject()
+        let mega = 1024.0 * 1024
+        func crowd(_ count: Int, _ bytes: (Int) throws -> [UInt8]) throws -> [RawClient] {
+            try (0..<count).map {
+                let client = try RawClient(subject.endpoint, receiveBuffer: 4096)
+                try client.send(bytes($0))
+                return client
+            }
+        }
+
+        let notification = [UInt8](repeating: 97, count: 250_000)
+        let frame = Array(RawClient.verify(1, .notification, notification).dropLast())
+        var clients = try crowd(250) { _ in frame }
+        try subject.compare("frames", atLeast: 55 * mega)
+        try subject.release(clients)
+
+        let info = RawClient.frame(RequestHead(id: 1, call: .info))
+        let infos = Array(repeatElement(info, count: 40).joined())
+        clients = try crowd(300) { _ in infos }
+        try subject.compare("unread answers", atLeast: 40 * mega)
+        try subject.release(clients)
+
+        let receipt = try Minted.receipt(bytes: 4_000_000)
+        let start = Array(RawClient.verify(1, .appReceipt, receipt).dropLast())
+        clients = try crowd(24) { _ in start }
+        try subject.compare("receipts", atLeast: 24 * mega)
+        try subject.release(clients)
+
+        clients = try crowd(16, waiting)
+        try subject.compare("waiting requests", atLeast: 30 * mega)
+        try subject.release(clients)
+
+        // What a flood has left goes back to the system.
+        for _ in 0..<60 where try subject.grown > Self.apart { sleep(1) }
+        #expect(try subject.grown <= Self.apart)
+        #expect(subject.server.end() == 0)
+    }
+
+    /// Requests under a chain that has to be validated, each with bytes beside it that are thrown
+    /// away at once.
+    private func waiting(_ index: Int) throws -> [UInt8] {
+        let validity = Validity.around(Present.now, days: 300)
+        let token = try Minter(Present.authority.get().issueChain(validity: validity)).mint(
+            .transaction, index: index, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
+            environment: .sandbox, signedDate: Present.now)
+        let filler = RawClient.verify(9_999, nil, [UInt8](repeating: 0, count: 12_000))
+        let sandbox = Expectations(environments: [.sandbox])
+        return (1...400 as ClosedRange<UInt64>).flatMap {
+            RawClient.verify($0, .transaction, token, expecting: sandbox) + filler
+        }
+    }
+}
