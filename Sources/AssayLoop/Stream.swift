@@ -221,6 +221,10 @@ package final class Stream: SocketHandle {
         }
     }
 
+    /// Frees what was received and is taken now; to be called where bytes were taken later than
+    /// in the handler of `.received`.
+    package func compactReceived() { received.compact(&loop.landing) }
+
     // MARK: Writing
 
     /// Bytes that were given to `write` and not yet taken by the system.

@@ -71,7 +71,17 @@ struct Budget {
     /// The answers that one connection may have unread and due. A sixteenth of what is free: so
     /// the share shrinks as others take theirs, some is free however many connections do not read,
     /// and one that reads is served.
-    var answersPerConnection: Int { max(0, answersMost - unwritten - due) / 16 }
+    private var answersPerConnection: Int { max(0, answersMost - unwritten - due) / 16 }
+
+    /// Whether a connection that has so many bytes of answers unread and due may have more made.
+    /// One that reads all always has some due, however little is free.
+    func mayAnswer(unread: Int, due: Int) -> Bool {
+        if unread == 0, due < Self.leastDue { return true }
+        return unread + due <= answersPerConnection
+    }
+
+    /// The answers of some 16 tokens; of 10,000 connections below the limit together.
+    private static let leastDue = 16 << 10
 
     // MARK: Changes
 

@@ -48,6 +48,7 @@ extension Connection {
         isHeld = false
         pace?.didResume(at: server.now)
         takeFrames()
+        stream.compactReceived()
         if case .open = state, !isHeld {
             stream.resumeReading()
             server.hasResumedReading = true

@@ -132,9 +132,8 @@ final class Connection {
     /// has none, it gets the next one however short room is.
     private var hasRoomForAnswers: Bool {
         let unwritten = unwrittenCount
-        guard unwritten + answersDue > 0 else { return true }
-        let share = server.budget.answersPerConnection
-        return unwritten <= limits.outputBytes && unwritten + answersDue <= share
+        return unwritten <= limits.outputBytes
+            && server.budget.mayAnswer(unread: unwritten, due: answersDue)
     }
 
     /// Whether it has as many requests in flight as it may.

@@ -18,11 +18,17 @@ import Testing
             var budget = Budget(limit: 256 << 20)
             // Each takes what it may get.
             for _ in 0..<readers {
-                let share = min(budget.answersPerConnection, 256 << 10)
-                if budget.admits(answer: share) { budget.unwritten += share }
+                var unread = 0
+                while unread < 256 << 10, budget.mayAnswer(unread: unread, due: 0),
+                    budget.admits(answer: 40_000)
+                {
+                    unread += 40_000
+                    budget.unwritten += 40_000
+                }
             }
             #expect(budget.held <= 64 << 20)
-            #expect(budget.answersPerConnection >= 4 << 10, "\(readers)")
+            #expect(budget.mayAnswer(unread: 0, due: 15_000), "\(readers)")
+            #expect(budget.mayAnswer(unread: 40_000, due: 0) == (readers < 1_000), "\(readers)")
             #expect(budget.admits(Self.cost(5_000, answer: 3_000)))
         }
     }

@@ -23,7 +23,7 @@ struct PressureTests {
         let receipt = try Minted.receipt(bytes: 2_000_000)
         Descriptors.raiseLimit()
         try withServer {
-            $0.limits.evidenceBytes = 32 << 20
+            $0.limits.evidenceBytes = 128 << 20
             $0.limits.frameBytes = 33 << 20
             $0.limits.connections = 2000
             $0.limits.longestTimeoutMilliseconds = 600_000
@@ -31,13 +31,14 @@ struct PressureTests {
         } _: { test in
             let declared = [UInt8](repeating: 0x30, count: 32 << 20)
             let begin = RawClient.verify(7, .appReceipt, declared, timeout: 600_000)
-                .prefix(100_000)
+                .prefix(30_000)
             let clients = try (0..<1000).map { _ in try RawClient(test.unix) }
             for client in clients { try client.send(Array(begin)) }
             test.settles { $0.connections == 1000 && $0.requestsInFlight == 1000 }
             test.settles { $0.bufferedBytes == 0 }
             let holdings = try #require(test.server.holdings)
             #expect(holdings.evidenceBytes < 1000 * 8 << 10, "\(holdings)")
+            #expect(holdings.heldBytes < 16 << 20, "\(holdings)")
             // Others are served meanwhile, with receipts and tokens.
             let other = try RawClient(test.tcp)
             try other.send(

@@ -32,6 +32,12 @@ struct ResidentMemoryTests {
                 queue-delay-ms = 30000
                 frame-grace-seconds = 60
                 write-stall-seconds = 60
+
+                [[app]]
+                name = "game"
+                bundle-id = "\(Minted.bundleId)"
+                environments = ["Sandbox"]
+                default = true
                 """
             try SystemFile.create(configuration, Array(limits.utf8), mode: 0o600)
             server = try ServerProcess([

@@ -27,8 +27,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     private var state = State.contentInfo
     /// The constructed encodings that are open, outermost first.
     private var frames: [Frame] = []
-    /// Short segments of the content so far.
-    private var shortSegments = 0
+    private var segments = SegmentCount()
     /// Bytes read so far.
     private var position = 0
 
@@ -185,20 +184,8 @@ extension SignedDataReader {
                     "a constructed OCTET STRING holds something else than primitive "
                         + "OCTET STRINGs")
             }
-            try countSegment(header.length ?? 0)
+            try segments.count(header.length ?? 0)
             return primitiveOctets(header, isSegment: true)
-        }
-    }
-
-    /// An empty segment costs as much as thirty octets of content, so their number is bounded.
-    private mutating func countSegment(_ length: Int) throws(Refusal) {
-        guard length < Limits.cmsShortSegmentBytes else { return }
-        shortSegments += 1
-        guard shortSegments <= Limits.cmsShortSegments else {
-            throw Refusal(
-                .malformed,
-                "the content has more than \(Limits.cmsShortSegments) segments below "
-                    + "\(Limits.cmsShortSegmentBytes) octets")
         }
     }
 
