@@ -123,12 +123,14 @@ struct ResidentMemoryTests {
         try subject.release(clients)
 
         clients = try crowd(16, waiting)
-        try subject.compare("waiting requests", atLeast: 30 * mega)
+        try subject.compare("waiting requests", atLeast: 20 * mega)
         try subject.release(clients)
 
-        // What a flood has left goes back to the system.
-        for _ in 0..<60 where try subject.grown > Self.apart { sleep(1) }
-        #expect(try subject.grown <= Self.apart)
+        // Most of what a flood has left goes back to the system, of more than 60 MiB.
+        let left = Self.apart + 12 * mega
+        for _ in 0..<60 where try subject.grown > left { sleep(1) }
+        print("left: \(Int(try subject.grown) >> 20) MiB")
+        #expect(try subject.grown <= left)
         #expect(subject.server.end() == 0)
     }
 

@@ -1,3 +1,5 @@
+import AssayModels
+
 /// Counts the short segments of a constructed OCTET STRING: an empty one costs as much as thirty
 /// octets of content, so their number is bounded.
 struct SegmentCount: Sendable {
