@@ -180,9 +180,7 @@ extension SignedDataReader {
         case .header(let header):
             guard header.tag == .octetString else {
                 throw Refusal(
-                    .malformed,
-                    "a constructed OCTET STRING holds something else than primitive "
-                        + "OCTET STRINGs")
+                    .malformed, "a segment of the content is no primitive OCTET STRING")
             }
             try segments.count(header.length ?? 0)
             return primitiveOctets(header, isSegment: true)
