@@ -33,16 +33,11 @@ extension ServerLoop {
         }
         let limit = bodyLimit(of: kind)
         guard bodyBytes <= limit else { return .bodyTooLarge(head.id, bodyBytes, limit: limit) }
-        if isStreamed(kind, bodyBytes) {
-            // Nothing is kept for what is only declared: what arrives has to fit, slice by slice.
-            guard budget.admits(receipt: ReceiptTurns.sliceBytes) else {
-                return .memoryExhausted(head.id)
-            }
-        } else {
-            guard budget.admits(.whole(bodyBytes, call)) else {
-                return .memoryExhausted(head.id, mayFit: bodyBytes <= limits.evidenceBytes)
-            }
-        }
+        // Nothing is kept for what is only declared: what arrives has to fit, slice by slice.
+        let isStreamed = isStreamed(kind, bodyBytes)
+        let bytes = isStreamed ? ReceiptTurns.sliceBytes : bodyBytes
+        guard isStreamed ? budget.admits(receipt: bytes) : budget.admits(.whole(bytes, call))
+        else { return .memoryExhausted(head.id, mayFit: bytes <= limits.evidenceBytes) }
         if head.mayWait { return refusal(ofPatient: head, bytes) }
         if connection.isFull { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
         return overload(head, on: connection, began: began)
