@@ -32,6 +32,7 @@ struct ResidentMemoryTests {
                 queue-delay-ms = 30000
                 frame-grace-seconds = 60
                 write-stall-seconds = 60
+                longest-timeout-ms = 300000
 
                 [[app]]
                 name = "game"
@@ -134,17 +135,21 @@ struct ResidentMemoryTests {
         #expect(subject.server.end() == 0)
     }
 
-    /// Requests under a chain that has to be validated, each with bytes beside it that are thrown
-    /// away at once.
+    /// Requests under chains that have to be validated, of which there is one a second; each with
+    /// bytes beside it that are thrown away at once.
     private func waiting(_ index: Int) throws -> [UInt8] {
         let validity = Validity.around(Present.now, days: 300)
-        let token = try Minter(Present.authority.get().issueChain(validity: validity)).mint(
-            .transaction, index: index, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
-            environment: .sandbox, signedDate: Present.now)
+        let tokens = try (0..<4).map { _ in
+            try Minter(Present.authority.get().issueChain(validity: validity)).mint(
+                .transaction, index: index, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
+                environment: .sandbox, signedDate: Present.now)
+        }
         let filler = RawClient.verify(9_999, nil, [UInt8](repeating: 0, count: 12_000))
         let sandbox = Expectations(environments: [.sandbox])
-        return (1...400 as ClosedRange<UInt64>).flatMap {
-            RawClient.verify($0, .transaction, token, expecting: sandbox) + filler
+        return (0..<400).flatMap { id in
+            RawClient.verify(
+                UInt64(id) + 1, .transaction, tokens[id % 4], timeout: 300_000,
+                expecting: sandbox) + filler
         }
     }
 }
