@@ -24,13 +24,13 @@ struct HealthCommand: AsyncParsableCommand {
         transform: endpointArgument)
     var server: Endpoint
 
-    /// Containers give a probe one second (Kubernetes' default) or more; the start of the process
-    /// is part of it.
-    private static let defaultTimeout = Duration.milliseconds(800)
+    /// Containers give a probe one second (Kubernetes' default) or more. The start of the process is
+    /// part of it, and the quarter of a second that the client waits longer than the server.
+    private static let defaultTimeout = Duration.milliseconds(500)
 
     @Option(
         help: ArgumentHelp(
-            "How long the answer is waited for. (default: 0.8)", valueName: "seconds"),
+            "How long the answer is waited for. (default: 0.5)", valueName: "seconds"),
         transform: timeoutArgument)
     var timeout: Duration?
 
