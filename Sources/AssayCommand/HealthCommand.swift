@@ -24,8 +24,8 @@ struct HealthCommand: AsyncParsableCommand {
         transform: endpointArgument)
     var server: Endpoint
 
-    /// Containers give a probe one second (Kubernetes' default) or more. The start of the process is
-    /// part of it, and the quarter of a second that the client waits longer than the server.
+    /// Containers give a probe one second (Kubernetes' default) or more. The start of the process
+    /// is part of it, and the quarter of a second that the client waits longer than the server.
     private static let defaultTimeout = Duration.milliseconds(500)
 
     @Option(
