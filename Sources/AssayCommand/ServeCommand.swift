@@ -126,7 +126,7 @@ struct ServeCommand: AsyncParsableCommand {
             try server.followHeartbeat(everyMilliseconds: period) { manager.isAlive() }
         }
         let flags = flags
-        // Its thread starts before the server is ready: afterwards nothing can keep it from serving.
+        // Its thread starts before the server is ready: later, nothing can keep it from serving.
         let reloader = try ConfigurationReloader(server, configuration, manager) { current in
             try Self.settings(flags, environment, inherited)
                 .serverConfiguration(reusing: current)
