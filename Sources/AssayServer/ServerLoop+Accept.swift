@@ -2,8 +2,9 @@ import AssayLoop
 
 /// Which listeners accept. Where one may not, its clients wait in the system's queue.
 extension ServerLoop {
-    /// The sockets that clients may have: as many as are configured, and as descriptors are left.
-    var socketLimit: Int { min(limits.connections, descriptorsMost - ownDescriptors) }
+    /// The sockets that clients may have: as many as are configured, and as descriptors are left;
+    /// one where the reserve leaves none.
+    var socketLimit: Int { max(min(limits.connections, descriptorsMost - ownDescriptors), 1) }
 
     /// A client's socket is open, and not yet a connection where its listener speaks TLS.
     func didAccept(_ stream: Stream, from listener: Int) {

@@ -18,9 +18,19 @@ package final class ServerProcess: @unchecked Sendable {
         LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=assay exec "$0" "$@"
         """
 
+    /// Leaves it as many descriptors as the first argument says, and none of this process.
+    private static let limiting = """
+        for open in /proc/self/fd/*; do
+            open=${open##*/}; if [ "$open" -gt 2 ]; then eval "exec $open>&-"; fi
+        done
+        ulimit -n "$0"; exec "$@"
+        """
+
     /// - Parameter socket: a listening socket that it is started with.
+    /// - Parameter descriptors: the most that it can have open.
     package init(
-        _ options: [String], environment: [String: String] = [:], passing socket: Int32? = nil
+        _ options: [String], environment: [String: String] = [:], passing socket: Int32? = nil,
+        descriptors: Int? = nil
     ) throws {
         logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("assay-log-\(UUID().uuidString)")
@@ -30,6 +40,10 @@ package final class ServerProcess: @unchecked Sendable {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments = ["-c", Self.passing, Self.tool, "serve"] + options
             process.standardInput = FileHandle(fileDescriptor: socket, closeOnDealloc: false)
+        } else if let descriptors {
+            process.executableURL = URL(fileURLWithPath: "/bin/bash")
+            process.arguments =
+                ["-c", Self.limiting, "\(descriptors)", Self.tool, "serve"] + options
         } else {
             process.executableURL = URL(fileURLWithPath: Self.tool)
             process.arguments = ["serve"] + options

@@ -1,0 +1,180 @@
+import AssayClient
+import AssayLoop
+import AssayWire
+import TestSupport
+import Testing
+
+@testable import AssayServer
+
+/// The clients of one listener leave those of the others room.
+@Suite("Hostile silence at a listener", .ownThread, .serialized, .timeLimit(.minutes(3)))
+struct ListenerSharesTests {
+    /// Rows: the most sockets, those that each listener's clients have, and which listeners may
+    /// accept another one.
+    @Test(
+        "line 84: half of the sockets are shared out, the rest is for whoever comes first",
+        arguments: [
+            (8, [7], [true]), (8, [8], [false]), (1, [0], [true]), (1, [1], [false]),
+            // Two listeners: a quarter each.
+            (8, [0, 0], [true, true]), (8, [5, 0], [true, true]), (8, [6, 0], [false, true]),
+            (8, [6, 1], [false, true]), (8, [6, 2], [false, false]), (8, [5, 1], [true, true]),
+            (8, [5, 2], [true, true]), (8, [4, 4], [false, false]), (8, [0, 6], [true, false]),
+            (9, [6, 0], [true, true]), (9, [7, 0], [false, true]),
+            // Three: a sixth each.
+            (12, [7, 0, 0], [true, true, true]), (12, [8, 0, 0], [false, true, true]),
+            (12, [8, 2, 0], [false, false, true]), (12, [8, 1, 1], [false, true, true]),
+            (12, [8, 2, 1], [false, false, true]), (12, [8, 2, 2], [false, false, false]),
+            (12, [7, 2, 2], [true, true, true]), (12, [6, 2, 2], [true, true, true]),
+            // Too few to share, and a limit that a reload has lowered.
+            (1, [0, 0], [true, true]), (1, [1, 0], [false, false]),
+            (4, [6, 0], [false, false]), (8, [8, 0], [false, false]),
+        ] as [(Int, [Int], [Bool])])
+    func shares(limit: Int, counts: [Int], expected: [Bool]) {
+        var shares = ListenerShares(limit: limit)
+        for count in counts {
+            let listener = shares.addListener()
+            for _ in 0..<count { shares.didOpen(listener) }
+        }
+        #expect(shares.total == counts.reduce(0, +))
+        #expect(counts.indices.map { shares.mayAccept($0) } == expected)
+        // A socket that closes leaves what was before it.
+        for listener in counts.indices {
+            shares.didOpen(listener)
+            shares.didClose(listener)
+        }
+        #expect(counts.indices.map { shares.mayAccept($0) } == expected)
+    }
+
+    @Test("line 84: whoever comes and goes, no listener's share is ever taken")
+    func anyOrder() {
+        var random = SystemRandomNumberGenerator()
+        var shares = ListenerShares(limit: 20)
+        var counts = (0..<3).map { _ in shares.addListener() }.map { _ in 0 }
+        for _ in 0..<20_000 {
+            let listener = Int.random(in: 0..<3, using: &random)
+            if Int.random(in: 0..<3, using: &random) > 0 {
+                if shares.mayAccept(listener) {
+                    shares.didOpen(listener)
+                    counts[listener] += 1
+                }
+            } else if counts[listener] > 0 {
+                shares.didClose(listener)
+                counts[listener] -= 1
+            }
+            #expect(shares.total == counts.reduce(0, +) && shares.total <= 20)
+            for other in 0..<3 where counts[other] < 3 {
+                #expect(shares.mayAccept(other), "\(counts)")
+            }
+        }
+    }
+
+    /// A server that may have 24 sockets, of which each of its three listeners has four for itself.
+    private static func withFewSockets(
+        _ pki: TestPKI, _ body: (TestServer, _ tls: Endpoint) throws -> Void
+    ) throws {
+        let test = try TestServer {
+            $0.listen.append(.tls(host: "127.0.0.1", port: 0))
+            $0.tls = try? pki.server(ofClients: false)
+            $0.limits.connections = 24
+            $0.limits.handshakeMilliseconds = 120_000
+        }
+        defer {
+            test.settles { $0.connections == 0 && $0.handshakes == 0 }
+            test.server.drain()
+            test.server.wait()
+        }
+        try body(test, test.server.endpoints[2])
+    }
+
+    @Test("line 84: silent TLS handshakes count, the oldest go, and others are served")
+    func silentHandshakes() throws {
+        try Self.withFewSockets(TestPKI()) { test, tls in
+            let silent = try (0..<40).map { _ in try BlockingClient(tls) }
+            defer { for client in silent { client.close() } }
+            // A quarter of the sockets, and the last ones.
+            test.settles {
+                $0.handshakes == 6
+                    && test.log.count(of: "too many TLS handshakes at a time") > 0
+            }
+            for client in silent.prefix(20) { #expect(try client.receive(upTo: 1).isEmpty) }
+            #expect(!silent[39].hasMore(milliseconds: 0))
+            let clients = try [test.unix, test.tcp, test.unix, test.tcp].map { try RawClient($0) }
+            for client in clients { try client.expectPong() }
+            // Nor do they keep those of their own listener out.
+            let plain = try RawClient(tls)
+            try plain.send(RawClient.ping(1))
+            try plain.expectEnd(.invalidArgument)
+        }
+    }
+
+    @Test("line 84: a listener's clients have all but the others' shares; one that goes makes room")
+    func silentConnections() throws {
+        try Self.withFewSockets(TestPKI()) { test, tls in
+            let crowd = try (0..<20).map { _ in try BlockingClient(test.tcp) }
+            defer { for client in crowd { client.close() } }
+            for client in crowd { try client.send(RawClient.ping(1)) }
+            test.settles { $0.connections == 16 }
+            // Four each for the two others, whose fifth waits as those of the crowd do.
+            let others = try (0..<4).map { _ in try RawClient(test.unix) }
+            for client in others { try client.expectPong() }
+            let fifth = try RawClient(test.unix)
+            try fifth.send(RawClient.ping(5))
+            let silent = try (0..<4).map { _ in try BlockingClient(tls) }
+            defer { for client in silent { client.close() } }
+            test.settles { $0.connections == 20 && $0.handshakes == 4 }
+            #expect(!crowd[16].hasMore(milliseconds: 50) && !fifth.socket.hasMore(milliseconds: 0))
+
+            others[0].socket.close()
+            #expect(try fifth.receive()?.head == ResponseHead(id: 5, result: .pong))
+            // Those of the crowd that wait have the room that the crowd makes.
+            #expect(!crowd[16].hasMore(milliseconds: 50))
+            for client in crowd.prefix(4) { client.close() }
+            for client in crowd.suffix(4) { #expect(try !client.receive(upTo: 100).isEmpty) }
+        }
+    }
+
+    /// How many descriptors the process has, and how many sockets say nothing.
+    private static let (descriptors, silentClients) = (100, 200)
+
+    @Test(
+        "line 84: silent clients of one listener, up to the descriptor limit: others are served",
+        arguments: ["tls", "tcp", "unix"])
+    func descriptors(of crowded: String) async throws {
+        let pki = try TestPKI()
+        let files = try pki.issue("localhost", [.loopback, .dns("localhost")])
+        let (config, root) = (temporaryPath("shares"), temporaryPath("root"))
+        try Present.writeRoot(root)
+        let text = """
+            listen = ["unix:\(temporaryPath("s"))", "tcp://127.0.0.1:0", "tls://127.0.0.1:0"]
+            [tls]
+            certificate = "\(files.certificate)"
+            key = "\(files.key)"
+            [[app]]
+            name = "one"
+            bundle-id = "\(Minted.bundleId)"
+            environments = ["Sandbox"]
+            development-roots = ["\(root)"]
+
+            """
+        try SystemFile.create(config, Array(text.utf8), mode: 0o600)
+        let server = try ServerProcess(["--config", config], descriptors: Self.descriptors)
+        try #require(!server.ready.isEmpty, "\(server.log)")
+        let silent = try (0..<Self.silentClients).map { _ in
+            try BlockingClient(Endpoint(server.address(crowded)))
+        }
+        // Silent connections may have all that is their listener's. Silent handshakes may not.
+        for scheme in ["tls", "tcp", "unix"] where scheme != crowded || scheme == "tls" {
+            let options = ClientOptions(
+                timeout: .seconds(20), connectTimeout: .seconds(20), retriesOnce: false,
+                tls: scheme == "tls" ? try pki.client() : nil)
+            for _ in 0..<20 {
+                let client = try AssayClient(
+                    address: Endpoint(server.address(scheme)), options: options)
+                defer { client.close() }
+                try await client.ping()
+            }
+        }
+        for client in silent { client.close() }
+        #expect(server.end() == 0, "\(server.log)")
+    }
+}
