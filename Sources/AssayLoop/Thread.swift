@@ -29,17 +29,16 @@ struct Thread: Sendable {
         precondition(code == 0, "a thread is joined once, and not by itself")
     }
 
-    /// The calling thread gets what others leave of its processor, and little more than nothing (a
-    /// third of a percent) of one that is never idle. Unlike a nice thread, it makes way in the
-    /// middle of its time slice as soon as another is woken.
+    /// The calling thread makes way for others where they ask for the same processor: it gets about
+    /// a third of what one of them gets. What it does is due within a second or two, so it can't
+    /// wait until a processor is idle: under a flood none is.
     static func giveWay() {
-        // For this thread alone. A system that refuses it leaves the thread as it was.
-        var parameters = sched_param()
-        _ = unsafe sched_setscheduler(0, idlePolicy, &parameters)
+        // For this thread alone, above what the process has.
+        _ = nice(giveWayNiceness)
     }
 
-    /// SCHED_IDLE, which glibc declares for _GNU_SOURCE alone.
-    private static let idlePolicy: Int32 = 5
+    /// Each step takes a fifth of a thread's weight.
+    private static let giveWayNiceness: Int32 = 5
 
     /// A number that no two running threads share.
     static var current: UInt { UInt(uv_thread_self()) }

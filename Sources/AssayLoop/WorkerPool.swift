@@ -25,7 +25,7 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// - Parameter givesWay: whether they get only what other threads leave of a processor.
+    /// - Parameter givesWay: whether they get less of a busy processor than other threads do.
     package init(count: Int, name: String, givesWay: Bool = false) throws(LoopError) {
         precondition(count > 0)
         self.count = count

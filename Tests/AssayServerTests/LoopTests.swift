@@ -175,6 +175,26 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         #expect(count == 10_000)
     }
 
+    /// Where others keep all processors busy, a thread of the idle class would hardly ever run.
+    @Test("line 82: threads that give way are nice to others, and not idle")
+    func threadsThatGiveWayStillRun() throws {
+        func scheduling(givesWay: Bool) throws -> (policy: Int32, niceness: Int32) {
+            let seen = Locked<(Int32, Int32)>((-1, -1))
+            let pool = try WorkerPool(count: 1, name: "way", givesWay: givesWay)
+            pool.submit {
+                // A niceness of 0 more: the thread's own.
+                let own = (sched_getscheduler(0), nice(0))
+                seen.withLock { $0 = own }
+            }
+            pool.stop()
+            return seen.withLock { $0 }
+        }
+        let usual = try scheduling(givesWay: false), nicer = try scheduling(givesWay: true)
+        #expect(usual.policy == SCHED_OTHER && nicer.policy == SCHED_OTHER)
+        // No niceness goes above 19.
+        #expect(nicer.niceness == min(usual.niceness + 5, 19))
+    }
+
     @Test func timersFireOnceAndAgain() throws {
         try withLoop { loop in
             let fired = Atomic(0)
