@@ -14,7 +14,7 @@ let settings: [SwiftSetting] = [
 // What may import what is decided here: a target sees the modules it lists and no others.
 // The verifier does not see the wire, nor the wire the verifier: AssayServer makes one serve the
 // other. Beside it only what is built around them lists both: AssayAdmin, AssayLoad, AssayCommand,
-// AssayFuzzDoors and bench.
+// FuzzTargets and bench.
 let package = Package(
     name: "assay",
     products: [
@@ -27,8 +27,6 @@ let package = Package(
         .library(name: "AssayServer", targets: ["AssayServer"]),
         .library(name: "AssayClient", targets: ["AssayClient"]),
         .library(name: "AssayMint", targets: ["AssayMint"]),
-        // For Tests/Fuzz, which is a package of its own.
-        .library(name: "AssayFuzzDoors", targets: ["AssayFuzzDoors"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -67,37 +65,29 @@ let package = Package(
             swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(
-            name: "AssayLoop", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
+            name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
             swiftSettings: settings),
         .target(
-            name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayLoop"],
+            name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayIO"],
             swiftSettings: settings),
         .target(
-            name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayLoop"],
+            name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayIO"],
             swiftSettings: settings),
         // Health, metrics and a page for people, over HTTP.
         .target(
             name: "AssayAdmin",
             dependencies: [
-                "Assay", "AssayModels", "AssayWire", "AssayLoop", "AssayServer", "CMicrohttpd",
+                "Assay", "AssayModels", "AssayWire", "AssayIO", "AssayServer", "CMicrohttpd",
             ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
-        // What is fuzzed, and what has to hold of it.
-        .target(
-            name: "AssayFuzzDoors",
-            dependencies: [
-                "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayLoop", "AssayMint",
-                "AssayModels", "AssayServer", "AssayWire", "TestSupport",
-            ],
-            swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
             name: "AssayLoad",
             dependencies: [
-                "AssayClient", "AssayLoop", "AssayMint", "AssayModels", "AssayWire", "Assay",
+                "AssayClient", "AssayIO", "AssayMint", "AssayModels", "AssayWire", "Assay",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "RealModule", package: "swift-numerics"),
             ],
@@ -107,7 +97,7 @@ let package = Package(
             dependencies: [
                 "Assay", "AssayEntitlements", "AssayModels", "AssayServer", "AssayClient",
                 "AssayMint", "AssayWire",
-                "AssayLoop", "AssayLoad", "AssayAdmin",
+                "AssayIO", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
@@ -121,7 +111,7 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayLoad", "AssayLoop", "AssayMint", "AssayModels",
+                "Assay", "AssayClient", "AssayLoad", "AssayIO", "AssayMint", "AssayModels",
                 "AssayWire", "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
@@ -131,7 +121,7 @@ let package = Package(
             swiftSettings: settings),
 
         .target(
-            name: "TestSupport", dependencies: ["AssayModels", "AssayLoop"],
+            name: "TestSupport", dependencies: ["AssayModels", "AssayIO"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .testTarget(
@@ -146,19 +136,19 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AssayClientTests",
-            dependencies: ["AssayClient", "AssayModels", "AssayWire", "AssayLoop", "TestSupport"],
+            dependencies: ["AssayClient", "AssayModels", "AssayWire", "AssayIO", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayServer", "AssayClient", "AssayMint", "AssayModels",
-                "AssayWire", "AssayLoop", "TestSupport",
+                "AssayWire", "AssayIO", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayLoadTests",
             dependencies: [
-                "AssayLoad", "Assay", "AssayClient", "AssayLoop", "AssayMint", "AssayModels",
+                "AssayLoad", "Assay", "AssayClient", "AssayIO", "AssayMint", "AssayModels",
                 "AssayServer", "AssayWire",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -166,7 +156,7 @@ let package = Package(
         .testTarget(
             name: "AssayCommandTests",
             dependencies: [
-                "AssayCommand", "Assay", "AssayLoop", "AssayModels", "AssayServer", "TestSupport",
+                "AssayCommand", "Assay", "AssayIO", "AssayModels", "AssayServer", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -174,3 +164,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// What is fuzzed, for Tests/Fuzz, a package of its own. Declared on demand: it is no product, and
+// an ordinary build does not need it.
+if Context.environment["ASSAY_FUZZ"] != nil {
+    package.products.append(.library(name: "FuzzTargets", targets: ["FuzzTargets"]))
+    package.targets.append(
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayIO", "AssayMint",
+                "AssayModels", "AssayServer", "AssayWire", "TestSupport",
+            ],
+            path: "Tests/FuzzTargets", swiftSettings: settings))
+}

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import Foundation
 
 /// The tool of this build as a child process.

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import Foundation
 
 /// Measures the parts that Assay's speed is made of, and holds them against `bench/thresholds`.

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import Foundation
 
 /// The least that a receipt's arrival can cost: a process that copies what comes out of a socket,

@@ -64,7 +64,7 @@ enum JWSSuite {
 
     private static func whole(
         _ name: String, _ tokens: [[UInt8]], _ kind: EvidenceKind, _ size: Int,
-        _ trust: TrustStore, _ building: KeyTableBuilding = .inSettle
+        _ trust: TrustStore, _ building: KeyTableBuilding = .withSignatures
     ) -> Measurement {
         let verifier = Verifier(trust: trust, keyTables: building)
         let batches = stride(from: 0, to: 64, by: size).map { Array(tokens[$0..<$0 + size]) }
@@ -80,7 +80,7 @@ enum JWSSuite {
         for token in tokens {
             batch.append(verifier.prepare(token.span, as: kind, policy: policy, at: now))
         }
-        verifier.settle(&batch)
+        verifier.verifySignatures(&batch)
         for index in batch.indices {
             precondition(batch[index].verification.verdict == .valid)
         }

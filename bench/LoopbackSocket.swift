@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import Foundation
 
 /// A blocking socket on the loopback interface: the least that bytes can be sent by.

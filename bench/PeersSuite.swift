@@ -70,7 +70,7 @@ enum PeersSuite {
         }
         let trust = try TrustStore.apple.pinning(root("root.pem"), development: true)
             .pinning(root("receipt-root.pem"), development: true)
-        let verifier = Verifier(trust: trust, keyTables: .inSettle)
+        let verifier = Verifier(trust: trust, keyTables: .withSignatures)
         let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         var measurements = try [

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import Foundation
 
 /// P-256 in batches against EVP, and the digests.

@@ -1,4 +1,4 @@
-public import AssayLoop
+public import AssayIO
 public import AssayServer
 
 /// Tells operators and their tools how a server is: health, metrics, and a page for people.

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayModels
 package import AssayServer
 
@@ -6,8 +6,8 @@ package import AssayServer
 package struct AdminSite: Sendable {
     private let monitor: ServerMonitor
     private let isLocal: Bool
-    private let metricsPage = KeptPage()
-    private let statusPage = KeptPage()
+    private let metricsPage = CachedPage()
+    private let statusPage = CachedPage()
 
     /// A loop publishes ten times a second; one that has not for so long does not turn.
     static let stuckNanoseconds: UInt64 = 2_000_000_000
@@ -110,7 +110,7 @@ package struct AdminSite: Sendable {
 ///
 /// It is kept ten times as long as it took to make: however many ask, making it takes no more than
 /// a tenth of a processor, and none of a crowd waits for as many pages as there are others in it.
-private final class KeptPage: Sendable {
+private final class CachedPage: Sendable {
     private struct Kept {
         let answer: HTTPAnswer
         let end: UInt64

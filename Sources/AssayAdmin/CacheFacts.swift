@@ -19,10 +19,10 @@ struct CacheFacts {
     private(set) var verifiers = 0
 
     init(_ apps: [String: AppEntry]) {
-        var seen: Set<Swift.ObjectIdentifier> = []
+        var seen: Set<ObjectIdentifier> = []
         for (_, app) in apps.sorted(by: { $0.key < $1.key }) {
             foreignProductionRoots.formUnion(app.foreignProductionRoots.map(\.fingerprint))
-            guard seen.insert(Swift.ObjectIdentifier(app.verifier)).inserted else { continue }
+            guard seen.insert(ObjectIdentifier(app.verifier)).inserted else { continue }
             add(app.verifier)
         }
         chains.sort { ($0.notAfter, $0.serial) < ($1.notAfter, $1.serial) }

@@ -1,4 +1,4 @@
-public import AssayLoop
+public import AssayIO
 public import AssayModels
 public import AssayWire
 

@@ -1,4 +1,4 @@
-package import AssayLoop
+package import AssayIO
 import AssayWire
 import Synchronization
 
@@ -108,7 +108,7 @@ package final class Channel: @unchecked Sendable {
             return completion(.failure(.connectFailed(error)))
         }
         let timeout = min(request.timeout ?? options.timeout, ClientOptions.longestTimeout)
-        let exchange = Exchange(
+        let exchange = PendingCall(
             id: id, request: request, deadline: loop.now + timeout.milliseconds,
             canRetry: options.retriesOnce, completion: completion)
         waiting.append(exchange)
@@ -263,8 +263,8 @@ package final class Channel: @unchecked Sendable {
     }
 
     /// What was in flight on a lost connection.
-    private func retry(_ exchanges: [Exchange]) {
-        var retried: [Exchange] = []
+    private func retry(_ exchanges: [PendingCall]) {
+        var retried: [PendingCall] = []
         for exchange in exchanges where !exchange.isAbandoned {
             if exchange.canRetry {
                 exchange.canRetry = false

@@ -1,4 +1,4 @@
-public import AssayLoop
+public import AssayIO
 public import AssayWire
 
 /// Why a call has no answer. A refused purchase is an answer, not an error.

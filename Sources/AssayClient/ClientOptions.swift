@@ -1,4 +1,4 @@
-public import AssayLoop
+public import AssayIO
 public import AssayWire
 
 /// How a client behaves. The defaults suit a backend and its server in one network.

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayWire
 
 /// One connection and the exchanges in flight on it. Belongs to the loop's thread.
@@ -21,7 +21,7 @@ final class Connection {
         /// Takes no new requests from here on.
         case drained
         /// The draining server did not take this one.
-        case notTaken(Exchange)
+        case notTaken(PendingCall)
         /// The last event.
         case ended(End)
     }
@@ -37,7 +37,7 @@ final class Connection {
     }
 
     private(set) var state = State.connecting
-    private(set) var inFlight: [UInt64: Exchange] = [:]
+    private(set) var inFlight: [UInt64: PendingCall] = [:]
     /// Whether it has brought any answer: the server is one, and works.
     private(set) var hasAnswered = false
     /// Loop time at which a connection that isn't there yet is given up.
@@ -116,7 +116,7 @@ final class Connection {
     }
 
     /// Puts a request among those that go out at the end of this turn.
-    func send(_ exchange: Exchange) {
+    func send(_ exchange: PendingCall) {
         let request = exchange.request
         guard request.body.count <= limits.frameBytes else {
             return exchange.end(.failure(.requestTooLarge))

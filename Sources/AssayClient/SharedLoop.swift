@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 
 /// The loop of all clients that were not given one. It runs as long as the process.
 enum SharedLoop {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Assay
-import AssayLoop
+import AssayIO
 import AssayModels
 
 /// What the executable runs.
@@ -52,7 +52,7 @@ struct AssayTool: AsyncParsableCommand {
     static let _errorPrefix = "assay: "
 
     static func main() async {
-        LastWords.prepare()
+        CrashReporter.prepare()
         // Before anything else asks OpenSSL for memory.
         precondition(OpenSSLMemory.endWhenExhausted())
         do {

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayServer
 
 /// Reads the configuration again on SIGHUP, on a thread of its own: a file that does not answer (a
@@ -36,10 +36,10 @@ final class ConfigurationReloader: Sendable {
             return !state.isReading
         }
         guard isFirst else { return }
-        manager?.isReloading()
+        manager?.notifyReloading()
         thread.submit { [self] in
             repeat { reload() } while isRequestedAgain()
-            if server.isReady { manager?.isReady() }
+            if server.isReady { manager?.notifyReady() }
         }
     }
 

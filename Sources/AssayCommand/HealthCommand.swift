@@ -1,6 +1,6 @@
 import ArgumentParser
 import AssayClient
-import AssayLoop
+import AssayIO
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import AssayWire
 
 /// Files, and standard output, unbuffered, so that a line is out when the call returns.

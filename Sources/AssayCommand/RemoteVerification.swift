@@ -1,6 +1,6 @@
 import Assay
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayWire
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayAdmin
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 
@@ -133,7 +133,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         try Output.line(
             "assay ready " + server.endpoints.map { "\($0)" }.joined(separator: " "))
-        manager?.isReady()
+        manager?.notifyReady()
         try follow(server, reloader, manager)
     }
 
@@ -167,7 +167,7 @@ struct ServeCommand: AsyncParsableCommand {
         while true {
             switch server.nextEvent() {
             case .hangup: reloader.request()
-            case .draining: manager?.isStopping()
+            case .draining: manager?.notifyStopping()
             case .ended(.drained): return
             case .ended(.stopped(let signal)): throw ExitStatus.stopped(by: signal)
             }

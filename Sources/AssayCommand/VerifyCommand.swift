@@ -1,6 +1,6 @@
 import ArgumentParser
 import Assay
-import AssayLoop
+import AssayIO
 import AssayModels
 
 struct VerifyCommand: AsyncParsableCommand {

@@ -1,4 +1,4 @@
-package import AssayLoop
+package import AssayIO
 import AssayWire
 
 /// What a run does to a server, and how.

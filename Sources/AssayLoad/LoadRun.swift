@@ -1,5 +1,5 @@
 package import AssayClient
-package import AssayLoop
+package import AssayIO
 import Synchronization
 
 /// One run of a plan against a server.

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 
 /// Processor time of both sides.
 package struct ProcessorUse: Sendable {

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import AssayWire
 
 /// Every bound of the server, with its reason.
@@ -41,11 +41,11 @@ public struct ServerLimits: Sendable {
     static let connectionsToRestFrom = 8
     /// Chains that were not seen before and are validated: some 2 ms each, so a tenth of one
     /// processor. Apple changes its own about once in two years.
-    public var unseenChainsPerSecond = 50
+    public var unknownChainsPerSecond = 50
     /// Such chains that wait: what the longest time that a request can have is enough for. Any
     /// number of requests can wait for one chain.
-    public var unseenChainsWaiting = 1_500
-    /// A piece of work that takes longer is a defect: 64 notifications of the largest size take
+    public var unknownChainsWaiting = 1_500
+    /// A slice of work that takes longer is a defect: 64 notifications of the largest size take
     /// less than a tenth of a second.
     public var workerStallMilliseconds: UInt64 = 10_000
     /// Answers that the peer has not read. Above, the connection is not read from.
@@ -56,8 +56,8 @@ public struct ServerLimits: Sendable {
     /// Bytes of an answer that count as one of those frames.
     static let answerBytesPerFrame = 4 << 10
     /// Requests that one worker takes at a time: the batched arithmetic gains nothing above it,
-    /// and the answers of a piece wait for its last one.
-    public var requestsPerPiece = 64
+    /// and the answers of a slice wait for its last one.
+    public var requestsPerSlice = 64
     /// Connections and TLS handshakes at a time; more wait to be accepted. Half of them are shared
     /// out among the listeners (`ListenerShares`). An idle one takes some 1 KB, and a look ten
     /// times a second: so many are nothing, and more than backends that share a server have.

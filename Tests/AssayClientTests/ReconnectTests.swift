@@ -1,5 +1,5 @@
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayWire
 import TestSupport

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import TestSupport
@@ -287,7 +287,7 @@ struct ConfigurationTests {
         ] {
             #expect(throws: ConfigurationProblems.self) { try settings(text) }
         }
-        let most = Array(repeating: "a", count: TOMLTrap.mostDots + 1).joined(separator: ".")
+        let most = Array(repeating: "a", count: TOMLPreflight.mostDots + 1).joined(separator: ".")
         let problems = try #require(throws: ConfigurationProblems.self) {
             try settings("\(most) = 1\n[b.\(most.dropFirst(2))]\n" + Self.game)
         }

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import Foundation
 import TestSupport
 import Testing

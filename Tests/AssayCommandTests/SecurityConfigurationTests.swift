@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import Glibc

@@ -10,10 +10,11 @@ struct TidyTests {
     private static let generated = ["Sources/AssayWire/ProtoText.swift"]
     /// Where a C library is used, and so where `unsafe` may stand.
     private static let borders: [(folder: String, module: String)] = [
-        ("Sources/Assay/Crypto/", "COpenSSL"), ("Sources/AssayWire/Message/", "CAssayProto"),
-        ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayLoop/", "CLibuv"),
+        ("Sources/Assay/Crypto/", "COpenSSL"), ("Sources/Assay/Bytes/", "COpenSSL"),
+        ("Sources/AssayWire/Message/", "CAssayProto"),
+        ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayIO/", "CLibuv"),
         ("Sources/AssayAdmin/HTTP/", "CMicrohttpd"),
-        ("Sources/AssayLoop/TLS/", "COpenSSL"),
+        ("Sources/AssayIO/TLS/", "COpenSSL"),
     ]
     /// The lock is the C standard library's.
     private static let locks = "Sources/AssayLocks/"

@@ -1,6 +1,6 @@
 import AssayAdmin
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import AssayWire

@@ -1,5 +1,5 @@
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import AssayWire
@@ -25,7 +25,7 @@ import Testing
         }
         let context = try pki.client()
         try loop.call { () throws(LoopError) in
-            var kept: AssayLoop.Stream?
+            var kept: AssayIO.Stream?
             kept = try .connect(to: .unix(path: path), on: loop) { event in
                 if case .connected = event {
                     try? kept?.secure(context, host: "localhost")

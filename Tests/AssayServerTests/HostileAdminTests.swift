@@ -1,5 +1,5 @@
 import AssayAdmin
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import AssayWire

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayServer
 import Glibc
 import TestSupport

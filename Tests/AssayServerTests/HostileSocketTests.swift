@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import AssayLoop
+@testable import AssayIO
 
 /// Unix sockets: who may connect, and what may stand at their paths.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct HostileSocketTests {

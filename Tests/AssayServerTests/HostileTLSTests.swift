@@ -1,5 +1,5 @@
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import AssayWire
@@ -297,8 +297,8 @@ import Testing
                 RawClient.frame(RequestHead(id: $0, call: .info))
             }
             try loop.call { () throws(LoopError) in
-                var kept: AssayLoop.Stream?
-                kept = try AssayLoop.Stream.connect(to: endpoint, on: loop, tls: context) { event in
+                var kept: AssayIO.Stream?
+                kept = try AssayIO.Stream.connect(to: endpoint, on: loop, tls: context) { event in
                     guard case .connected = event, let stream = kept else { return }
                     stream.pauseReading()
                     stream.write(requests)

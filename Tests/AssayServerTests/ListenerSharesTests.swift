@@ -1,5 +1,5 @@
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayWire
 import TestSupport
 import Testing

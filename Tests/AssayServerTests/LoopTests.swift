@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import AssayLoop
+@testable import AssayIO
 
 /// A loop for the length of a test.
 func withLoop(_ body: (EventLoop) throws -> Void) throws {

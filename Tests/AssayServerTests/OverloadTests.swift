@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayModels
 @testable import AssayServer
 import AssayWire
@@ -35,7 +35,7 @@ struct OverloadTests {
         #expect((900...1_100).contains(Self.milliseconds(delay, receipts)))
         #expect(Self.milliseconds(delay, Self.load(.transaction, 1_000)) <= 50)
         #expect(Self.milliseconds(delay, Self.load(.appReceipt, bytes: 5_000, 100)) <= 50)
-        // Of a mixed piece each class has its share: the tokens' is small.
+        // Of a mixed slice each class has its share: the tokens' is small.
         var mixed = receipts
         mixed.add(WorkClass(.transaction, bytes: 5_000))
         delay.didVerify(mixed, took: Self.second, at: 11 * Self.second)
@@ -90,7 +90,7 @@ struct OverloadTests {
         try withServer {
             $0.workers = 1
             $0.hasOneProcessor = false
-            $0.limits.requestsPerPiece = 1
+            $0.limits.requestsPerSlice = 1
             // A receipt takes a twentieth of it, as below, and 64 of them more.
             $0.limits.queueDelayMilliseconds = 2_000
             // Far more than any token takes, on every machine.
@@ -125,7 +125,7 @@ struct OverloadTests {
         try withServer {
             $0.workers = 1
             $0.hasOneProcessor = false
-            $0.limits.requestsPerPiece = 1
+            $0.limits.requestsPerSlice = 1
             $0.clock = {
                 usleep(10_000)
                 return Minted.now
@@ -248,7 +248,7 @@ struct OverloadTests {
             $0.clock = clock.now
             $0.workers = 1
             $0.hasOneProcessor = false
-            $0.limits.requestsPerPiece = 1
+            $0.limits.requestsPerSlice = 1
         } _: { test in
             let client = try RawClient(test.unix)
             // The chain is known from here on: nothing is put aside and comes back.

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import AssayWire
@@ -108,7 +108,7 @@ struct PressureTests {
         let isSlow = Atomic(false)
         try withServer {
             $0.workers = 1
-            $0.limits.requestsPerPiece = 1
+            $0.limits.requestsPerSlice = 1
             $0.clock = {
                 if isSlow.load(ordering: .relaxed) { usleep(10_000) }
                 return Minted.now
@@ -192,7 +192,7 @@ struct PressureTests {
                 return index % 3 == 0 ? bad[index / 3 % bad.count] : (token, .valid)
             }
             try withHeldWorker(100) { test, client, clock in
-                // With the worker kept, what follows becomes one piece.
+                // With the worker kept, what follows becomes one slice.
                 for id in 1...60 {
                     try client.send(
                         RawClient.verify(UInt64(id), .transaction, evidence(id).bytes))

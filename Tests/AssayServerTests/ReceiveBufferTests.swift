@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-@testable import AssayLoop
+@testable import AssayIO
 
 /// Streams of one loop without sockets: bytes are put where a read would put them.
 private struct Reads {
-    var landing = Landing()
+    var arena = ReadArena()
     /// What each stream has been sent and has not taken.
     var sent: [[UInt8]]
     var buffers: [ReceiveBuffer]
@@ -18,7 +18,7 @@ private struct Reads {
     }
 
     mutating func read(_ stream: Int, upTo most: Int) {
-        let room = buffers[stream].lend(from: &landing)
+        let room = buffers[stream].lend(from: &arena)
         #expect(room.count > 0)
         let count = min(most, room.count)
         for index in 0..<count {
@@ -27,7 +27,7 @@ private struct Reads {
             unsafe room.slab.memory[room.start + index] = byte
             sent[stream].append(byte)
         }
-        buffers[stream].receive(count, into: &landing)
+        buffers[stream].receive(count, into: &arena)
     }
 
     mutating func take(_ stream: Int, _ count: Int) -> SlabBytes? {
@@ -40,7 +40,7 @@ private struct Reads {
     }
 
     mutating func endRead(_ stream: Int) {
-        buffers[stream].compact(&landing)
+        buffers[stream].compact(&arena)
         #expect(buffers[stream].unreadCount == sent[stream].count)
     }
 }
@@ -106,13 +106,13 @@ extension SlabBytes {
     @Test func aStreamWithoutUnreadBytesHoldsNoSlab() {
         var reads = Reads(streams: 2)
         reads.read(0, upTo: 100)
-        weak let slab = reads.landing.slab
+        weak let slab = reads.arena.slab
         _ = reads.take(0, 100)
         reads.endRead(0)
         // A few bytes of another stream are moved out of the slab that is shared.
         reads.read(1, upTo: 10)
         reads.endRead(1)
-        reads.landing = Landing()
+        reads.arena = ReadArena()
         #expect(slab == nil)
         #expect(reads.take(1, 10)?.count == 10)
     }
@@ -122,12 +122,12 @@ extension SlabBytes {
         var slabs = 0
         weak var last: Slab?
         for _ in 0..<20_000 {
-            let room = reads.buffers[0].lend(from: &reads.landing)
+            let room = reads.buffers[0].lend(from: &reads.arena)
             if room.slab !== last { slabs += 1 }
             last = room.slab
             unsafe room.slab.memory[room.start] = 1
-            reads.buffers[0].receive(1, into: &reads.landing)
-            reads.buffers[0].compact(&reads.landing)
+            reads.buffers[0].receive(1, into: &reads.arena)
+            reads.buffers[0].compact(&reads.arena)
         }
         #expect(reads.buffers[0].unreadCount == 20_000)
         #expect(slabs < 40)

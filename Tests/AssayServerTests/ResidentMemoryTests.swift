@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayMint
 import AssayModels
 import AssayServer

@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 import AssayWire
@@ -192,7 +192,7 @@ import Testing
             clock.release.open()
             #expect(try other.receive()?.head.id == 1)
             test.settles { $0.evidenceBytes == 0 }
-            // Each piece asks for the time once, and so does the thread that validates the chain
+            // Each slice asks for the time once, and so does the thread that validates the chain
             // of the first. A closed socket may still be waiting for its answers, as far as the
             // server can see; one that was reset can't.
             if resets {

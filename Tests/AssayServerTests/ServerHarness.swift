@@ -1,6 +1,6 @@
 import Assay
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayMint
 import AssayModels
 import AssayServer
@@ -63,7 +63,7 @@ final class LogLines: LogSink {
     func count(of text: String) -> Int { lines.withLock { $0.count { $0.contains(text) } } }
 }
 
-/// A clock that can be made to keep one worker waiting: the present is asked for when a piece of
+/// A clock that can be made to keep one worker waiting: the present is asked for when a slice of
 /// work begins.
 final class HeldClock: Sendable {
     private let isArmed = Atomic(false)
@@ -74,7 +74,7 @@ final class HeldClock: Sendable {
 
     func arm() { isArmed.store(true, ordering: .releasing) }
 
-    /// How often the present was asked for: by each piece of work, and by each line of the log.
+    /// How often the present was asked for: by each slice of work, and by each line of the log.
     var count: Int { calls.load(ordering: .relaxed) }
 
     @Sendable func now() -> Timestamp {

@@ -221,9 +221,9 @@ import Testing
             ([0x55, 0x1D, 0x13], "2.5.29.19"), ([0x00], "0.0"), ([0x27], "0.39"), ([0x28], "1.0"),
             ([0x50], "2.0"), ([0x88, 0x37], "2.999"), ([], ""),
         ] as [([UInt8], String)] {
-            #expect(ObjectIdentifier.dotted(octets.span) == text)
+            #expect(OID.dotted(octets.span) == text)
         }
         let endless = [UInt8](repeating: 0xFF, count: 40)
-        #expect(!ObjectIdentifier.dotted(endless.span).isEmpty || endless.isEmpty)
+        #expect(!OID.dotted(endless.span).isEmpty || endless.isEmpty)
     }
 }

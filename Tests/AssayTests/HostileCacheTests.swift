@@ -185,12 +185,12 @@ import Testing
             // Not put aside, as a chain that was never seen is.
             let prepared = verifier.prepare(
                 token.span, as: .transaction, policy: Fixture.policy, at: Fixture.now,
-                unseen: .putAside)
-            #expect(prepared.unseenChain == nil)
+                unknownChains: .deferred)
+            #expect(prepared.unknownChain == nil)
         }
         #expect(verifier.chains.validations == 1)
         #expect(verifier.chains.counts == (1, 0))
-        let isQuick = verifier.isQuick(genuine.span, as: .transaction)
+        let isQuick = verifier.hasKnownChain(genuine.span, as: .transaction)
         #expect(isQuick)
     }
 

@@ -13,7 +13,7 @@ import Testing
     ) throws -> Refusal? {
         let builder = RSAChainBuilder(
             purpose: .receipts, trust: Fixture.trust(root), links: ValidatedLinks(),
-            unseen: .validate)
+            unknownChains: .validate)
         do throws(Refusal) {
             _ = try builder.validate(
                 leaf: try Certificate.parse(leaf, as: .leaf),

@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func inAnyOrderAndBatch(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        let building: KeyTableBuilding = seed % 2 == 0 ? .inSettle : .never
+        let building: KeyTableBuilding = seed % 2 == 0 ? .withSignatures : .never
         let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: building)
         if seed % 2 == 0 { Self.buildTable(verifier) }
         for _ in 0..<3 {
@@ -86,7 +86,7 @@ import Testing
                 let items = rest.prefix(size)
                 rest = rest.dropFirst(size)
                 var batch = items.map { Self.prepared($0, verifier) }
-                verifier.settle(&batch)
+                verifier.verifySignatures(&batch)
                 for (item, prepared) in zip(items, batch) {
                     #expect(prepared.verification == item.answer)
                 }
@@ -99,7 +99,7 @@ import Testing
         let good = items.first { $0.answer.verdict == .valid }!
         for _ in 0...Limits.keyTableUses / 64 {
             var batch = (0..<64).map { _ in prepared(good, verifier) }
-            verifier.settle(&batch)
+            verifier.verifySignatures(&batch)
         }
     }
 
@@ -121,7 +121,7 @@ import Testing
                     for round in 0..<40 {
                         let items = (0..<20).map { _ in Self.items.randomElement(using: &random)! }
                         var batch = items.map { Self.prepared($0, verifier) }
-                        verifier.settle(&batch)
+                        verifier.verifySignatures(&batch)
                         for (item, prepared) in zip(items, batch)
                         where prepared.verification != item.answer { wrong += 1 }
                         let other = Fixture.verify(others[round % others.count], by: verifier)
@@ -146,28 +146,30 @@ import Testing
     @Test func quickIsWhatBringsKnownChain() {
         let verifier = Verifier(trust: Fixture.verifier.trust)
         let token = Fixture.token()
-        func isQuick(_ evidence: [UInt8], _ kind: EvidenceKind = .transaction) -> Bool {
-            verifier.isQuick(evidence.span, as: kind)
+        func hasKnownChain(_ evidence: [UInt8], _ kind: EvidenceKind = .transaction) -> Bool {
+            verifier.hasKnownChain(evidence.span, as: kind)
         }
-        #expect(!isQuick(token))
+        #expect(!hasKnownChain(token))
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
         let header = Fixture.segments(token)[0]
         // What comes behind the header makes no difference: it is no chain.
         for evidence in [token, header + [UInt8(ascii: ".")], Fixture.join([header, [], []])] {
-            #expect(isQuick(evidence))
-            for kind in Self.kinds { #expect(isQuick(evidence, kind) == (kind != .notification)) }
+            #expect(hasKnownChain(evidence))
+            for kind in Self.kinds {
+                #expect(hasKnownChain(evidence, kind) == (kind != .notification))
+            }
         }
         for kind in [EvidenceKind.appReceipt, .transactionReceipt] {
-            #expect(!isQuick(token, kind))
+            #expect(!hasKnownChain(token, kind))
         }
         // Another header, however alike, is another chain's until it has validated.
         for place in stride(from: 0, to: header.count, by: 97) {
             var changed = token
             changed[place] ^= 1
-            #expect(!isQuick(changed))
+            #expect(!hasKnownChain(changed))
         }
         for evidence in [[], header, Array(header.dropLast()), Array("a.b.c".utf8)] {
-            #expect(!isQuick(evidence))
+            #expect(!hasKnownChain(evidence))
         }
     }
 
@@ -184,7 +186,7 @@ import Testing
                 })
             #expect(Fixture.verify(other, by: verifier).verdict == .valid)
             if count == Limits.recentChains + 2 {
-                let isQuick = verifier.isQuick(token.span, as: .transaction)
+                let isQuick = verifier.hasKnownChain(token.span, as: .transaction)
                 #expect(isQuick)
             }
         }
@@ -195,7 +197,7 @@ import Testing
             header: {
                 $0.extraMembers = [("kid", "\"0\"")]
             })
-        let isFirstQuick = verifier.isQuick(first.span, as: .transaction)
+        let isFirstQuick = verifier.hasKnownChain(first.span, as: .transaction)
         #expect(!isFirstQuick)
         #expect(Fixture.verify(first, by: verifier).verdict == .valid)
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)

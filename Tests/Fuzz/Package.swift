@@ -11,7 +11,7 @@ let package = Package(
         .systemLibrary(name: "CLibFuzzer", path: "CLibFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["CLibFuzzer", .product(name: "AssayFuzzDoors", package: "assay")]),
+            dependencies: ["CLibFuzzer", .product(name: "FuzzTargets", package: "assay")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,4 @@
-package import AssayLoop
+package import AssayIO
 import Glibc
 
 /// A plain blocking socket: what a client without any library of ours would be.

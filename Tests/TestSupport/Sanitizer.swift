@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import Glibc
 
 /// Whether this process, and so the tool beside it, was built with one.

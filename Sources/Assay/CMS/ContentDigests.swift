@@ -14,8 +14,8 @@ extension DigestAlgorithm {
                     expected: Tag.null.rawValue, found: parameters.tag.rawValue,
                     at: parameters.start)
             }
-            if reader.matches(identifier.algorithm, ObjectIdentifier.sha1) { return .sha1 }
-            if reader.matches(identifier.algorithm, ObjectIdentifier.sha256) { return .sha256 }
+            if reader.matches(identifier.algorithm, OID.sha1) { return .sha1 }
+            if reader.matches(identifier.algorithm, OID.sha256) { return .sha256 }
             return nil
         } catch {
             throw Refusal(.malformed, "a digest algorithm is not valid DER: " + error.description)

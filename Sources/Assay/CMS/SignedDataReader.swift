@@ -82,7 +82,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
             return try element(bytes, .objectIdentifier, limit: Limits.cmsSmallElementBytes) {
                 (reader: inout Self, element, bytes) throws(Refusal) in
                 try Self.check(
-                    bytes, element, is: ObjectIdentifier.signedData,
+                    bytes, element, is: OID.signedData,
                     "the content type is not signed-data")
                 reader.state = .explicitContent
             }
@@ -101,7 +101,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
             return try element(bytes, .objectIdentifier, limit: Limits.cmsSmallElementBytes) {
                 (reader: inout Self, element, bytes) throws(Refusal) in
                 try Self.check(
-                    bytes, element, is: ObjectIdentifier.data,
+                    bytes, element, is: OID.data,
                     "the encapsulated content is not id-data")
                 reader.state = .explicitEContent
             }

@@ -73,18 +73,18 @@ struct SignerInfo: Sendable {
     func checkedAlgorithm() throws(Refusal) -> DigestAlgorithm {
         let found: (digest: DigestAlgorithm, withRSA: [UInt8])? =
             switch digest.identifier {
-            case ObjectIdentifier.sha1: (.sha1, ObjectIdentifier.sha1WithRSAEncryption)
-            case ObjectIdentifier.sha256: (.sha256, ObjectIdentifier.sha256WithRSAEncryption)
+            case OID.sha1: (.sha1, OID.sha1WithRSAEncryption)
+            case OID.sha256: (.sha256, OID.sha256WithRSAEncryption)
             default: nil
             }
         guard let found, digest.isPlain else {
-            let name = ObjectIdentifier.dotted(digest.identifier.span)
+            let name = OID.dotted(digest.identifier.span)
             throw Refusal(.unsupportedAlgorithm, "the signer's digest algorithm is \(name)")
         }
         guard algorithm.isPlain,
-            [ObjectIdentifier.rsaEncryption, found.withRSA].contains(algorithm.identifier)
+            [OID.rsaEncryption, found.withRSA].contains(algorithm.identifier)
         else {
-            let name = ObjectIdentifier.dotted(algorithm.identifier.span)
+            let name = OID.dotted(algorithm.identifier.span)
             throw Refusal(
                 .unsupportedAlgorithm,
                 "the signature algorithm is \(name), with the digest \(found.digest.name)")
@@ -141,9 +141,9 @@ struct SignedAttributes: Sendable {
             while !values.isAtEnd {
                 let value = try values.readElement()
                 let octets = values.bytes.array(value.content)
-                if values.matches(type, ObjectIdentifier.contentType) {
+                if values.matches(type, OID.contentType) {
                     contentTypes.append(value.tag == .objectIdentifier ? octets : [])
-                } else if values.matches(type, ObjectIdentifier.messageDigest) {
+                } else if values.matches(type, OID.messageDigest) {
                     messageDigests.append(value.tag == .octetString ? octets : [])
                 }
             }
@@ -152,7 +152,7 @@ struct SignedAttributes: Sendable {
 
     /// Both exactly once, of this content (section 11.1 and 11.2).
     func check(contentDigest: [UInt8]) throws(Refusal) {
-        guard contentTypes == [ObjectIdentifier.data] else {
+        guard contentTypes == [OID.data] else {
             throw Refusal(
                 .invalidSignature,
                 "the signed attributes do not name the content type id-data "

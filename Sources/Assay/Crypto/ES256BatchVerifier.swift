@@ -44,7 +44,7 @@ internal import COpenSSL
             }
             if let table = run!.table {
                 unsafe waiting.append(Waiting(index: index, keyGroup: table.group))
-                if waiting.count == Limits.signaturesPerInversion { settleWaiting() }
+                if waiting.count == Limits.signaturesPerInversion { verifyWaiting() }
             } else {
                 let holds = holdsByEVP(index)
                 self.holds[index] = holds
@@ -52,7 +52,7 @@ internal import COpenSSL
             }
         }
         run?.note(in: tables)
-        settleWaiting()
+        verifyWaiting()
     }
 
     /// Empties the batch, so that its keys may go; room for a usual one stays.
@@ -82,7 +82,7 @@ internal import COpenSSL
             .verifies(der.bytes, overDigest: checks[index].digest.octets.span)
     }
 
-    private func settleWaiting() {
+    private func verifyWaiting() {
         guard !waiting.isEmpty else { return }
         for place in waiting.indices {
             numbers.enter(checks[waiting[place].index].signature.s, at: place)

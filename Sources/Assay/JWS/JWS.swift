@@ -54,7 +54,7 @@ final class UnverifiedJWS: Sendable {
 
     /// Everything but the signature, cheap checks first.
     static func read(
-        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unseen: UnseenChains
+        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
         let recent = chains.recent(token, counts: true)
         let segments = try JWSSegments(token, headerEnd: recent?.header.count)
@@ -69,10 +69,10 @@ final class UnverifiedJWS: Sendable {
         } else {
             let resolved = try chains.resolve(
                 header: token.extracting(segments.header), effectiveDate: date, now: now,
-                unseen: unseen)
+                unknownChains: unknownChains)
             switch resolved {
             case .validated(let chain): known = chain
-            case .putAside(let chain): return .putAside(chain)
+            case .deferred(let chain): return .deferred(chain)
             }
         }
         let time = try date.timestamp()

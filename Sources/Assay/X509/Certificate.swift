@@ -149,11 +149,11 @@ package enum SignatureAlgorithm: Equatable, Sendable {
         // RFC 5758, section 3.2: parameters absent for ECDSA. RFC 4055, section 5: NULL for RSA.
         let octets = reader.bytes.array(identifier.algorithm.content)
         switch (octets, identifier.parameters) {
-        case (ObjectIdentifier.ecdsaWithSHA256, .absent): self = .ecdsaWithSHA256
-        case (ObjectIdentifier.ecdsaWithSHA384, .absent): self = .ecdsaWithSHA384
-        case (ObjectIdentifier.sha1WithRSAEncryption, .null): self = .sha1WithRSAEncryption
-        case (ObjectIdentifier.sha256WithRSAEncryption, .null): self = .sha256WithRSAEncryption
-        default: self = .other(ObjectIdentifier.dotted(octets.span))
+        case (OID.ecdsaWithSHA256, .absent): self = .ecdsaWithSHA256
+        case (OID.ecdsaWithSHA384, .absent): self = .ecdsaWithSHA384
+        case (OID.sha1WithRSAEncryption, .null): self = .sha1WithRSAEncryption
+        case (OID.sha256WithRSAEncryption, .null): self = .sha256WithRSAEncryption
+        default: self = .other(OID.dotted(octets.span))
         }
     }
 }

@@ -40,16 +40,16 @@ package struct CertificateExtensions: Sendable, Equatable {
 
         /// What each is known by in a certificate.
         fileprivate static let identifiers: [(marker: Markers, octets: [UInt8])] = [
-            (.receiptSigning, ObjectIdentifier.appleReceiptSigning),
-            (.worldwideDeveloperRelations, ObjectIdentifier.appleWorldwideDeveloperRelations),
-            (.purchaseReceiptSigning, ObjectIdentifier.applePurchaseReceiptSigning),
-            (.iTunesStore, ObjectIdentifier.appleITunesStore),
+            (.receiptSigning, OID.appleReceiptSigning),
+            (.worldwideDeveloperRelations, OID.appleWorldwideDeveloperRelations),
+            (.purchaseReceiptSigning, OID.applePurchaseReceiptSigning),
+            (.iTunesStore, OID.appleITunesStore),
         ]
 
         /// Those that are contained, in dotted decimal.
         package var name: String {
             Self.identifiers.filter { contains($0.marker) }
-                .map { ObjectIdentifier.dotted($0.octets.span) }.joined(separator: ", ")
+                .map { OID.dotted($0.octets.span) }.joined(separator: ", ")
         }
     }
 
@@ -72,7 +72,7 @@ package struct CertificateExtensions: Sendable, Equatable {
             if seen.contains(where: {
                 fields.bytes.extracting($0).equals(fields.bytes.extracting(identifier.content))
             }) {
-                duplicate = ObjectIdentifier.dotted(fields.bytes.extracting(identifier.content))
+                duplicate = OID.dotted(fields.bytes.extracting(identifier.content))
             }
             seen.append(identifier.content)
             try read(identifier, isCritical: isCritical, value: fields.inside(value))
@@ -91,18 +91,18 @@ package struct CertificateExtensions: Sendable, Equatable {
         _ identifier: DERElement, isCritical: Bool, value: consuming DERReader
     ) throws(DERError) {
         var value = value
-        if value.matches(identifier, ObjectIdentifier.basicConstraints) {
+        if value.matches(identifier, OID.basicConstraints) {
             basicConstraints = try Self.readBasicConstraints(&value)
-        } else if value.matches(identifier, ObjectIdentifier.keyUsage) {
+        } else if value.matches(identifier, OID.keyUsage) {
             keyUsage = try Self.readKeyUsage(&value)
-        } else if !isCritical, value.matches(identifier, ObjectIdentifier.subjectKeyIdentifier) {
+        } else if !isCritical, value.matches(identifier, OID.subjectKeyIdentifier) {
             subjectKeyIdentifier = value.bytes.array(try value.read(.octetString).content)
         } else if let known = Markers.identifiers.first(where: {
             value.matches(identifier, $0.octets)
         }) {
             markers.insert(known.marker)
         } else if isCritical {
-            unknownCritical = ObjectIdentifier.dotted(value.bytes.extracting(identifier.content))
+            unknownCritical = OID.dotted(value.bytes.extracting(identifier.content))
         }
     }
 

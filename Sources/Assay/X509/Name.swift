@@ -18,7 +18,7 @@ extension Certificate {
                     var attribute = try attributes.readInside(.sequence)
                     let type = try attribute.read(.objectIdentifier)
                     let value = try attribute.readElement()
-                    guard attribute.matches(type, ObjectIdentifier.commonName) else { continue }
+                    guard attribute.matches(type, OID.commonName) else { continue }
                     return String(decoding: der[value.content], as: UTF8.self)
                 }
             }

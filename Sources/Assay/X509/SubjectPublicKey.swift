@@ -32,12 +32,12 @@ package struct SubjectPublicKey: Sendable, Equatable {
         let key = try fields.readBitStringOctets()
         try fields.atEnd()
 
-        if fields.matches(algorithm, ObjectIdentifier.ecPublicKey) {
+        if fields.matches(algorithm, OID.ecPublicKey) {
             kind = Self.ellipticCurve(parameters, key, fields)
-        } else if fields.matches(algorithm, ObjectIdentifier.rsaEncryption) {
+        } else if fields.matches(algorithm, OID.rsaEncryption) {
             kind = try Self.rsa(parameters, key, fields)
         } else {
-            let name = ObjectIdentifier.dotted(fields.bytes.extracting(algorithm.content))
+            let name = OID.dotted(fields.bytes.extracting(algorithm.content))
             kind = .unsupported("an algorithm \(name)")
         }
     }
@@ -51,12 +51,12 @@ package struct SubjectPublicKey: Sendable, Equatable {
             return .unsupported("an elliptic curve that is not named")
         }
         let curve: Curve
-        if reader.matches(parameters, ObjectIdentifier.secp256r1) {
+        if reader.matches(parameters, OID.secp256r1) {
             curve = .p256
-        } else if reader.matches(parameters, ObjectIdentifier.secp384r1) {
+        } else if reader.matches(parameters, OID.secp384r1) {
             curve = .p384
         } else {
-            let name = ObjectIdentifier.dotted(reader.bytes.extracting(parameters.content))
+            let name = OID.dotted(reader.bytes.extracting(parameters.content))
             return .unsupported("a curve \(name)")
         }
         guard key.count == curve.pointSize, reader.bytes[key.lowerBound] == 0x04 else {

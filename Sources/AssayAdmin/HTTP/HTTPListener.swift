@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 import CMicrohttpd
 import Glibc
 import Synchronization

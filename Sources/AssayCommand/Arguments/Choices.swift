@@ -1,6 +1,6 @@
 import ArgumentParser
 import AssayClient
-import AssayLoop
+import AssayIO
 import AssayModels
 
 /// The values of an option that has few.

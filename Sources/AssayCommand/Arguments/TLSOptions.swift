@@ -1,6 +1,6 @@
 import ArgumentParser
 import AssayClient
-import AssayLoop
+import AssayIO
 
 /// What the commands that ask a server say of TLS.
 struct TLSOptions: ParsableArguments {

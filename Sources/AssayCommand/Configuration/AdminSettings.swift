@@ -1,5 +1,5 @@
 import AssayAdmin
-import AssayLoop
+import AssayIO
 
 /// Where health, metrics and the status page are served; by default nowhere.
 struct AdminSettings {

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import AssayModels
 
 /// One app entry: whose evidence is accepted, from where, signed under what.

@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import AssayModels
 
 /// A configuration file that is valid as a whole; what it leaves open is nil.

@@ -25,7 +25,7 @@ final class ConfigurationTable {
             throw ConfigurationProblem(
                 source: file, place: "", problem: "not UTF-8 text", remedy: "save it as UTF-8")
         }
-        if let found = TOMLTrap.first(in: text) { throw problem(found, in: text, of: file) }
+        if let found = TOMLPreflight.first(in: text) { throw problem(found, in: text, of: file) }
         do {
             let table = try TOMLTable(string: string)
             return ConfigurationTable(file: file, path: "", table: table, notes: Notes())
@@ -42,7 +42,7 @@ final class ConfigurationTable {
     }
 
     private static func problem(
-        _ found: (trap: TOMLTrap, place: Int), in text: [UInt8], of file: String
+        _ found: (trap: TOMLPreflight, place: Int), in text: [UInt8], of file: String
     ) -> ConfigurationProblem {
         let newline = UInt8(ascii: "\n")
         let before = text[..<found.place]
@@ -55,7 +55,8 @@ final class ConfigurationTable {
                     "not TOML: a table's name can't begin like this",
                     "write letters, digits, - and _, or put it in quotes"
                 )
-            case .depth: ("more than \(TOMLTrap.mostDots) dots", "no name of a setting has so many")
+            case .depth:
+                ("more than \(TOMLPreflight.mostDots) dots", "no name of a setting has so many")
             case .brace: ("a } within an array", "an array ends with ]")
             case .dateOrTime: ("a date or a time, which no setting takes", "put it in quotes")
             }

@@ -1,6 +1,6 @@
 import Assay
 import AssayAdmin
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 

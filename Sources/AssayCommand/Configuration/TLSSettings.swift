@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 
 /// `[tls]`: what the listeners of TLS show, and whom they serve.
 struct TLSSettings {

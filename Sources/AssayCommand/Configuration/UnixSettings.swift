@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 
 /// `[unix]`: who may use the Unix sockets.
 struct UnixSettings {

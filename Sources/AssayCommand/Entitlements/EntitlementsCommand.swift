@@ -1,7 +1,7 @@
 import ArgumentParser
 import Assay
 import AssayEntitlements
-import AssayLoop
+import AssayIO
 import AssayModels
 
 struct EntitlementsCommand: ParsableCommand {

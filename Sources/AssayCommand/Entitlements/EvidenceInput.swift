@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 
 /// One item of evidence as the caller named it.
 struct EvidenceInput {

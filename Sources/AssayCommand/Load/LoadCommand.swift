@@ -1,6 +1,6 @@
 import ArgumentParser
 import AssayLoad
-import AssayLoop
+import AssayIO
 import AssayModels
 
 struct LoadCommand: AsyncParsableCommand {

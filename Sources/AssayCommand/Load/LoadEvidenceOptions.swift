@@ -1,6 +1,6 @@
 import ArgumentParser
 import AssayLoad
-import AssayLoop
+import AssayIO
 import AssayMint
 import AssayModels
 import AssayWire

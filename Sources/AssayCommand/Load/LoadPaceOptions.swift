@@ -1,6 +1,6 @@
 import ArgumentParser
 import AssayLoad
-import AssayLoop
+import AssayIO
 
 /// How fast, for how long, over how many connections.
 struct LoadPaceOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import AssayLoop
+import AssayIO
 import AssayMint
 
 struct MintCACommand: ParsableCommand {

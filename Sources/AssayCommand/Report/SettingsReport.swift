@@ -1,5 +1,5 @@
 import Assay
-import AssayLoop
+import AssayIO
 import AssayModels
 import AssayServer
 

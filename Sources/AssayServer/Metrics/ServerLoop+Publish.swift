@@ -1,4 +1,4 @@
-import AssayLoop
+import AssayIO
 
 extension ServerLoop {
     /// Shows the server's state to whoever looks; nothing where nobody does.

@@ -25,8 +25,8 @@ package struct ServerMetrics: Sendable {
     package var connectionsRefused: UInt64 = 0
     package var framesReceived: UInt64 = 0
     package var framesSent: UInt64 = 0
-    /// Requests that were verified on the thread of unseen chains, each for all that wait for its.
-    package var verifiedUnseen: UInt64 = 0
+    /// Requests that were verified on the thread of unknown chains, each for all that wait for its.
+    package var validatedChains: UInt64 = 0
     /// By what was wrong: the reasons that the log gives, which are few and the source's own.
     package private(set) var faults: [String: UInt64] = [:]
 

@@ -1,4 +1,4 @@
-package import AssayLoop
+package import AssayIO
 package import AssayModels
 
 /// Where a server publishes what it counts and holds, for others to look at.

@@ -1,4 +1,4 @@
-import AssayFuzzDoors
+import FuzzTargets
 import CLibFuzzer
 import Foundation
 

@@ -1,0 +1,331 @@
+import AssayLocks
+import AssayModels
+import Synchronization
+
+/// The chains of one trust configuration, by the exact bytes of the JWS header that brought them.
+///
+/// A valid chain is entered once a signature under it has held, and never as "valid now": each
+/// piece of evidence compares the windows with its own effective date. A header is easily varied
+/// around a genuine chain, but nobody can sign it then: so no flood evicts an entry, nor do its
+/// headers cost a public-key operation each. Refused chains are remembered apart. Simultaneous
+/// requests for one unknown chain share one validation: the first holds the slot's lock, the others
+/// wait for its result.
+final class KnownChains: Sendable {
+    private let trust: TrustStore
+    private let intermediates = ValidatedIntermediates()
+    private let pairs = ValidatedPairs()
+    private let tables = Locked(Tables())
+    private let validationCount = Atomic<Int>(0)
+    /// Quick rather than proof against collisions: only chains that validated are looked up by
+    /// it, and the header is then compared byte for byte.
+    private let keyedHash: HeaderHash
+
+    typealias HeaderHash = @Sendable (Span<UInt8>) -> UInt64
+
+    /// - Parameter keyedHash: the hash of a header; by default under a seed that nobody outside
+    ///   knows.
+    init(trust: TrustStore, keyedHash: HeaderHash? = nil) {
+        self.trust = trust
+        let seed = UInt64.random(in: 1...UInt64.max)
+        self.keyedHash = keyedHash ?? { $0.quickHash(seed: seed) }
+    }
+
+    /// Full validations so far, for tests and metrics.
+    var validations: Int { validationCount.load(ordering: .relaxed) }
+    /// Valid and refused entries.
+    var counts: (known: Int, refused: Int) {
+        tables.withLock { ($0.known.count, $0.refused.count) }
+    }
+
+    /// The chains that validated, and how often one was asked for that had and that had not.
+    var statistics: (hits: UInt64, misses: UInt64, refusedHits: UInt64, chains: [ValidatedChain]) {
+        tables.withLock {
+            ($0.hits, $0.misses, $0.refusedHits, $0.known.values.map(\.chain.chain))
+        }
+    }
+
+    /// The chain of the header that this JWS begins with, where it was among the last that were
+    /// asked for: a comparison, in place of a search for the header's end and of a hash.
+    ///
+    /// - Parameter counts: whether this is the look-up that verification begins with.
+    func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
+        tables.withLock { $0.recent(token, counts: counts) }
+    }
+
+    /// Whether that header's chain has validated.
+    func isKnown(header: Span<UInt8>) -> Bool {
+        let key = keyedHash(header)
+        return tables.withLock { $0.lookUp(key, header) != nil }
+    }
+
+    /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
+    /// check that it fails, at that effective date.
+    ///
+    /// To put a chain aside takes no public-key operation, and waits for nobody who does one.
+    func resolve(
+        header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp,
+        unknownChains: UnknownChainPolicy = .validate
+    ) throws(Refusal) -> ChainOutcome<KnownChain> {
+        let key = keyedHash(header)
+        if let known = tables.withLock({ $0.find(key, header) }) {
+            _ = try known.chain.valid(at: try effectiveDate.seconds())
+            return .validated(known)
+        }
+        // From here on it is a stranger: its digest stands for it in the tables below.
+        let digest = HeaderDigest(header)
+        let slot: ChainSlot
+        switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
+        case .known(let known):
+            _ = try known.chain.valid(at: try effectiveDate.seconds())
+            return .validated(known)
+        case .unknown(_, isInFlight: true) where unknownChains == .deferred:
+            return .deferred(digest.chain)
+        case .unknown(let found, _): slot = found
+        }
+        let (result, state) = slot.withLock { state in
+            let result = resolve(
+                &state, header: header, effectiveDate: effectiveDate,
+                deferring: unknownChains == .deferred ? digest.chain : nil)
+            return (result, state)
+        }
+        tables.withLock { $0.commit(slot, state, digest, now: now) }
+        return try result.get().map { KnownChain(header: header, chain: $0) }
+    }
+
+    /// A signature under that header has held: from now on it is known.
+    func enter(_ chain: KnownChain) {
+        guard !chain.isEntered.load(ordering: .relaxed) else { return }
+        chain.isEntered.store(true, ordering: .relaxed)
+        let header = chain.header
+        let key = keyedHash(header.span)
+        tables.withLock { $0.enter(chain, key) }
+    }
+
+    /// One step further in the slot, whose lock is held. Verdicts show the order of
+    /// checks: shape, algorithm, structure, markers, then dates, then signatures.
+    private func resolve(
+        _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate,
+        deferring unknownChains: ChainID?
+    ) -> Result<ChainOutcome<ValidatedChain>, Refusal> {
+        do throws(Refusal) {
+            if case .new = state { state = .unvalidated(try unvalidated(header)) }
+            switch state {
+            case .new: preconditionFailure("set above")
+            case .unvalidated(let chain):
+                try chain.checkValidity(at: try effectiveDate.seconds())
+                if let valid = pairs[chain] {
+                    state = .valid(valid)
+                    _ = try valid.valid(at: try effectiveDate.seconds())
+                    return .success(.validated(valid))
+                }
+                // A leaf that is itself pinned has no signature to check.
+                if let unknownChains, let intermediate = chain.intermediate {
+                    let isValidated = intermediates.contains(intermediate)
+                    return .success(.deferred(unknownChains.issued(byValidated: isValidated)))
+                }
+                validationCount.add(1, ordering: .relaxed)
+                do throws(Refusal) {
+                    let valid = try chain.validate(intermediates: intermediates)
+                    state = .valid(valid)
+                    pairs.remember(valid)
+                    _ = try valid.valid(at: try effectiveDate.seconds())
+                    return .success(.validated(valid))
+                } catch {
+                    if case .unvalidated = state { state = .refused(error, after: chain.windows) }
+                    throw error
+                }
+            case .valid(let chain):
+                _ = try chain.valid(at: try effectiveDate.seconds())
+                return .success(.validated(chain))
+            case .refused(let refusal, let windows):
+                try windows?.check(at: try effectiveDate.seconds())
+                throw refusal
+            }
+        } catch {
+            if case .new = state { state = .refused(error, after: nil) }
+            return .failure(error)
+        }
+    }
+
+    private func unvalidated(_ header: Span<UInt8>) throws(Refusal) -> UnvalidatedChain {
+        let x5c = try JWSHeader.certificates(of: header)
+        return try UnvalidatedChain(x5c: x5c, trust: trust)
+    }
+}
+
+/// A validated chain with the header that brought it. A class, so that a look-up copies nothing.
+final class KnownChain: Sendable {
+    let chain: ValidatedChain
+    /// SHA-256 after the header and the full stop behind.
+    let headerDigest: SHA256
+    let header: [UInt8]
+    fileprivate let isEntered = Atomic<Bool>(false)
+
+    init(header: Span<UInt8>, chain: ValidatedChain) {
+        var digest = SHA256()
+        digest.update(header)
+        digest.update([UInt8(ascii: ".")].span)
+        headerDigest = digest
+        self.header = header.array
+        self.chain = chain
+    }
+
+    func isHeader(of token: Span<UInt8>) -> Bool {
+        let count = header.count
+        return token.count > count && token[count] == UInt8(ascii: ".")
+            && token.extracting(0..<count).equals(header)
+    }
+}
+
+/// SHA-256 of a header that is not known to be valid.
+private struct HeaderDigest: Hashable {
+    private let octets: [UInt8]
+
+    init(_ header: Span<UInt8>) { octets = SHA256.digest(header).octets.span.array }
+
+    var chain: ChainID { ChainID(digest: octets) }
+}
+
+/// One unknown or refused chain; its lock is held while it is validated.
+private final class ChainSlot: Sendable {
+    enum State: Sendable {
+        case new
+        /// Of the right shape; a date has kept it from being validated.
+        case unvalidated(UnvalidatedChain)
+        case valid(ValidatedChain)
+        /// A refusal `after` whose dates the signatures were tried, or before any date mattered.
+        case refused(Refusal, after: ChainWindows?)
+    }
+
+    private let state = Locked(State.new)
+
+    func withLock<R: Sendable>(_ body: (inout State) -> R) -> R {
+        state.withLock { body(&$0) }
+    }
+}
+
+/// What the lock guards.
+private struct Tables {
+    /// A class, so that its use is noted without a look-up; the tables' lock guards `lastUse`.
+    final class Known: @unchecked Sendable {
+        let chain: KnownChain
+        var lastUse: UInt64
+
+        init(chain: KnownChain, lastUse: UInt64) {
+            self.chain = chain
+            self.lastUse = lastUse
+        }
+    }
+
+    struct Refused {
+        let slot: ChainSlot
+        let expires: Timestamp
+    }
+
+    var known: [UInt64: Known] = [:]
+    var refused: [HeaderDigest: Refused] = [:]
+    private var inFlight: [HeaderDigest: ChainSlot] = [:]
+    private var uses: UInt64 = 0
+    /// The last that were asked for, all of them among the known.
+    private var recent: [Known] = []
+    private(set) var hits: UInt64 = 0
+    private(set) var misses: UInt64 = 0
+    private(set) var refusedHits: UInt64 = 0
+
+    /// The look-up that verification begins with.
+    mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
+        guard let chain = lookUp(key, header) else {
+            misses &+= 1
+            return nil
+        }
+        hits &+= 1
+        return chain
+    }
+
+    mutating func lookUp(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
+        guard let entry = known[key], header.equals(entry.chain.header) else { return nil }
+        didUse(entry)
+        if !recent.contains(where: { $0 === entry }) {
+            if recent.count == Limits.recentChains { recent.removeLast() }
+            recent.insert(entry, at: 0)
+        }
+        return entry.chain
+    }
+
+    mutating func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
+        for entry in recent where entry.chain.isHeader(of: token) {
+            didUse(entry)
+            if counts { hits &+= 1 }
+            return entry.chain
+        }
+        return nil
+    }
+
+    private mutating func didUse(_ entry: Known) {
+        uses += 1
+        entry.lastUse = uses
+    }
+
+    enum Entry {
+        case known(KnownChain)
+        /// In flight: another request has it too, and may be validating it.
+        case unknown(ChainSlot, isInFlight: Bool)
+    }
+
+    /// Looks again among the known: since the caller did, another request may have settled it.
+    mutating func entry(
+        _ digest: HeaderDigest, _ key: UInt64, _ header: Span<UInt8>, now: Timestamp
+    ) -> Entry {
+        if let chain = lookUp(key, header) { return .known(chain) }
+        if let entry = refused[digest] {
+            if now < entry.expires {
+                refusedHits &+= 1
+                return .unknown(entry.slot, isInFlight: false)
+            }
+            refused[digest] = nil
+        }
+        if let slot = inFlight[digest] { return .unknown(slot, isInFlight: true) }
+        let slot = ChainSlot()
+        inFlight[digest] = slot
+        return .unknown(slot, isInFlight: false)
+    }
+
+    mutating func commit(
+        _ slot: ChainSlot, _ state: ChainSlot.State, _ digest: HeaderDigest, now: Timestamp
+    ) {
+        let isFirst = inFlight[digest] === slot
+        if isFirst { inFlight[digest] = nil }
+        switch state {
+        case .new, .unvalidated, .valid: break
+        case .refused where isFirst || refused[digest] == nil:
+            if refused.count >= Limits.refusedChains { dropExpired(now) }
+            refused[digest] = Refused(
+                slot: slot, expires: now.advanced(by: Limits.refusedChainMilliseconds))
+        case .refused: break
+        }
+    }
+
+    mutating func enter(_ chain: KnownChain, _ key: UInt64) {
+        let header = chain.header
+        guard lookUp(key, header.span) == nil else { return }
+        if known[key] == nil, known.count >= Limits.knownChains,
+            let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse })
+        {
+            forget(oldest.key)
+        }
+        forget(key)
+        uses += 1
+        known[key] = Known(chain: chain, lastUse: uses)
+    }
+
+    private mutating func forget(_ key: UInt64) {
+        guard let entry = known.removeValue(forKey: key) else { return }
+        recent.removeAll { $0 === entry }
+    }
+
+    private mutating func dropExpired(_ now: Timestamp) {
+        refused = refused.filter { now < $0.value.expires }
+        // Still full of fresh ones: a flood of distinct chains. None of them is worth keeping.
+        if refused.count >= Limits.refusedChains { refused.removeAll(keepingCapacity: true) }
+    }
+}

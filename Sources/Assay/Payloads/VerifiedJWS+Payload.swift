@@ -1,0 +1,49 @@
+import AssayModels
+
+extension VerifiedJWS {
+    /// The typed payload, of the kind that the caller named, and what policy looks at.
+    ///
+    /// The facts come before the payload is handed on, so that it is moved and not copied.
+    func decode(as kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
+        try payload.withRootMembers { members throws(Refusal) in
+            try PayloadKind.check(&members, is: kind)
+        }
+        switch kind {
+        case .transaction:
+            let fields: JWSTransactionDecodedPayload = try decode()
+            let claims = EvidenceClaims(fields)
+            return (.transaction(VerifiedPayload(fields, json: payload.text)), claims)
+        case .renewalInfo:
+            let fields: JWSRenewalInfoDecodedPayload = try decode()
+            let claims = EvidenceClaims(fields)
+            return (.renewalInfo(VerifiedPayload(fields, json: payload.text)), claims)
+        case .appTransaction:
+            let fields: AppTransaction = try decode()
+            let claims = EvidenceClaims(fields)
+            return (.appTransaction(VerifiedPayload(fields, json: payload.text)), claims)
+        case .realtimeRequest:
+            let fields: DecodedRealtimeRequestBody = try decode()
+            let claims = EvidenceClaims(fields)
+            return (.realtimeRequest(VerifiedPayload(fields, json: payload.text)), claims)
+        case .notification:
+            let fields: ResponseBodyV2DecodedPayload = try decode()
+            let claims = EvidenceClaims(fields)
+            let notification = VerifiedNotification(
+                notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
+                renewalInfo: nil, appTransaction: nil)
+            return (.notification(notification), claims)
+        case .appReceipt, .transactionReceipt:
+            throw Refusal(.wrongKind, "a JWS is no \(kind.name)")
+        }
+    }
+
+    /// A member of another JSON type than Apple documents refuses the whole: a date that is
+    /// silently dropped could be the one that says "refunded".
+    private func decode<Payload: PayloadObject>() throws(Refusal) -> Payload {
+        do throws(JSONError) {
+            return try payload.decode(Payload.self)
+        } catch {
+            throw Refusal(.malformed, "the payload does not decode: " + error.description)
+        }
+    }
+}

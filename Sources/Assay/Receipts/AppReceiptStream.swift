@@ -1,0 +1,255 @@
+public import AssayModels
+
+/// Verifies an app receipt while it arrives, in chunks of any size.
+///
+/// Bytes are looked at where they are and handed back: what is kept is what was asked for, not the
+/// receipt. Nothing is told before the last check has passed; the verdict is the same for every
+/// way of cutting the receipt into chunks.
+///
+/// ```swift
+/// var stream = AppReceiptStream(verifier, policy: policy, inApp: .latest)
+/// while let chunk = try await next() { stream.receive(chunk.span) }
+/// let answer = stream.finish(at: now)
+/// ```
+public struct AppReceiptStream: Sendable {
+    private let verifier: Verifier
+    private let policy: Policy
+    private let expectations: Expectations
+    private let inApp: InAppSelection
+    private var encoding = Encoding.unknown
+    private var reader: SignedDataReader<AppReceiptReader>
+    private var feeder = ChunkFeeder()
+    private var refusal: Refusal?
+
+    /// How the receipt is written.
+    private enum Encoding: Sendable {
+        case unknown
+        case der
+        case base64(Base64Stream)
+        /// Unity's JSON around a receipt, collected up to a limit.
+        case wrapper([UInt8])
+    }
+
+    /// - Parameter inApp: the in-app records that are returned; all of them are checked.
+    public init(
+        _ verifier: Verifier, policy: Policy, expecting expectations: Expectations = .none,
+        inApp: InAppSelection = .all
+    ) {
+        self.verifier = verifier
+        self.policy = policy
+        self.expectations = expectations
+        self.inApp = inApp
+        reader = SignedDataReader(
+            content: AppReceiptReader(
+                inApp: inApp, expecting: expectations, layouts: verifier.layouts.current))
+    }
+
+    /// Whether the receipt is refused already: what is still to come changes nothing.
+    public var isRefused: Bool { refusal != nil }
+
+    /// Bytes of memory that it holds, all buffers included.
+    public var heldBytes: Int {
+        var bytes = Self.ownBytes + feeder.heldBytes + reader.heldBytes + reader.content.heldBytes
+        if case .wrapper(let text) = encoding { bytes += text.capacity }
+        return bytes
+    }
+
+    /// The value itself, with small buffers that every receipt has.
+    private static let ownBytes = MemoryLayout<AppReceiptStream>.size + 1024
+
+    /// Takes the next bytes.
+    public mutating func receive(_ chunk: Span<UInt8>) {
+        guard refusal == nil, chunk.count > 0 else { return }
+        do throws(Refusal) {
+            try take(chunk)
+        } catch {
+            refusal = error
+        }
+    }
+
+    /// The answer, now that the last byte has arrived.
+    public consuming func finish(at now: Timestamp) -> Verification {
+        prepare(at: now, unknownChains: .validate).verification
+    }
+
+    /// The answer as one of a batch, which needs no `settle`.
+    public func prepared(at now: Timestamp, unknownChains: UnknownChainPolicy)
+        -> PreparedVerification
+    {
+        var copy = self
+        return copy.prepare(at: now, unknownChains: unknownChains)
+    }
+
+    /// The same without a copy of what was read: nothing else can be asked of it afterwards.
+    mutating func prepare(at now: Timestamp, unknownChains: UnknownChainPolicy)
+        -> PreparedVerification
+    {
+        let request = VerificationRequest(
+            verifier, kind: .appReceipt, policy: policy, expectations: expectations, now: now,
+            unknownChains: unknownChains)
+        do throws(Refusal) {
+            let verification = try verification(request)
+            return PreparedVerification(
+                request: request, state: try .init(verification) { .answered($0) })
+        } catch {
+            return PreparedVerification(
+                request: request, state: .answered(error.answer(.appReceipt)))
+        }
+    }
+
+    private mutating func verification(
+        _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<Verification> {
+        if let refusal { throw refusal }
+        if case .wrapper(let text) = encoding { return try unwrapped(text, request) }
+        try complete()
+        return try verify(request)
+    }
+
+    private mutating func take(_ chunk: Span<UInt8>) throws(Refusal) {
+        switch encoding {
+        case .unknown:
+            encoding = try Self.encoding(of: chunk[0])
+            try take(chunk)
+        case .der:
+            try feed(chunk)
+        case .base64(var stream):
+            var octets: [UInt8] = []
+            octets.reserveCapacity(min(chunk.count, Limits.base64ChunkBytes))
+            var start = 0
+            while start < chunk.count {
+                let end = min(start + Limits.base64ChunkBytes, chunk.count)
+                octets.removeAll(keepingCapacity: true)
+                let piece = chunk.extracting(start..<end)
+                do throws(Base64Error) {
+                    try stream.decode(piece, into: &octets)
+                } catch {
+                    // What stands before it has its say first, as if it had come alone.
+                    try feed(octets.span)
+                    throw Self.malformed(error)
+                }
+                try feed(octets.span)
+                start = end
+            }
+            encoding = .base64(stream)
+        case .wrapper(var text):
+            guard text.count + chunk.count <= Limits.receiptWrapperBytes else {
+                throw Refusal(
+                    .malformed,
+                    "the JSON around the receipt exceeds "
+                        + "\(Limits.receiptWrapperBytes) bytes; send the receipt alone")
+            }
+            // Moved out while it grows, so that it is not copied.
+            encoding = .unknown
+            text.append(contentsOf: chunk.array)
+            encoding = .wrapper(text)
+        }
+    }
+
+    /// DER and base64 are told apart by the first byte: 0x30, or `M`, its first base64 digit.
+    private static func encoding(of first: UInt8) throws(Refusal) -> Encoding {
+        switch first {
+        case Tag.sequence.rawValue: return .der
+        case UInt8(ascii: "M"): return .base64(Base64Stream())
+        case UInt8(ascii: "{"): return .wrapper([])
+        case UInt8(ascii: "e"):
+            throw Refusal(
+                .wrongKind,
+                "this looks like a JWS or a transaction receipt (base64 that begins "
+                    + "with an opening brace), not like an app receipt")
+        default:
+            throw Refusal(
+                .malformed, "this begins neither like DER nor like base64 of a receipt")
+        }
+    }
+
+    private mutating func feed(_ bytes: Span<UInt8>) throws(Refusal) {
+        guard try feeder.feed(bytes, to: &reader) == bytes.count else {
+            throw Refusal(.malformed, "bytes follow the receipt")
+        }
+    }
+
+    private mutating func complete() throws(Refusal) {
+        if case .base64(var stream) = encoding {
+            var octets: [UInt8] = []
+            do throws(Base64Error) {
+                try stream.finish(into: &octets)
+            } catch {
+                throw Self.malformed(error)
+            }
+            try feed(octets.span)
+        }
+        guard try feeder.finish(&reader) else {
+            throw Refusal(.malformed, "the receipt ends too early")
+        }
+    }
+
+    private static func malformed(_ error: Base64Error) -> Refusal {
+        Refusal(.malformed, "the receipt is not base64: " + error.description)
+    }
+
+    private mutating func verify(
+        _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<Verification> {
+        let unverified = try reader.content.finish()
+        let signedData = try UnverifiedSignedData(reader, links: verifier.links)
+        let date = EffectiveDate(
+            signed: unverified.receipt.receiptCreationDate, now: request.now)
+        let chains = RSAChainBuilder(
+            purpose: .receipts, trust: verifier.trust, links: verifier.links,
+            unknownChains: request.unknownChains)
+        let chain = try signedData.verify(chains, effectiveDate: date)
+        let time = try date.timestamp()
+        let answer = try chain.map { request.answer(unverified, $0, effectiveDate: time) }
+        if case .validated(let answer) = answer, answer.verdict == .valid,
+            let layouts = reader.content.newLayouts
+        {
+            verifier.layouts.keep(layouts)
+        }
+        return answer
+    }
+
+    /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.
+    private func unwrapped(
+        _ text: [UInt8], _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<Verification> {
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument.parse(text, limit: Limits.receiptWrapperBytes)
+        } catch {
+            throw Refusal(
+                .wrongKind,
+                "this begins with an opening brace and is no JSON: a transaction "
+                    + "receipt, perhaps, but not an app receipt")
+        }
+        guard document.root.hasMember("Store"), let payload = document.root["Payload"]?.string
+        else {
+            throw Refusal(.wrongKind, "this is JSON, and not Unity's wrapper around a receipt")
+        }
+        guard payload.utf8.first != UInt8(ascii: "{") else {
+            throw Refusal(.wrongKind, "the wrapper's payload is not an app receipt")
+        }
+        var stream = AppReceiptStream(
+            verifier, policy: policy, expecting: expectations, inApp: inApp)
+        stream.receive(Array(payload.utf8).span)
+        return try stream.verification(request)
+    }
+}
+
+extension VerificationRequest {
+    /// Policy and expectations of an app receipt that is believed.
+    fileprivate func answer(
+        _ unverified: UnverifiedAppReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
+    ) -> Verification {
+        var claims = EvidenceClaims(unverified.receipt)
+        claims.productId = unverified.expectedProduct
+        claims.transactionId = unverified.expectedTransaction
+        do throws(Refusal) {
+            try claims.check(policy, expectations, chain: chain)
+            try claims.check(expectations, effectiveDate: effectiveDate)
+        } catch {
+            return refused(error, chain, claims)
+        }
+        return accepted(chain, claims, .appReceipt(unverified.receipt))
+    }
+}

@@ -1,0 +1,157 @@
+import AssayModels
+
+// Policy, then expectations, in the order of Apple's libraries: bundle id, app id, environment,
+// then what the caller expects. All of it looks at signed bytes only.
+
+extension EvidenceClaims {
+    func check(
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
+    ) throws(Refusal) {
+        try checkBundle(policy.bundleId)
+        try checkBundle(expectations.bundleId)
+        try checkApp(policy.appAppleId, policy, expectations)
+        try checkApp(expectations.appAppleId, policy, expectations)
+        // Apple's own rule, which is the policy's, is silent outside of Production; a caller's word
+        // counts wherever there is something to compare.
+        if let expected = expectations.appAppleId, let appAppleId, appAppleId != 0 {
+            try check(appAppleId, is: expected)
+        }
+        try checkEnvironment(policy, expectations, chain: chain)
+    }
+
+    private func checkBundle(_ expected: String?) throws(Refusal) {
+        guard carriesBundleId, let expected else { return }
+        guard let bundleId else {
+            throw Refusal(.wrongBundle, "the \(kind.name) names no bundle, not \(quoted(expected))")
+        }
+        guard bundleId.equalsByBytes(expected) else {
+            throw Refusal(
+                .wrongBundle, "the bundle is \(quoted(bundleId)), not \(quoted(expected))")
+        }
+    }
+
+    private func checkApp(
+        _ expected: Int64?, _ policy: Policy, _ expectations: Expectations
+    ) throws(Refusal) {
+        guard carriesAppAppleId, let expected else { return }
+        // In the sandbox an app has no App Store id: Apple leaves it out, or writes 0.
+        if environment != .production, appAppleId ?? 0 == 0 { return }
+        // Outside of Production it decides nothing, unless nothing else is allowed anyway.
+        guard environment == .production || expectations.accepted(of: policy) == [.production]
+        else { return }
+        guard let appAppleId else {
+            throw Refusal(.wrongApp, "the \(kind.name) names no app, not \(expected)")
+        }
+        try check(appAppleId, is: expected)
+    }
+
+    private func check(_ appAppleId: Int64, is expected: Int64) throws(Refusal) {
+        guard appAppleId == expected else {
+            throw Refusal(.wrongApp, "the app is \(appAppleId), not \(expected)")
+        }
+    }
+
+    private func checkEnvironment(
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
+    ) throws(Refusal) {
+        guard policy.environments.contains(environment),
+            expectations.environments.isEmpty || expectations.environments.contains(environment)
+        else {
+            throw Refusal(
+                .wrongEnvironment,
+                "the environment is \(quoted(environment.rawValue)), which is not accepted")
+        }
+        try checkAnchor(chain)
+    }
+
+    /// Which environments a root may speak for.
+    func checkAnchor(_ chain: some AnchoredChain) throws(Refusal) {
+        let isXcode = environment == .xcode || environment == .localTesting
+        if chain.isPinnedLeaf, !isXcode {
+            throw Refusal(
+                .wrongEnvironment,
+                "a certificate that stands alone signs Xcode and LocalTesting "
+                    + "evidence only, not \(quoted(environment.rawValue))")
+        }
+        if chain.anchor.isApple, isXcode {
+            throw Refusal(
+                .wrongEnvironment, "Apple's roots do not sign \(environment) evidence")
+        }
+        let isProduction = environment == .production || environment == .unspecified
+        if chain.anchor.development, isProduction {
+            throw Refusal(
+                .untrustedChain,
+                "the root is pinned for development and never validates "
+                    + "\(environment) evidence")
+        }
+    }
+
+    /// What the caller expects of this purchase.
+    func check(
+        _ expectations: Expectations, effectiveDate: Timestamp
+    ) throws(Refusal) {
+        if !expectations.productIds.isEmpty {
+            guard let productId,
+                expectations.productIds.contains(where: productId.equalsByBytes)
+            else {
+                throw Refusal(.mismatch, "the product is \(quoted(productId)), not an expected one")
+            }
+        }
+        if let expected = expectations.appAccountToken {
+            guard let appAccountToken, appAccountToken.lowercased() == expected.lowercased() else {
+                throw Refusal(.mismatch, "the app account token is not the expected one")
+            }
+        }
+        if let expected = expectations.transactionId {
+            guard let transactionId, transactionId.equalsByBytes(expected) else {
+                throw Refusal(.mismatch, "the transaction id is not the expected one")
+            }
+        }
+        try checkDevice(expectations)
+        if let oldest = expectations.notOlderThan, effectiveDate < oldest {
+            throw Refusal(
+                .mismatch,
+                "it was signed at \(effectiveDate.rfc3339), before the oldest date that "
+                    + "the caller accepts")
+        }
+    }
+}
+
+extension EvidenceClaims {
+    /// Whether it was made for that device. Evidence that is bound to none is a mismatch.
+    private func checkDevice(_ expectations: Expectations) throws(Refusal) {
+        if let identifier = expectations.deviceIdentifier {
+            guard case .receipt(let binding) = deviceBinding, binding.matches(identifier.span)
+            else {
+                throw Refusal(.mismatch, "the receipt is not bound to the expected device")
+            }
+        }
+        if let identifier = expectations.deviceVerificationId {
+            guard case .verification(let binding) = deviceBinding,
+                binding.matches(deviceVerificationId: identifier)
+            else {
+                throw Refusal(
+                    .mismatch, "the \(kind.name) is not bound to the expected device")
+            }
+        }
+    }
+}
+
+extension Expectations {
+    /// The environments that policy and caller accept both.
+    fileprivate func accepted(of policy: Policy) -> Set<StoreEnvironment> {
+        environments.isEmpty ? policy.environments : policy.environments.intersection(environments)
+    }
+}
+
+/// For a sentence: in quotation marks, short, without control characters.
+func quoted(_ text: String?) -> String {
+    guard let text else { return "none" }
+    let printable = text.unicodeScalars.prefix(100).map { scalar in
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+        default: String(scalar)
+        }
+    }
+    return "\"" + printable.joined() + "\""
+}

@@ -1,0 +1,188 @@
+public import AssayModels
+
+/// What was asked of one verification. A class, so that a batch moves references.
+final class VerificationRequest: Sendable {
+    /// Who prepares it. Compared alone: a reference would be counted by all threads.
+    let verifier: ObjectIdentifier
+    let kind: EvidenceKind
+    let policy: Policy
+    let expectations: Expectations
+    let now: Timestamp
+    let unknownChains: UnknownChainPolicy
+
+    init(
+        _ verifier: Verifier, kind: EvidenceKind, policy: Policy, expectations: Expectations,
+        now: Timestamp, unknownChains: UnknownChainPolicy
+    ) {
+        self.verifier = ObjectIdentifier(verifier)
+        self.kind = kind
+        self.policy = policy
+        self.expectations = expectations
+        self.now = now
+        self.unknownChains = unknownChains
+    }
+}
+
+/// A verification on its way: its signatures wait for the batch (before `Verifier.settle`), or it
+/// is answered.
+public struct PreparedVerification: Sendable {
+    let request: VerificationRequest
+    var state: State
+
+    enum State: Sendable {
+        /// Waits for its own signature.
+        case jws(UnverifiedJWS)
+        /// Its own signature holds; waits for those of what is nested in it.
+        case notification(SignedNotification)
+        indirect case answered(Verification)
+        /// Not answered: a chain has to be validated first.
+        case deferred(ChainID)
+
+        init<Value>(
+            _ outcome: ChainOutcome<Value>, _ next: (Value) throws(Refusal) -> State
+        ) throws(Refusal) {
+            switch outcome {
+            case .validated(let value): self = try next(value)
+            case .deferred(let chain): self = .deferred(chain)
+            }
+        }
+    }
+
+    /// The chain that keeps it without an answer, where it was put aside. Known when
+    /// `Verifier.settle` has had it.
+    public var unknownChain: ChainID? {
+        if case .deferred(let chain) = state { chain } else { nil }
+    }
+
+    /// The answer.
+    ///
+    /// - Precondition: `Verifier.settle` has had it, and it was not put aside.
+    public var verification: Verification {
+        guard case .answered(let verification) = state else {
+            preconditionFailure("the batch was not settled")
+        }
+        return verification
+    }
+
+    var pendingSignatureCount: Int {
+        switch state {
+        case .jws: 1
+        case .notification(let notification): notification.nested.count
+        case .answered, .deferred: 0
+        }
+    }
+
+    func appendPendingSignatures(to checks: inout [ES256Check]) {
+        switch state {
+        case .jws(let jws): checks.append(jws.signature)
+        case .notification(let notification):
+            for nested in notification.nested { checks.append(nested.jws.signature) }
+        case .answered, .deferred: break
+        }
+    }
+
+    /// One step: what was pending is known now.
+    mutating func advance(_ holds: ArraySlice<Bool>, chains: KnownChains) {
+        do throws(Refusal) {
+            switch state {
+            case .jws(let unverified):
+                let jws = try VerifiedJWS(
+                    unverified, signatureHolds: holds[holds.startIndex], chains: chains)
+                state = try afterSignature(jws, chains: chains)
+            case .notification(let notification):
+                let evidence = try notification.verified(
+                    holds, expecting: request.expectations, chains: chains)
+                state = .answered(
+                    request.accepted(notification.chain, notification.claims, evidence))
+            case .answered, .deferred:
+                preconditionFailure("nothing was pending")
+            }
+        } catch {
+            state = .answered(refused(error))
+        }
+    }
+
+    /// Kind, typed fields and policy of bytes that are believed now.
+    private func afterSignature(
+        _ jws: VerifiedJWS, chains: KnownChains
+    ) throws(Refusal) -> State {
+        let (evidence, claims) = try jws.decode(as: request.kind)
+        do throws(Refusal) {
+            try claims.check(request.policy, request.expectations, chain: jws.chain)
+            if case .notification(let verified) = evidence {
+                let notification = try SignedNotification.read(
+                    jws, verified.notification.payload, claims: claims, chains: chains,
+                    now: request.now, unknownChains: request.unknownChains)
+                switch notification {
+                case .deferred(let chain): return .deferred(chain)
+                case .validated(let notification) where !notification.nested.isEmpty:
+                    return .notification(notification)
+                case .validated: break
+                }
+            }
+            try claims.check(request.expectations, effectiveDate: jws.effectiveDate)
+        } catch {
+            return .answered(request.refused(error, jws.chain, claims))
+        }
+        return .answered(request.accepted(jws.chain, claims, evidence))
+    }
+
+    private func refused(_ refusal: Refusal) -> Verification {
+        guard case .notification(let notification) = state else {
+            return refusal.answer(request.kind)
+        }
+        return request.refused(refusal, notification.chain, notification.claims)
+    }
+}
+
+extension VerificationRequest {
+    /// Evidence whose signature, policy and expectations hold.
+    func accepted(
+        _ chain: some AnchoredChain, _ claims: EvidenceClaims, _ evidence: VerifiedEvidence
+    ) -> Verification {
+        Verification(
+            verdict: .valid,
+            detail: chain.anchor.acceptance,
+            kind: kind, environment: claims.environment, dedupKey: claims.dedupKey,
+            certificate: chain.signingCertificate(at: now), evidence: evidence)
+    }
+
+    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
+    func refused(
+        _ refusal: Refusal, _ chain: some AnchoredChain, _ claims: EvidenceClaims
+    ) -> Verification {
+        var answer = refusal.answer(kind)
+        answer.environment = claims.environment
+        answer.dedupKey = claims.dedupKey
+        answer.certificate = chain.signingCertificate(at: now)
+        return answer
+    }
+
+    /// Policy and expectations of a transaction receipt that is believed.
+    func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
+        let claims = EvidenceClaims(verified.receipt)
+        do throws(Refusal) {
+            try claims.check(policy, expectations, chain: verified.chain)
+            try claims.check(expectations, effectiveDate: verified.effectiveDate)
+        } catch {
+            return refused(error, verified.chain, claims)
+        }
+        var answer = accepted(verified.chain, claims, .transactionReceipt(verified.receipt))
+        if let disagreement = verified.disagreement { answer.detail += "; " + disagreement }
+        return answer
+    }
+}
+
+extension Refusal {
+    func answer(_ kind: EvidenceKind) -> Verification {
+        Verification(verdict: verdict, detail: detail, kind: kind)
+    }
+}
+
+extension AnchoredChain {
+    func signingCertificate(at now: Timestamp) -> SigningCertificate {
+        SigningCertificate(
+            serial: serial, notAfter: Timestamp(milliseconds: leaf.notAfter * 1000),
+            expired: now.seconds > leaf.notAfter)
+    }
+}

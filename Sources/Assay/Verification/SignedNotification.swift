@@ -1,0 +1,146 @@
+import AssayModels
+
+/// A notification whose own signature holds, while its nested evidence waits for theirs.
+final class SignedNotification: Sendable {
+    let notification: VerifiedPayload<ResponseBodyV2DecodedPayload>
+    let claims: EvidenceClaims
+    let chain: ValidatedChain
+    let effectiveDate: Timestamp
+    /// In the order of the members.
+    let nested: [Nested]
+
+    struct Nested: Sendable {
+        let member: String
+        let kind: EvidenceKind
+        let jws: UnverifiedJWS
+    }
+
+    private init(
+        _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
+        nested: [Nested]
+    ) {
+        notification = VerifiedPayload(payload, json: jws.payload.text)
+        self.claims = claims
+        chain = jws.chain
+        effectiveDate = jws.effectiveDate
+        self.nested = nested
+    }
+
+    /// With everything nested in it, none of whose signatures has been checked.
+    static func read(
+        _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
+        chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy
+    ) throws(Refusal) -> ChainOutcome<SignedNotification> {
+        let members: [(String, EvidenceKind, String?)] = [
+            ("data.signedTransactionInfo", .transaction, payload.data?.signedTransactionInfo),
+            ("data.signedRenewalInfo", .renewalInfo, payload.data?.signedRenewalInfo),
+            (
+                "appData.signedAppTransactionInfo", .appTransaction,
+                payload.appData?.signedAppTransactionInfo
+            ),
+        ]
+        var nested: [Nested] = []
+        for (member, kind, token) in members {
+            guard let token else { continue }
+            let jws = try naming(member) { () throws(Refusal) in
+                try UnverifiedJWS.read(
+                    Array(token.utf8).span, chains: chains, now: now, unknownChains: unknownChains)
+            }
+            switch jws {
+            case .validated(let jws): nested.append(Nested(member: member, kind: kind, jws: jws))
+            case .deferred(let chain): return .deferred(chain)
+            }
+        }
+        return .validated(SignedNotification(jws, payload, claims: claims, nested: nested))
+    }
+
+    /// The notification with everything nested in it, or the first refusal.
+    func verified(
+        _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations,
+        chains: KnownChains
+    ) throws(Refusal) -> VerifiedEvidence {
+        var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
+        var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
+        var appTransaction: VerifiedPayload<AppTransaction>?
+        var expected = claims
+        for (nested, holds) in zip(nested, signaturesHold) {
+            try Self.naming(nested.member) { () throws(Refusal) in
+                let jws = try VerifiedJWS(
+                    nested.jws, signatureHolds: holds, chains: chains)
+                let (evidence, nestedClaims) = try jws.decode(as: nested.kind)
+                try check(nestedClaims, expecting: expectations, chain: jws.chain)
+                switch evidence {
+                case .transaction(let payload):
+                    transaction = payload
+                    expected.take(nestedClaims)
+                case .renewalInfo(let payload):
+                    renewalInfo = payload
+                    if transaction == nil { expected.take(nestedClaims) }
+                case .appTransaction(let payload): appTransaction = payload
+                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
+                    preconditionFailure("not nested in notifications")
+                }
+            }
+        }
+        try expected.check(expectations, effectiveDate: effectiveDate)
+        return .notification(
+            VerifiedNotification(
+                notification: notification, transaction: transaction, renewalInfo: renewalInfo,
+                appTransaction: appTransaction))
+    }
+
+    /// What is nested has to be of the same app and environment as what holds it.
+    private func check(
+        _ nested: EvidenceClaims, expecting expectations: Expectations, chain: ValidatedChain
+    ) throws(Refusal) {
+        if nested.carriesBundleId, let outer = claims.bundleId,
+            nested.bundleId?.equalsByBytes(outer) != true
+        {
+            throw Refusal(.wrongBundle, "its bundle is not the notification's")
+        }
+        try checkApp(nested, expecting: expectations)
+        // A transaction of 2021 names no environment: it has the notification's.
+        guard nested.environment == claims.environment || nested.environment == .unspecified else {
+            throw Refusal(
+                .wrongEnvironment, "its environment is not the notification's")
+        }
+        try claims.checkAnchor(chain)
+    }
+
+    /// Production evidence names the notification's app. Outside of Production Apple leaves ids out
+    /// or writes 0; those that are there are of one app.
+    private func checkApp(
+        _ nested: EvidenceClaims, expecting expectations: Expectations
+    ) throws(Refusal) {
+        guard nested.carriesAppAppleId else { return }
+        let isProduction = claims.environment == .production
+        for expected in [claims.appAppleId, expectations.appAppleId] {
+            guard let expected, isProduction || expected != 0 && nested.appAppleId ?? 0 != 0
+            else { continue }
+            guard nested.appAppleId == expected else {
+                let found = nested.appAppleId.map { String($0) } ?? "none"
+                throw Refusal(.wrongApp, "its app is \(found), not \(expected)")
+            }
+        }
+    }
+
+    private static func naming<Value>(
+        _ member: String, _ body: () throws(Refusal) -> Value
+    ) throws(Refusal) -> Value {
+        do throws(Refusal) {
+            return try body()
+        } catch {
+            throw Refusal(error.verdict, member + ": " + error.detail)
+        }
+    }
+}
+
+extension EvidenceClaims {
+    /// A notification is expected to tell of the purchase that is nested in it.
+    fileprivate mutating func take(_ nested: EvidenceClaims) {
+        productId = nested.productId
+        appAccountToken = nested.appAccountToken
+        transactionId = nested.transactionId
+        deviceBinding = nested.deviceBinding
+    }
+}

@@ -1,0 +1,122 @@
+package import AssayWire
+
+/// What goes to the server.
+package struct ClientRequest: Sendable {
+    package var call: RequestHead.Call
+    package var body: [UInt8]
+    package var app: String
+    package var traceparent: String
+    /// Nil: that of the options.
+    package var timeout: Duration?
+    package var mayWait: Bool
+
+    package init(
+        _ call: RequestHead.Call, body: [UInt8] = [], app: String = "", traceparent: String = "",
+        timeout: Duration? = nil, mayWait: Bool = false
+    ) {
+        self.call = call
+        self.body = body
+        self.app = app
+        self.traceparent = traceparent
+        self.timeout = timeout
+        self.mayWait = mayWait
+    }
+}
+
+/// What came back, with status OK.
+package struct ClientAnswer: Sendable {
+    package let result: ResponseHead.CallResult
+    package let body: [UInt8]
+}
+
+package typealias ClientResult = Result<ClientAnswer, ClientError>
+
+/// One request and who waits for its answer. Belongs to the loop's thread.
+final class PendingCall {
+    let id: UInt64
+    private(set) var request: ClientRequest
+    /// Loop time.
+    let deadline: UInt64
+    /// Whether it may be sent once more.
+    var canRetry: Bool
+    private var completion: ((ClientResult) -> Void)?
+
+    init(
+        id: UInt64, request: ClientRequest, deadline: UInt64, canRetry: Bool,
+        completion: @escaping (ClientResult) -> Void
+    ) {
+        self.id = id
+        self.request = request
+        self.deadline = deadline
+        self.canRetry = canRetry
+        self.completion = completion
+    }
+
+    /// Nobody waits for it any more. On its connection it still has to be answered.
+    var isAbandoned: Bool { completion == nil }
+
+    /// Ends it; a second end does nothing.
+    func end(_ result: ClientResult) {
+        guard let completion else { return }
+        self.completion = nil
+        request.body = []
+        completion(result)
+    }
+
+    /// When it ends here without an answer, once it has been sent.
+    var lastMoment: UInt64 { deadline + ClientLimits.deadlineGrace }
+    /// When the lack of an answer means that the connection is dead.
+    var overdueMoment: UInt64 { lastMoment + ClientLimits.overdue }
+}
+
+/// PendingCalls that are not on a connection, first in, first out.
+struct WaitingLine {
+    private var byId: [UInt64: PendingCall] = [:]
+    /// In order; those of exchanges that were removed stay until their turn.
+    private var order: [UInt64] = []
+    private var head = 0
+
+    var count: Int { byId.count }
+    var isEmpty: Bool { byId.isEmpty }
+    var exchanges: some Sequence<PendingCall> { byId.values }
+
+    mutating func append(_ exchange: PendingCall) {
+        byId[exchange.id] = exchange
+        order.append(exchange.id)
+    }
+
+    /// Puts exchanges that had their turn before in front.
+    mutating func prepend(_ exchanges: [PendingCall]) {
+        order.replaceSubrange(..<head, with: exchanges.map(\.id))
+        head = 0
+        for exchange in exchanges { byId[exchange.id] = exchange }
+    }
+
+    mutating func popFirst() -> PendingCall? {
+        while head < order.count {
+            let id = order[head]
+            head += 1
+            trim()
+            if let exchange = byId.removeValue(forKey: id) { return exchange }
+        }
+        return nil
+    }
+
+    mutating func remove(_ id: UInt64) -> PendingCall? {
+        let exchange = byId.removeValue(forKey: id)
+        if byId.isEmpty { (order, head) = ([], 0) }
+        return exchange
+    }
+
+    mutating func removeAll() -> [PendingCall] {
+        defer { self = WaitingLine() }
+        return byId.values.sorted { $0.id < $1.id }
+    }
+
+    /// Drops what had its turn, once it is half of the line: each id is moved once on average.
+    private mutating func trim() {
+        guard head == order.count || head >= 1024 && head * 2 >= order.count else { return }
+        order.removeFirst(head)
+        head = 0
+    }
+}

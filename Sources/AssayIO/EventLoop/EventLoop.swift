@@ -1,0 +1,217 @@
+import CLibuv
+import Synchronization
+
+/// A libuv loop on a thread of its own.
+///
+/// Streams, listeners, timers and watchers belong to their loop's thread: they are made, used and
+/// closed there. `post`, `call`, `stop` and `join` may be used from any thread.
+@safe
+package final class EventLoop: @unchecked Sendable {
+    package let name: String
+    let uv: UnsafeMutablePointer<uv_loop_t>
+    /// Where streams read into; the loop's thread only.
+    var arena = ReadArena()
+    /// Memory of what its streams have received, wherever it is held, beyond what is kept for the
+    /// next reads.
+    package var receivedBytes: Int {
+        max(0, arena.pool.allocatedBytes - SlabPool.keptBytes)
+    }
+    /// What its streams have received and written; the loop's thread only.
+    package internal(set) var traffic = LoopTraffic()
+
+    /// Where streams of TLS read into, before they are deciphered; the loop's thread only.
+    var ciphertextArena: UnsafeMutableRawBufferPointer {
+        if let memory = unsafe ciphertextMemory { return unsafe memory }
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        unsafe ciphertextMemory = unsafe memory
+        return unsafe memory
+    }
+    private var ciphertextMemory: UnsafeMutableRawBufferPointer?
+
+    private let wakeup: Wakeup
+    private let inbox = Locked(Inbox())
+    /// The number of the loop's thread; 0 before its start.
+    private let threadNumber = Atomic<UInt>(0)
+    private let thread = Locked<Thread?>(nil)
+
+    private struct Inbox: Sendable {
+        var jobs: [@Sendable () -> Void] = []
+        /// False from `stop` on: no job is taken any more.
+        var isOpen = true
+    }
+
+    package init(name: String) throws(LoopError) {
+        // Stored only when all has been made: a failing init runs the deinit of what is stored.
+        let uv = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
+        let code = unsafe uv_loop_init(uv)
+        guard code == 0 else {
+            unsafe uv.deallocate()
+            throw LoopError(code: code)
+        }
+        do throws(LoopError) {
+            wakeup = try unsafe Wakeup(on: uv)
+        } catch {
+            _ = unsafe uv_loop_close(uv)
+            unsafe uv.deallocate()
+            throw error
+        }
+        self.name = name
+        unsafe self.uv = unsafe uv
+        wakeup.action = { [unowned self] in _ = runJobs() }
+    }
+
+    deinit {
+        // A running loop is kept by its thread: this one has ended, or was never started.
+        if threadNumber.load(ordering: .acquiring) == 0 {
+            closeAll()
+            runToEnd()
+        }
+        unsafe ciphertextMemory?.deallocate()
+        unsafe uv.deallocate()
+    }
+
+    /// Starts the loop's thread. Once.
+    package func start() throws(LoopError) {
+        let started = try Thread(name: name) { [self] in
+            threadNumber.store(Thread.current, ordering: .releasing)
+            runToEnd()
+        }
+        thread.withLock { $0 = started }
+    }
+
+    /// Runs a job on the loop's thread, behind those posted before. One wakeup serves all jobs
+    /// that have gathered. False, and nothing done, once the loop has been stopped. Jobs of a loop
+    /// that is never started are never run.
+    @discardableResult
+    package func post(_ job: @escaping @Sendable () -> Void) -> Bool {
+        let (isOpen, isFirst) = inbox.withLock { inbox in
+            guard inbox.isOpen else { return (false, false) }
+            inbox.jobs.append(job)
+            return (true, inbox.jobs.count == 1)
+        }
+        // Not under the lock, which the loop takes as soon as it is awake.
+        if isFirst { wakeup.signal() }
+        return isOpen
+    }
+
+    /// Runs a job on the loop's thread and waits for its answer; not from that thread itself.
+    /// A loop that has been stopped answers `cancelled`.
+    package func call<Answer: Sendable>(
+        _ job: @escaping @Sendable () throws(LoopError) -> Answer
+    ) throws(LoopError) -> Answer {
+        precondition(!isCurrent, "the loop's thread would wait for itself")
+        let done = try Semaphore()
+        let answer = Answered<Answer>()
+        let isPosted = post {
+            do throws(LoopError) {
+                let value = try job()
+                answer.result.withLock { $0 = .success(value) }
+            } catch {
+                answer.result.withLock { $0 = .failure(error) }
+            }
+            done.signal()
+        }
+        guard isPosted else { throw .cancelled }
+        done.wait()
+        return try answer.result.withLock { $0 }.get()
+    }
+
+    /// Closes whatever is still open, then ends the loop's thread. Jobs posted before still run.
+    package func stop() {
+        let wasOpen = inbox.withLock { inbox in
+            defer { inbox.isOpen = false }
+            return inbox.isOpen
+        }
+        if wasOpen { wakeup.signal() }
+    }
+
+    /// Waits until the loop's thread has ended; not from that thread itself.
+    package func join() {
+        precondition(!isCurrent, "the loop's thread would wait for itself")
+        let started = thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        started?.join()
+    }
+
+    /// Whether this is the loop's thread.
+    package var isCurrent: Bool {
+        threadNumber.load(ordering: .relaxed) == Thread.current
+    }
+
+    func preconditionCurrent() {
+        precondition(isCurrent, "only on the loop's own thread")
+    }
+
+    /// Milliseconds of the monotonic clock, as of the beginning of this turn.
+    package var now: UInt64 {
+        preconditionCurrent()
+        return unsafe uv_now(uv)
+    }
+
+    /// Runs what is posted until some time is over, and looks at nothing else: sockets and timers
+    /// wait. On the loop's thread, at the end of a turn.
+    package func runJobs(forMilliseconds duration: UInt64, afterEach: () -> Void) {
+        preconditionCurrent()
+        let start = SystemClock.monotonicNanoseconds / 1_000_000
+        let end = start + duration
+        var time = start
+        while time < end, wakeup.wait(milliseconds: end - time) {
+            unsafe uv_update_time(uv)
+            guard runJobs() else { return }
+            afterEach()
+            time = SystemClock.monotonicNanoseconds / 1_000_000
+        }
+        unsafe uv_update_time(uv)
+    }
+
+    /// False when this was the loop's end.
+    private func runJobs() -> Bool {
+        let (jobs, isOpen) = inbox.withLock { inbox in
+            defer { inbox.jobs = [] }
+            return (inbox.jobs, inbox.isOpen)
+        }
+        for job in jobs { job() }
+        if !isOpen { closeAll() }
+        return isOpen
+    }
+
+    private func closeAll() {
+        unsafe uv_walk(
+            uv,
+            { handle, argument in
+                let loop = unsafe Unmanaged<EventLoop>.fromOpaque(argument!)
+                unsafe loop.takeUnretainedValue().close(handle!)
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func close(_ handle: UnsafeMutablePointer<uv_handle_t>) {
+        if unsafe uv_is_closing(handle) != 0 { return }
+        if unsafe wakeup.isHandle(handle) {
+            unsafe uv_close(handle, nil)
+        } else {
+            unsafe Unmanaged<Handle>.fromOpaque(handle.pointee.data).takeUnretainedValue().close()
+        }
+    }
+
+    /// Returns when the last handle is closed, which only `stop` brings about.
+    private func runToEnd() {
+        unsafe uv_run(uv, UV_RUN_DEFAULT)
+        let code = unsafe uv_loop_close(uv)
+        precondition(code == 0, "a loop ends with all of its handles closed")
+    }
+}
+
+/// Bytes that streams have read from their sockets, and that were given to these to write: of TLS
+/// the sealed ones.
+package struct LoopTraffic: Equatable, Sendable {
+    package internal(set) var received: UInt64 = 0
+    package internal(set) var written: UInt64 = 0
+
+    package init() {}
+}
+
+private final class Answered<Answer: Sendable>: Sendable {
+    let result = Locked<Result<Answer, LoopError>>(.failure(.cancelled))
+}

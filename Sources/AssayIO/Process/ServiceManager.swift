@@ -1,0 +1,114 @@
+import CLibuv
+import Glibc
+
+/// The service manager that has started this process (systemd's sd_notify protocol): a datagram
+/// socket that takes lines such as `READY=1`.
+package struct ServiceManager: Sendable {
+    /// A path, or `@` and an abstract name.
+    private let socket: String
+    /// How often it wants to hear `WATCHDOG=1`; nil: never.
+    package let watchdogMilliseconds: UInt64?
+
+    /// Nil where nobody wants to be told.
+    package init?(environment: [String: String]) {
+        guard let socket = environment["NOTIFY_SOCKET"], let first = socket.utf8.first,
+            first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
+            socket.utf8.count <= Endpoint.pathLimit
+        else { return nil }
+        self.socket = socket
+        let isMine = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
+        let microseconds = isMine ? environment["WATCHDOG_USEC"].flatMap { UInt64($0) } : nil
+        // Half of what it waits for, as sd_watchdog_enabled(3) has it.
+        watchdogMilliseconds = microseconds.map { max($0 / 2000, 1) }
+    }
+
+    package func notifyReady() { tell("READY=1") }
+
+    /// Followed by `isReady`.
+    package func notifyReloading() {
+        tell("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1000)")
+    }
+
+    package func notifyStopping() { tell("STOPPING=1") }
+    package func isAlive() { tell("WATCHDOG=1") }
+
+    /// A manager that does not read is not waited for.
+    private func tell(_ lines: String) {
+        let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = Glibc.socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { return }
+        defer { _ = Glibc.close(descriptor) }
+        let bytes = Array(lines.utf8)
+        _ = unsafe UnixSocket.withAddress(socket) { address, length in
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe sendto(
+                    descriptor, bytes.baseAddress!, bytes.count,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), address, length)
+            }
+        }
+    }
+}
+
+/// A listening socket that the process was started with (systemd's socket activation). It is the
+/// service manager's: it outlives this process, and so do the connections that wait in it.
+public struct InheritedSocket: Hashable, Sendable {
+    /// As the manager calls it; of its unit where it has none of its own.
+    public let name: String
+    package let descriptor: Int32
+    let isUnix: Bool
+
+    /// The first descriptor that is passed, SD_LISTEN_FDS_START.
+    private static let first: Int32 = 3
+
+    /// Those that were passed to this process; none where they are meant for another.
+    package static func passed(
+        environment: [String: String]
+    ) throws(InheritedSocketError) -> [InheritedSocket] {
+        guard let process = environment["LISTEN_PID"], process == "\(getpid())",
+            let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), count > 0
+        else { return [] }
+        let names = (environment["LISTEN_FDNAMES"] ?? "")
+            .split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
+        var sockets: [InheritedSocket] = []
+        for index in 0..<count {
+            let name = Int(index) < names.count ? names[Int(index)] : ""
+            sockets.append(try InheritedSocket(first + index, name: name))
+        }
+        return sockets
+    }
+
+    init(_ descriptor: Int32, name: String) throws(InheritedSocketError) {
+        let family = Self.option(SO_DOMAIN, of: descriptor)
+        let isStream = Self.option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue)
+        guard isStream, Self.option(SO_ACCEPTCONN, of: descriptor) == 1,
+            family == AF_UNIX || family == AF_INET || family == AF_INET6
+        else { throw .notListening(descriptor, name: name) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        self.name = name
+        self.descriptor = descriptor
+        isUnix = family == AF_UNIX
+    }
+
+    private static func option(_ option: Int32, of descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, option, &value, &length)
+        return code == 0 ? value : nil
+    }
+}
+
+/// Why a passed descriptor can't be served.
+public enum InheritedSocketError: Error, Hashable, Sendable {
+    /// No stream socket that listens (a unit with `Accept=yes`, or a datagram socket).
+    case notListening(Int32, name: String)
+}
+
+extension InheritedSocketError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notListening(let descriptor, let name):
+            "the descriptor \(descriptor) (\"\(name)\") that was passed is no stream socket that "
+                + "listens: its unit needs ListenStream and Accept=no"
+        }
+    }
+}

@@ -1,0 +1,388 @@
+import CLibuv
+import Glibc
+
+/// A connection: TCP or a Unix socket. Belongs to its loop's thread.
+@safe
+package final class Stream: SocketHandle {
+    package enum Event {
+        /// A connection that was asked for is there; reading has begun.
+        case connected
+        /// More bytes in `received`.
+        case received
+        /// The peer writes no more; it may still be reading.
+        case ended
+        /// Earlier writes have gone to the system: `unwrittenCount` has shrunk.
+        case written
+        /// The stream is of no use any more: close it. At most once.
+        case failed(LoopError)
+        /// The last event, after `close`.
+        case closed
+    }
+
+    /// What was received and not taken yet. Whatever the handler of `.received` leaves, stays.
+    package var received = ReceiveBuffer()
+    private var handler: (Event) -> Void
+    /// Called once when the stream has closed, whoever handles its events then.
+    package var onClose: (() -> Void)?
+    /// Bytes that were read from the socket so far: of TLS the sealed ones.
+    package private(set) var readTotal: UInt64 = 0
+    private(set) var isReading = false
+    /// Nil: bytes are sent as they are.
+    var tls: TLSLayer?
+    /// Of a client, until it has connected.
+    private var tlsToBegin: (context: TLSContext, host: String)?
+    /// The peer writes no more; there is nothing to resume.
+    private var hasEnded = false
+    private var hasFailed = false
+    /// After `finish`: what still comes is read and thrown away.
+    package private(set) var isFinishing = false
+    /// Discarding ends here, two of the largest frames on: a peer that goes on and on is cut off.
+    private static let discardedMost = 64 * 1024 * 1024
+    private var discardedCount = 0
+    private var hasShutDown = false
+
+    private init(
+        on loop: EventLoop, isUnix: Bool, handler: @escaping (Event) -> Void
+    ) throws(LoopError) {
+        self.handler = handler
+        try super.init(on: loop, isUnix: isUnix)
+    }
+
+    /// The next connection of a listener. It reads from `resumeReading` on.
+    static func accept(from listener: Listener) throws(LoopError) -> Stream {
+        let stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
+        let code = unsafe uv_accept(listener.uvStream, stream.uvStream)
+        guard code == 0 else {
+            stream.close()
+            throw LoopError(code: code)
+        }
+        stream.tune()
+        return stream
+    }
+
+    /// A connection that was accepted from a listener's queue without libuv.
+    static func open(_ descriptor: Int32, from listener: Listener) throws(LoopError) -> Stream {
+        let stream: Stream
+        do throws(LoopError) {
+            stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
+        } catch {
+            _ = Glibc.close(descriptor)
+            throw error
+        }
+        do throws(LoopError) {
+            try stream.adopt(descriptor)
+        } catch {
+            stream.close()
+            throw error
+        }
+        stream.tune()
+        return stream
+    }
+
+    /// The user at the other end of a Unix socket; nil for TCP.
+    package var peerUser: UInt32? {
+        var peer = assay_peer()
+        var length = socklen_t(MemoryLayout<assay_peer>.size)
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
+        // TCP sockets answer too, with an unknown user.
+        return isUnix && code == 0 ? peer.user : nil
+    }
+
+    /// Whether its peer writes no more, or has gone, and there is nothing left to read: what a
+    /// stream that is read from is told.
+    package var hasPeerLeft: Bool {
+        var byte: UInt8 = 0
+        let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+        let count = unsafe recv(descriptor, &byte, 1, flags)
+        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    }
+
+    /// Bytes that the system has received and that were not read yet; 0 where it does not say.
+    package var unreadBySystem: Int {
+        var count: Int32 = 0
+        return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
+    /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
+    /// - Parameter tls: what an endpoint of TLS needs; other endpoints leave it alone.
+    package static func connect(
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil,
+        handler: @escaping (Event) -> Void
+    ) throws(LoopError) -> Stream {
+        switch endpoint {
+        case .unix(let path):
+            let stream = try Stream(on: loop, isUnix: true, handler: handler)
+            if UnixSocket.isAbstract(path) {
+                try stream.connect(abstract: path)
+            } else {
+                stream.connect(path: path)
+            }
+            return stream
+        case .inherited: throw .addressNotAvailable
+        case .tcp(let host, let port), .tls(let host, let port):
+            let stream = try Stream(on: loop, isUnix: false, handler: handler)
+            if case .tls = endpoint {
+                guard let tls else {
+                    stream.close()
+                    throw .tls(.unusable("the client", "it has no settings for TLS"))
+                }
+                stream.tlsToBegin = (tls, host)
+            }
+            do throws(LoopError) {
+                try Resolution.start(host: host, port: port, for: stream)
+            } catch {
+                stream.close()
+                throw error
+            }
+            return stream
+        }
+    }
+
+    /// Who gets the events from here on.
+    package func setHandler(_ handler: @escaping (Event) -> Void) {
+        loop.preconditionCurrent()
+        self.handler = handler
+    }
+
+    // MARK: Reading
+
+    package func pauseReading() {
+        guard isReading, !isFinishing else { return }
+        isReading = false
+        _ = unsafe uv_read_stop(uvStream)
+    }
+
+    package func resumeReading() {
+        guard !isReading, !hasEnded, !isClosing, !hasFailed else { return }
+        isReading = true
+        resumeTLS()
+        let code = unsafe uv_read_start(
+            uvStream,
+            { handle, _, buffer in
+                let stream = unsafe Handle.object(Stream.self, of: handle)
+                if let tls = stream.tls {
+                    unsafe stream.lendForCiphertext(to: buffer!, tls)
+                } else {
+                    unsafe stream.lend(to: buffer!)
+                }
+            },
+            { handle, count, _ in
+                let stream = unsafe Handle.object(Stream.self, of: handle)
+                stream.didRead(count)
+            })
+        if code < 0 { fail(LoopError(code: code)) }
+    }
+
+    private func lend(to buffer: UnsafeMutablePointer<uv_buf_t>) {
+        let room = received.lend(from: &loop.arena)
+        unsafe buffer.pointee.base = UnsafeMutableRawPointer(room.slab.memory + room.start)
+            .assumingMemoryBound(to: CChar.self)
+        unsafe buffer.pointee.len = room.count
+    }
+
+    private func didRead(_ count: Int) {
+        loop.traffic.received &+= UInt64(max(count, 0))
+        readTotal &+= UInt64(max(count, 0))
+        if let tls {
+            return isFinishing ? discard(count) : didReadCiphertext(count, tls)
+        }
+        received.receive(max(count, 0), into: &loop.arena)
+        if isFinishing {
+            discard(count)
+        } else if count > 0 {
+            handler(.received)
+        } else if count == Int(UV_EOF.rawValue) {
+            endReading()
+        } else if count < 0 {
+            pauseReading()
+            fail(LoopError(code: Int32(count)))
+        }
+        received.compact(&loop.arena)
+    }
+
+    func endReading() {
+        pauseReading()
+        guard !hasEnded else { return }
+        hasEnded = true
+        handler(.ended)
+    }
+
+    func handle(_ event: Event) { handler(event) }
+
+    private func discard(_ count: Int) {
+        received.skip(received.unreadCount)
+        discardedCount += max(count, 0)
+        if count == Int(UV_EOF.rawValue), !hasShutDown {
+            // The peer writes no more, and may still read what is pending.
+            hasEnded = true
+            _ = unsafe uv_read_stop(uvStream)
+        } else if count < 0 || discardedCount > Self.discardedMost {
+            close()
+        }
+    }
+
+    /// Frees what was received and is taken now; to be called where bytes were taken later than
+    /// in the handler of `.received`.
+    package func compactReceived() { received.compact(&loop.arena) }
+
+    // MARK: Writing
+
+    /// Bytes that were given to `write` and not yet taken by the system.
+    package var unwrittenCount: Int { unsafe uv_stream_get_write_queue_size(uvStream) }
+
+    /// Writes the bytes behind those written before: at once as far as the system takes them, the
+    /// rest as the peer reads (`.written` tells when). Nothing is written to a stream that is
+    /// closing or has failed.
+    package func write(_ bytes: [UInt8]) {
+        guard !isClosing, !hasFailed, !isFinishing, !bytes.isEmpty else { return }
+        if let tls {
+            if let ciphertext = encrypt(bytes, tls) { send(ciphertext) }
+        } else {
+            send(bytes)
+        }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        loop.traffic.written &+= UInt64(bytes.count)
+        let written = unsafe bytes.withUnsafeBufferPointer { bytes in
+            var buffer = unsafe Self.buffer(bytes)
+            return Int(unsafe uv_try_write(uvStream, &buffer, 1))
+        }
+        // Any error shows again, in the callback of the write that follows.
+        let done = max(written, 0)
+        if done < bytes.count { Write.start(bytes, from: done, to: self) }
+    }
+
+    /// Writes what is pending, tells the peer that no more comes, and closes when it has closed
+    /// its side: a close with unread bytes would make the system reset the connection, and the
+    /// peer lose the last answers. The owner limits the wait with `close`.
+    package func finish() {
+        guard !isClosing, !hasFailed, !isFinishing else { return }
+        if let tls, case let end = encryptEnd(tls), !end.isEmpty { send(end) }
+        isFinishing = true
+        received.removeAll()
+        // At once, too: a peer that still writes may not read before it is done.
+        resumeReading()
+        ShutDown.start(self)
+    }
+
+    fileprivate static func buffer(_ bytes: UnsafeBufferPointer<UInt8>) -> uv_buf_t {
+        let base = unsafe UnsafeMutableRawPointer(mutating: UnsafeRawPointer(bytes.baseAddress))
+        return unsafe uv_buf_init(
+            base?.assumingMemoryBound(to: CChar.self), UInt32(bytes.count))
+    }
+
+    // MARK: Inside
+
+    fileprivate func didWrite(_ code: Int32) {
+        if code < 0 {
+            fail(LoopError(code: code))
+        } else if !isClosing {
+            handler(.written)
+        }
+    }
+
+    func didConnect(_ code: Int32) {
+        guard code == 0 else { return fail(LoopError(code: code)) }
+        tune()
+        guard let tlsToBegin else {
+            handler(.connected)
+            return resumeReading()
+        }
+        do throws(TLSError) {
+            try secure(tlsToBegin.context, host: tlsToBegin.host)
+        } catch {
+            fail(.tls(error))
+        }
+    }
+
+    func fail(_ error: LoopError) {
+        guard !hasFailed, !isClosing else { return }
+        hasFailed = true
+        if isFinishing { close() } else { handler(.failed(error)) }
+    }
+
+    /// Answers go out when they are written, and a peer whose machine has gone is noticed.
+    private func tune() {
+        guard !isUnix else { return }
+        _ = unsafe uv_tcp_nodelay(pointer(as: uv_tcp_t.self), 1)
+        _ = unsafe uv_tcp_keepalive(pointer(as: uv_tcp_t.self), 1, 60)
+    }
+
+    override func didClose() {
+        let last = handler
+        handler = { _ in }
+        received.removeAll()
+        tls = nil
+        last(.closed)
+        onClose?()
+        onClose = nil
+    }
+}
+
+/// The bytes of a write that the system did not take at once, and libuv's request for them.
+@safe
+private final class Write {
+    private let stream: Stream
+    private let request = UnsafeMutablePointer<uv_write_t>.allocate(capacity: 1)
+    private let bytes: UnsafeMutableBufferPointer<UInt8>
+
+    private init(_ source: Span<UInt8>, to stream: Stream) {
+        self.stream = stream
+        unsafe bytes = .allocate(capacity: source.count)
+        unsafe source.withUnsafeBufferPointer { source in
+            _ = unsafe bytes.initialize(fromContentsOf: source)
+        }
+    }
+
+    deinit {
+        unsafe request.deallocate()
+        unsafe bytes.deallocate()
+    }
+
+    static func start(_ bytes: [UInt8], from start: Int, to stream: Stream) {
+        let write = Write(bytes.span.extracting(start...), to: stream)
+        unsafe write.request.pointee.data = Unmanaged.passRetained(write).toOpaque()
+        var buffer = unsafe Stream.buffer(UnsafeBufferPointer(write.bytes))
+        let code = unsafe uv_write(write.request, stream.uvStream, &buffer, 1) { request, code in
+            let write = unsafe Unmanaged<Write>.fromOpaque(request!.pointee.data)
+            unsafe write.takeRetainedValue().stream.didWrite(code)
+        }
+        if code < 0 {
+            unsafe Unmanaged.passUnretained(write).release()
+            stream.fail(LoopError(code: code))
+        }
+    }
+}
+
+/// libuv's request to write what is pending and then close the writing side.
+@safe
+private final class ShutDown {
+    private let stream: Stream
+    private let request = UnsafeMutablePointer<uv_shutdown_t>.allocate(capacity: 1)
+
+    private init(_ stream: Stream) { self.stream = stream }
+
+    deinit { unsafe request.deallocate() }
+
+    static func start(_ stream: Stream) {
+        let shutDown = ShutDown(stream)
+        unsafe shutDown.request.pointee.data = Unmanaged.passRetained(shutDown).toOpaque()
+        let code = unsafe uv_shutdown(shutDown.request, stream.uvStream) { request, code in
+            let shutDown = unsafe Unmanaged<ShutDown>.fromOpaque(request!.pointee.data)
+            unsafe shutDown.takeRetainedValue().stream.didShutDown(code)
+        }
+        if code < 0 {
+            unsafe Unmanaged.passUnretained(shutDown).release()
+            stream.close()
+        }
+    }
+}
+
+extension Stream {
+    /// Reading goes on until the peer has seen the end too.
+    fileprivate func didShutDown(_ code: Int32) {
+        hasShutDown = true
+        if code < 0 || hasEnded { close() }
+    }
+}

@@ -1,0 +1,180 @@
+import CLibuv
+
+/// What a stream has of TLS: its owner sees the same events and bytes with and without it.
+final class TLSLayer {
+    fileprivate var session: TLSSession
+    fileprivate let context: TLSContext
+    fileprivate(set) var isSecured = false
+    /// No more can be sealed or deciphered.
+    fileprivate var isBroken = false
+    /// The socket has ended; what came before is not all read.
+    fileprivate var hasSocketEnded = false
+    fileprivate var isPumping = false
+    /// Of a handshake that goes on when its owner says so.
+    fileprivate var onArrival: (() -> Void)?
+
+    fileprivate init(
+        _ context: TLSContext, host: String?, onArrival: (() -> Void)?
+    ) throws(TLSError) {
+        self.context = context
+        self.onArrival = onArrival
+        session = try TLSSession(context, host: host)
+    }
+}
+
+extension Stream {
+    /// Speaks TLS from here on; what was received and not taken is TLS already. `.connected` tells
+    /// of the handshake's end, `.failed` of its failure: `finish` then has the peer told why.
+    ///
+    /// - Parameter onArrival: called when more of the handshake has come, which then goes on with
+    ///   `continueHandshake`; nil: it goes on at once.
+    package func secure(
+        _ context: TLSContext, host: String? = nil, onArrival: (() -> Void)? = nil
+    ) throws(TLSError) {
+        let layer = try TLSLayer(context, host: host, onArrival: onArrival)
+        tls = layer
+        if let early = received.unread {
+            layer.session.feed(early.span)
+            received.skip(early.count)
+        }
+        continueHandshake()
+    }
+
+    /// What has arrived of the handshake is worked on, and reading goes on.
+    package func continueHandshake() {
+        guard let tls, !tls.isPumping else { return }
+        // Reading alone would have it worked on a turn later.
+        tls.isPumping = true
+        resumeReading()
+        tls.isPumping = false
+        pump()
+    }
+
+    /// Whether a server with that context serves the peer: its authority and its names. The context
+    /// may be newer than the handshake.
+    package func isPeerAllowed(by context: TLSContext) -> Bool {
+        guard let tls else { return true }
+        if let authority = context.clientAuthority, authority != tls.context.clientAuthority,
+            !tls.session.peerIsTrusted(by: context)
+        {
+            return false
+        }
+        return context.clientNames.isEmpty
+            || tls.session.peerNames.map(context.clientNames.allow) ?? false
+    }
+
+    // MARK: Reading
+
+    /// Sealed bytes are read into memory that all streams of a loop share: each read is taken out
+    /// before the next.
+    func lendForCiphertext(to buffer: UnsafeMutablePointer<uv_buf_t>, _ layer: TLSLayer) {
+        let memory = unsafe loop.ciphertextArena
+        unsafe buffer.pointee.base = memory.assumingMemoryBound(to: CChar.self).baseAddress
+        unsafe buffer.pointee.len =
+            layer.onArrival == nil ? memory.count : min(memory.count, Self.handshakeReadBytes)
+    }
+
+    /// What a handshake that waits for its owner may hold: a flight of one has some KB.
+    package static let handshakeReadBytes = 16 * 1024
+
+    func didReadCiphertext(_ count: Int, _ layer: TLSLayer) {
+        if count > 0 {
+            unsafe layer.session.feed(
+                UnsafeRawBufferPointer(rebasing: loop.ciphertextArena[..<count]))
+            if let onArrival = layer.onArrival { return onArrival() }
+        } else if count == Int(UV_EOF.rawValue) {
+            layer.hasSocketEnded = true
+        } else if count < 0 {
+            pauseReading()
+            return fail(LoopError(code: Int32(count)))
+        }
+        pump()
+    }
+
+    /// The owner reads again: what was left goes first.
+    func resumeTLS() {
+        guard let tls, tls.session.hasPending || tls.hasSocketEnded, !tls.isPumping else { return }
+        // Not from within the owner's call.
+        let stream = LoopBound(self, to: loop)
+        loop.post { stream.value.pump() }
+    }
+
+    /// Hands on what can be deciphered, as long as the owner reads.
+    private func pump() {
+        guard let tls, !tls.isPumping else { return }
+        tls.isPumping = true
+        while mayPump(tls), step(tls) {}
+        tls.isPumping = false
+        tls.session.compact()
+    }
+
+    private func mayPump(_ layer: TLSLayer) -> Bool {
+        isReading && !layer.isBroken && !isClosing && !isFinishing
+    }
+
+    /// False where the peer has to send more.
+    private func step(_ layer: TLSLayer) -> Bool {
+        let result = layer.isSecured ? readPlaintext(layer) : layer.session.handshake()
+        sendCiphertext(layer)
+        switch result {
+        case .bytes(let count):
+            if layer.isSecured {
+                received.receive(count, into: &loop.arena)
+                handle(.received)
+                received.compact(&loop.arena)
+            } else {
+                layer.isSecured = true
+                layer.onArrival = nil
+                handle(.connected)
+            }
+            return true
+        case .needMore where layer.hasSocketEnded && !layer.isSecured:
+            failTLS(layer, .peerClosed)
+        case .needMore where layer.hasSocketEnded, .ended:
+            // An end without a word is one too: frames tell by themselves where they end.
+            endReading()
+        case .needMore: break
+        case .failed(let error): failTLS(layer, error)
+        }
+        return false
+    }
+
+    private func readPlaintext(_ layer: TLSLayer) -> TLSSession.Step {
+        let room = received.lend(from: &loop.arena)
+        let memory = unsafe UnsafeMutableRawPointer(room.slab.memory + room.start)
+        let result = unsafe layer.session.read(into: memory, room: room.count)
+        if case .bytes = result { return result }
+        received.receive(0, into: &loop.arena)
+        received.compact(&loop.arena)
+        return result
+    }
+
+    private func failTLS(_ layer: TLSLayer, _ error: TLSError) {
+        layer.isBroken = true
+        pauseReading()
+        handle(.failed(.tls(error)))
+    }
+
+    // MARK: Writing
+
+    /// Nil where nothing can be sealed.
+    func encrypt(_ bytes: [UInt8], _ layer: TLSLayer) -> [UInt8]? {
+        guard layer.isSecured, !layer.isBroken else { return nil }
+        if case .failed(let error) = layer.session.write(bytes.span) {
+            failTLS(layer, error)
+            return nil
+        }
+        return layer.session.takeCiphertext()
+    }
+
+    /// The word that no more comes, where it can still be said.
+    func encryptEnd(_ layer: TLSLayer) -> [UInt8] {
+        if layer.isSecured, !layer.isBroken { layer.session.close() }
+        return layer.session.takeCiphertext()
+    }
+
+    private func sendCiphertext(_ layer: TLSLayer) {
+        let ciphertext = layer.session.takeCiphertext()
+        if !ciphertext.isEmpty { send(ciphertext) }
+    }
+}

@@ -1,0 +1,251 @@
+import COpenSSL
+
+/// One TLS connection as OpenSSL sees it: sealed bytes go in and out of memory, never of a socket.
+@safe
+package struct TLSSession: ~Copyable {
+    private let session: OpaquePointer
+    /// What came and is not deciphered; what is sealed and not sent. The session owns both.
+    private var ciphertextIn: OpaquePointer
+    private var ciphertextOut: OpaquePointer
+    private var inHighWater = 0
+
+    package enum Step {
+        /// Done, or so many bytes.
+        case bytes(Int)
+        /// The peer has to send more.
+        case needMore
+        /// The peer writes no more.
+        case ended
+        case failed(TLSError)
+    }
+
+    /// A memory that has held more than this is given back when it is empty.
+    private static let keptBytes = 4 * 1024
+
+    /// - Parameter host: what a client connects to.
+    package init(_ context: TLSContext, host: String?) throws(TLSError) {
+        let (new, input, output) = try unsafe Self.make(context, host)
+        unsafe session = unsafe new
+        unsafe ciphertextIn = unsafe input
+        unsafe ciphertextOut = unsafe output
+    }
+
+    /// A failing init would run a deinit of what is stored: so it stores what has been made.
+    private static func make(
+        _ context: TLSContext, _ host: String?
+    ) throws(TLSError) -> (session: OpaquePointer, input: OpaquePointer, output: OpaquePointer) {
+        ERR_clear_error()
+        guard let session = unsafe SSL_new(context.context) else { throw .outOfMemory }
+        guard let input = unsafe memory(), let output = unsafe memory() else {
+            unsafe SSL_free(session)
+            throw .outOfMemory
+        }
+        unsafe SSL_set_bio(session, input, output)
+        if context.isServer {
+            unsafe SSL_set_accept_state(session)
+        } else {
+            unsafe SSL_set_connect_state(session)
+            guard unsafe expect(context.serverName ?? host ?? "", session) else {
+                unsafe SSL_free(session)
+                throw .outOfMemory
+            }
+        }
+        return unsafe (session, input, output)
+    }
+
+    deinit { unsafe SSL_free(session) }
+
+    private static func memory() -> OpaquePointer? {
+        guard let memory = unsafe BIO_new(BIO_s_mem()) else { return nil }
+        // Empty is no end: more will come.
+        unsafe BIO_ctrl(memory, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
+        return unsafe memory
+    }
+
+    /// The server has to be the one of that name or address.
+    private static func expect(_ name: String, _ session: OpaquePointer) -> Bool {
+        unsafe SSL_set_hostflags(session, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        if unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name) == 1 { return true }
+        ERR_clear_error()
+        guard !name.isEmpty, unsafe SSL_set1_host(session, name) == 1 else { return false }
+        return unsafe assay_set_server_name(session, name) == 1
+    }
+
+    // MARK: Steps
+
+    package mutating func handshake() -> Step {
+        ERR_clear_error()
+        let code = unsafe SSL_do_handshake(session)
+        return code == 1 ? .bytes(0) : outcome(code)
+    }
+
+    /// Deciphers up to `room` bytes.
+    mutating func read(into memory: UnsafeMutableRawPointer, room: Int) -> Step {
+        ERR_clear_error()
+        let count = unsafe SSL_read(session, memory, Int32(clamping: room))
+        return count > 0 ? .bytes(Int(count)) : outcome(count)
+    }
+
+    /// The same for whoever has no memory of its own to read into.
+    package mutating func read(upTo room: Int, into bytes: inout [UInt8]) -> Step {
+        var piece = [UInt8](repeating: 0, count: room)
+        let step = unsafe piece.withUnsafeMutableBytes {
+            unsafe read(into: $0.baseAddress!, room: $0.count)
+        }
+        if case .bytes(let count) = step { bytes += piece.prefix(count) }
+        return step
+    }
+
+    /// Seals all of it.
+    package mutating func write(_ bytes: Span<UInt8>) -> Step {
+        ERR_clear_error()
+        var start = 0
+        while start < bytes.count {
+            let rest = bytes.extracting(start...)
+            let count = unsafe rest.withUnsafeBytes { bytes in
+                unsafe SSL_write(session, bytes.baseAddress!, Int32(clamping: bytes.count))
+            }
+            guard count > 0 else { return outcome(count) }
+            start += Int(count)
+        }
+        return .bytes(start)
+    }
+
+    /// Seals the word that no more comes.
+    mutating func close() {
+        ERR_clear_error()
+        unsafe SSL_shutdown(session)
+        ERR_clear_error()
+    }
+
+    private func outcome(_ code: Int32) -> Step {
+        switch unsafe SSL_get_error(session, code) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .needMore
+        case SSL_ERROR_ZERO_RETURN: return .ended
+        default: return .failed(failure)
+        }
+    }
+
+    private var failure: TLSError {
+        let error = ERR_peek_error()
+        defer { ERR_clear_error() }
+        let verification = unsafe SSL_get_verify_result(session)
+        if assay_error_is_alert(error) == 1 { return .refusedByPeer(OpenSSLReason.words(error)) }
+        switch assay_error_reason(error) {
+        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return .noPeerCertificate
+        case SSL_R_CERTIFICATE_VERIFY_FAILED:
+            let words = unsafe X509_verify_cert_error_string(verification)
+            return .untrustedPeer(unsafe words.map { unsafe String(cString: $0) } ?? "unknown")
+        default: return .protocolFault(OpenSSLReason.words(error))
+        }
+    }
+
+    // MARK: Sealed bytes
+
+    /// Takes bytes from the peer.
+    mutating func feed(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count > 0 else { return }
+        let count = unsafe BIO_write(ciphertextIn, bytes.baseAddress, Int32(bytes.count))
+        precondition(count == Int32(bytes.count), "memory takes all, or the process ends")
+        inHighWater = max(inHighWater, Int(unsafe BIO_ctrl_pending(ciphertextIn)))
+    }
+
+    package mutating func feed(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBytes { unsafe feed($0) }
+    }
+
+    /// Whether there may be something to read without the peer.
+    var hasPending: Bool {
+        unsafe SSL_pending(session) > 0 || BIO_ctrl_pending(ciphertextIn) > 0
+    }
+
+    /// What has to go to the peer.
+    package mutating func takeCiphertext() -> [UInt8] {
+        let count = Int(unsafe BIO_ctrl_pending(ciphertextOut))
+        guard count > 0 else { return [] }
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let got = unsafe BIO_read(ciphertextOut, buffer.baseAddress!, Int32(count))
+            filled = max(0, Int(got))
+        }
+        if count > Self.keptBytes, let fresh = unsafe Self.memory() {
+            unsafe SSL_set0_wbio(session, fresh)
+            unsafe ciphertextOut = unsafe fresh
+        }
+        return bytes
+    }
+
+    /// Between reads a session holds little: OpenSSL's memories never shrink.
+    package mutating func compact() {
+        guard inHighWater > Self.keptBytes, unsafe BIO_ctrl_pending(ciphertextIn) == 0,
+            let fresh = unsafe Self.memory()
+        else { return }
+        unsafe SSL_set0_rbio(session, fresh)
+        unsafe ciphertextIn = unsafe fresh
+        inHighWater = 0
+    }
+
+    // MARK: The peer
+
+    /// Whether the authorities of a server's context are the peer's. Costs a public-key operation
+    /// for each certificate of its chain.
+    func peerIsTrusted(by context: TLSContext) -> Bool {
+        defer { ERR_clear_error() }
+        return unsafe assay_peer_is_trusted(session, context.context) == 1
+    }
+
+    /// The names of the peer's certificate; nil where the peer has shown none.
+    var peerNames: CertificateNames? {
+        guard let certificate = unsafe SSL_get0_peer_certificate(session) else { return nil }
+        return unsafe PeerNames.all(of: certificate)
+    }
+}
+
+private enum PeerNames {
+    static func all(of certificate: OpaquePointer) -> CertificateNames {
+        var names = CertificateNames()
+        var place: Int32 = 0
+        if let raw = unsafe X509_get_ext_d2i(certificate, NID_subject_alt_name, &place, nil) {
+            unsafe add(alternative: OpaquePointer(raw), to: &names)
+        } else if place != Self.absent {
+            // Alternative names that cannot be read, or that stand there twice.
+            return names
+        }
+        names.commonName = unsafe common(of: certificate)
+        return names
+    }
+
+    /// What OpenSSL reports for an extension that the certificate does not have.
+    private static let absent: Int32 = -1
+
+    private static func add(alternative list: OpaquePointer, to names: inout CertificateNames) {
+        defer { unsafe GENERAL_NAMES_free(list) }
+        for index in 0..<(unsafe assay_name_count(list)) {
+            var octets: UnsafePointer<UInt8>?
+            var count: Int32 = 0
+            let type = unsafe assay_name(list, index, &octets, &count)
+            guard let octets = unsafe octets else { continue }
+            let name = unsafe Array(UnsafeBufferPointer(start: octets, count: Int(count)))
+            if type == GEN_DNS {
+                names.domains.append(name)
+            } else if type == GEN_URI {
+                names.uris.append(name)
+            }
+        }
+    }
+
+    /// The subject's only common name, where its octets are UTF-8.
+    private static func common(of certificate: OpaquePointer) -> [UInt8]? {
+        let subject = unsafe X509_get_subject_name(certificate)
+        let index = unsafe X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
+        guard index >= 0, unsafe X509_NAME_get_index_by_NID(subject, NID_commonName, index) < 0
+        else { return nil }
+        let value = unsafe X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index))
+        let type = unsafe ASN1_STRING_type(value)
+        guard [V_ASN1_UTF8STRING, V_ASN1_PRINTABLESTRING, V_ASN1_IA5STRING].contains(type) else {
+            return nil
+        }
+        return unsafe Array(
+            UnsafeBufferPointer(
+                start: ASN1_STRING_get0_data(value), count: Int(ASN1_STRING_length(value))))
+    }
+}

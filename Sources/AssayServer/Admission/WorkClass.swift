@@ -1,0 +1,73 @@
+import AssayModels
+
+/// What a request costs, as far as it is known before its work begins: a receipt of many megabytes
+/// takes a thousand times as long as a token.
+struct WorkClass: Equatable, Sendable {
+    let index: Int
+
+    /// JWS kinds differ by kind alone, app receipts by size too: each size is four times the one
+    /// before.
+    private static let receiptSizes = 8
+    private static let smallestReceiptBits = 12
+    private static let kinds = EvidenceKind.allCases.count
+    static let count = kinds + receiptSizes
+
+    init(_ kind: EvidenceKind, bytes: Int) {
+        guard kind == .appReceipt else {
+            index = Int(kind.rawValue) - 1
+            return
+        }
+        let bits = Int.bitWidth - max(bytes, 1).leadingZeroBitCount
+        let size = max(bits - Self.smallestReceiptBits, 0) / 2
+        index = Self.kinds + min(size, Self.receiptSizes - 1)
+    }
+
+    /// A guess that is too low on every machine: nothing is refused because of it, and it divides
+    /// the time of a mixed slice among its classes before any has been measured.
+    var leastNanoseconds: Double {
+        switch index {
+        case Int(EvidenceKind.notification.rawValue) - 1: 30_000
+        case ..<Self.kinds: 10_000
+        default:
+            20_000 + Double(1 << (Self.smallestReceiptBits + 2 * (index - Self.kinds))) / 4
+        }
+    }
+
+    static let all = (0..<count).map { WorkClass(index: $0) }
+
+    private init(index: Int) { self.index = index }
+}
+
+/// Requests by their class of work.
+struct WorkLoad: Equatable, Sendable {
+    private(set) var counts = [Int](repeating: 0, count: WorkClass.count)
+    private(set) var total = 0
+
+    init() {}
+
+    init(_ slice: [AcceptedRequest]) {
+        for index in slice.indices { add(slice[index].work) }
+    }
+
+    mutating func add(_ work: WorkClass) {
+        counts[work.index] += 1
+        total += 1
+    }
+
+    mutating func add(_ other: WorkLoad) {
+        for index in counts.indices { counts[index] += other.counts[index] }
+        total += other.total
+    }
+
+    mutating func remove(_ work: WorkClass) {
+        counts[work.index] -= 1
+        total -= 1
+        precondition(counts[work.index] >= 0, "what leaves has come before")
+    }
+
+    mutating func remove(_ other: WorkLoad) {
+        for index in counts.indices { counts[index] -= other.counts[index] }
+        total -= other.total
+        precondition(total >= 0, "what leaves has come before")
+    }
+}

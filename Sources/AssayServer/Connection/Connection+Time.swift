@@ -1,0 +1,58 @@
+import AssayIO
+import AssayWire
+
+/// What a connection costs in time.
+extension Connection {
+    /// Called some times a second. Where the loop itself was late, it has reads and writes to catch
+    /// up with before it may judge its peers.
+    func sweep(isLate: Bool) {
+        let now = server.now
+        let unwritten = stream.unwrittenCount
+        let stalled = writePace.stalled(at: now, unwritten: unwritten, isLate: isLate)
+        if stalled > limits.writeStallMilliseconds {
+            server.logFault("the peer does not read its answers")
+            return stream.close()
+        }
+        if isIdle { giveBackMemory() }
+        if case .receipt(let receipt) = arriving { receipt.measureRate(at: now) }
+        switch state {
+        case .open:
+            if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
+            if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
+                return end(nil)
+            }
+            if case .receipt(let receipt) = arriving, receipt.deadline <= now {
+                // Its answer would come too late, and so would its bytes.
+                dropReceipt()
+                arriving = .skipped(remaining: receipt.remaining)
+                let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
+                server.metrics.didAnswerAtOnce(.verify, refusal)
+                answer(refusal)
+            }
+            if !isLate, isSlow(now) {
+                server.logFault("a frame came too slowly")
+                end(.slowFrame)
+            }
+        case .ending: break
+        case .finishing:
+            // Until the last answer has gone, the write stall above is what limits the wait.
+            if isLate || unwritten > 0 { lastUnwritten = now }
+            if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
+        case .closed: break
+        }
+    }
+
+    /// The rate of a receipt that arrives slowly through the peer's fault; nil: there is none.
+    var slowReceiptRate: Int? {
+        guard case .receipt(let receipt) = arriving, !isHeld, let rate = receipt.bytesPerSecond,
+            rate < ServerLimits.slowReceiptBytesPerSecond
+        else { return nil }
+        return rate
+    }
+
+    /// Whether the frame at the front comes slower than it may, through the peer's fault.
+    private func isSlow(_ now: UInt64) -> Bool {
+        guard let pace, !isHeld else { return false }
+        return pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
+    }
+}

@@ -1,0 +1,48 @@
+public import AssayIO
+
+/// Why a server can't start.
+public enum ServerError: Error, Equatable, Sendable {
+    case noListener
+    case noApp
+    /// The default app is none of the entries.
+    case unknownDefaultApp(String)
+    case noWorker
+    /// An endpoint of TLS, and neither certificate nor key.
+    case noTLS(Endpoint)
+    /// Sockets that were passed are served once: with TLS, or without.
+    case namedTwice(Endpoint)
+    /// An endpoint can't be listened on.
+    case listen(Endpoint, LoopError)
+    /// The system refuses a loop or a thread.
+    case system(LoopError)
+}
+
+extension ServerError {
+    /// What is wrong with addresses, as far as they tell it themselves; nil: nothing.
+    package static func of(_ listen: [Endpoint], hasTLS: Bool) -> ServerError? {
+        if !hasTLS, let endpoint = listen.first(where: \.isTLS) { return .noTLS(endpoint) }
+        var names: Set<String> = []
+        for endpoint in listen {
+            guard let name = endpoint.inheritedName else { continue }
+            if !names.insert(name).inserted { return .namedTwice(endpoint) }
+        }
+        return nil
+    }
+}
+
+extension ServerError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .noListener: "there is nothing to listen on: name at least one address"
+        case .noApp: "there is no app entry"
+        case .unknownDefaultApp(let name): "the default app \"\(name)\" is none of the entries"
+        case .noTLS(let endpoint):
+            "\(endpoint) needs a certificate and a key: [tls] of the configuration names them"
+        case .namedTwice(let endpoint):
+            "\(endpoint) names sockets that another address names already: name them once"
+        case .noWorker: "at least one worker is needed"
+        case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
+        case .system(let error): "can't start: \(error)"
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// The encoded answers of a slice, made on the worker's thread.
+struct SliceAnswers: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// Where each request's answer ends in `bytes`.
+    private(set) var ends: [Int] = []
+    /// What is counted of each that was answered, and when the worker began, in the monotonic
+    /// clock's nanoseconds.
+    private(set) var outcomes: [Outcome?] = []
+    let began: UInt64
+    let ended: UInt64
+    /// The work of those that were answered.
+    private(set) var load = WorkLoad()
+    /// Requests that were put aside instead, by their places in the slice, and for which chain.
+    private(set) var unknownChains: [Int: ChainID] = [:]
+
+    /// What a transaction's typed fields take.
+    private static let usualAnswerBytes = 1024
+
+    init(
+        _ slice: [AcceptedRequest], _ verifications: [PreparedVerification], began: UInt64,
+        at now: Timestamp, codec: MessageCodec
+    ) {
+        precondition(slice.count == verifications.count)
+        self.began = began
+        ends.reserveCapacity(slice.count)
+        outcomes.reserveCapacity(slice.count)
+        bytes.reserveCapacity(slice.count * Self.usualAnswerBytes)
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in slice.indices {
+            let request = slice[index]
+            if let chain = verifications[index].unknownChain {
+                unknownChains[index] = chain
+                outcomes.append(nil)
+            } else {
+                let verification = verifications[index].verification
+                outcomes.append(Outcome(request.kind, verification))
+                load.add(request.work)
+                RequestMapping.encode(
+                    verification, answering: request, at: now, by: codec, into: &bytes)
+            }
+            ends.append(bytes.count)
+        }
+        ended = SystemClock.monotonicNanoseconds
+    }
+}

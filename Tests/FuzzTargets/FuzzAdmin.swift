@@ -1,0 +1,194 @@
+import Assay
+import AssayAdmin
+import AssayIO
+import AssayServer
+import TestSupport
+
+extension FuzzTarget {
+    /// A connection to the admin listener, beside the site itself. What has to hold: a connection
+    /// gets one whole answer, or none; only the four pages are answered; and nobody is answered
+    /// who asks by another site's name.
+    ///
+    /// First byte: how the rest is cut into writes.
+    static func admin(_ authority: FuzzAuthority) -> FuzzTarget {
+        let admin = FuzzAdmin(authority)
+        let seeds = adminSeeds
+        return FuzzTarget(
+            "Admin", seeds: seeds, words: adminWords,
+            mutate: { LineMutation.mutate($0, &$1, from: seeds) }
+        ) { bytes in
+            guard bytes.count > 1 else { return }
+            let stream = bytes.array(1..<bytes.count)
+            FuzzSite.check(stream, admin.sites)
+            HTTPText.check(admin.answer(to: stream, cut: Int(bytes[0]) + 1))
+        }
+    }
+
+    private static let adminSeeds: [[UInt8]] =
+        ["/", "/healthz", "/readyz", "/metrics", "/status", "/none?a=b", "/%73tatus"].map {
+            request("GET \($0) HTTP/1.1")
+        } + [
+            request("HEAD /status HTTP/1.1"),
+            request("GET /healthz HTTP/1.0", host: "evil.example:80"),
+            request("GET http://localhost/readyz HTTP/1.1", host: "[::1]"),
+            request("OPTIONS * HTTP/1.1", "Expect: 100-continue\r\nConnection: keep-alive\r\n"),
+            request("POST / HTTP/1.1", "Content-Length: 3\r\n", body: "abc"),
+            request(
+                "PUT / HTTP/1.1", "Transfer-Encoding: chunked\r\nTrailer: a\r\n",
+                body: "3;a=\"b\"\r\nabc\r\n0\r\nA: b\r\n\r\n"),
+            request("GET / HTTP/1.1", "Cookie: a=b; c=\"d\"\r\nX: y\r\n\tz\r\n")
+                + request("GET / HTTP/1.1").dropFirst(),
+            request(
+                "GET / HTTP/1.1", "Authorization: Digest username=\"a\", realm=\"b\", uri=\"/\"\r\n"
+            ),
+        ]
+
+    private static func request(
+        _ line: String, _ headers: String = "", host: String = "localhost", body: String = ""
+    ) -> [UInt8] {
+        [200] + Array("\(line)\r\nHost: \(host)\r\n\(headers)\r\n\(body)".utf8)
+    }
+
+    private static let adminWords = [
+        "GET ", "HEAD ", "POST ", "HTTP/1.1", "HTTP/1.0", "HTTP/1.2", "\r\n\r\n", "Host: ",
+        "Content-Length: ", "Transfer-Encoding: chunked", "Connection: keep-alive",
+        "Connection: Upgrade", "Expect: 100-continue", "127.0.0.1", "[::1]:80", "localhost",
+        "/healthz", "/readyz", "/metrics", "/status", "%00", "%2f", "18446744073709551615",
+        "ffffffffffffffff", "multipart/form-data; boundary=a", "Cookie: ",
+    ]
+}
+
+/// A server with its admin listener, started with the first input.
+private final class FuzzAdmin: Sendable {
+    private let authority: FuzzAuthority
+    private let running = Locked<(endpoint: Endpoint, sites: [AdminSite])?>(nil)
+
+    init(_ authority: FuzzAuthority) { self.authority = authority }
+
+    private struct NoLog: LogSink { func write(_ line: String) {} }
+
+    private func started() -> (endpoint: Endpoint, sites: [AdminSite]) {
+        running.withLock { running in
+            if let running { return running }
+            do {
+                let name = "@assay-fuzz-\(SystemClock.monotonicNanoseconds)"
+                let app = AppEntry(
+                    verifier: Verifier(trust: authority.trust), policy: FuzzAuthority.policy)
+                var configuration = ServerConfiguration(
+                    listen: [.unix(path: name)], apps: ["": app], workers: 1, log: NoLog())
+                configuration.monitor = ServerMonitor()
+                _ = try Server(configuration)
+                let admin = try AdminServer(
+                    at: .unix(path: name + "-admin"), of: configuration.monitor!)
+                Self.kept.withLock { $0.append(admin) }
+                let new = (
+                    admin.endpoint,
+                    [configuration.monitor!, ServerMonitor()].flatMap { monitor in
+                        [true, false].map { AdminSite(monitor: monitor, isLocal: $0) }
+                    }
+                )
+                running = new
+                return new
+            } catch {
+                preconditionFailure("no admin listener: \(error)")
+            }
+        }
+    }
+
+    /// Milliseconds.
+    private static let patience: Int32 = 20
+
+    /// As long as the process.
+    private static let kept = Locked<[AdminServer]>([])
+
+    /// Of a server that serves and of one that does not yet, local and not.
+    var sites: [AdminSite] { started().sites }
+
+    /// What comes to a connection until its end.
+    func answer(to stream: [UInt8], cut: Int) -> [UInt8] {
+        do {
+            let client = try BlockingClient(started().endpoint)
+            for start in stride(from: 0, to: stream.count, by: cut) {
+                let piece = Array(stream[start..<min(start + cut, stream.count)])
+                // It may have heard enough.
+                guard (try? client.send(piece)) != nil else { break }
+            }
+            // A head that does not end is waited for, for seconds. Whoever goes is not: what is
+            // looked at is what is answered.
+            _ = try? client.send(Array("\r\n\r\n".utf8))
+            guard client.hasMore(milliseconds: Self.patience) else {
+                client.reset()
+                return []
+            }
+            return try client.receiveToEnd()
+        } catch let failure as BlockingClient.Failure where failure.what.hasSuffix(" 104") {
+            // Reset: the listener went with bytes unread, as libmicrohttpd does.
+            return []
+        } catch {
+            preconditionFailure("the admin listener does not answer: \(error)")
+        }
+    }
+}
+
+/// The site without HTTP: the first words of the input are method, path and host.
+private enum FuzzSite {
+    static let statuses: Set = [200, 404, 405, 421, 503]
+    private static let pages: Set = ["/", "/healthz", "/readyz", "/metrics", "/status"]
+
+    static func check(_ stream: [UInt8], _ sites: [AdminSite]) {
+        let words = String(decoding: stream, as: UTF8.self)
+            .split(maxSplits: 5) { $0.isWhitespace }.map(String.init)
+        guard words.count > 1 else { return }
+        let host = words.firstIndex(of: "Host:").flatMap { index in
+            index + 1 < words.count ? words[index + 1] : nil
+        }
+        let request = HTTPRequest(method: words[0], path: words[1], host: host)
+        for (index, site) in sites.enumerated() {
+            let answer = site.answer(request)
+            precondition(statuses.contains(answer.status))
+            precondition(!answer.body.isEmpty)
+            if answer.status == 200 || answer.status == 503 {
+                precondition(pages.contains(words[1]), "a page that is none")
+                precondition(["GET", "HEAD"].contains(words[0]), "a method that is not allowed")
+            }
+            // The even ones are local.
+            if index % 2 == 0, answer.status != 421, let host { checkOwnName(host) }
+        }
+    }
+
+    /// A number, or this machine's own name: no letter of a name that a browser looked up.
+    private static func checkOwnName(_ host: String) {
+        let name = host.lowercased()
+        let isOwn = name == "localhost" || name.hasPrefix("localhost:")
+        precondition(isOwn || name.allSatisfy { "0123456789abcdef.:[]%".contains($0) }, host)
+    }
+}
+
+/// An answer as it came: one, whole, and the last.
+private enum HTTPText {
+    static func check(_ bytes: [UInt8]) {
+        var rest = String(decoding: bytes, as: UTF8.self)[...]
+        // An interim answer may come before.
+        if rest.hasPrefix("HTTP/1.1 100 "), let end = rest.firstRange(of: "\r\n\r\n") {
+            rest = rest[end.upperBound...]
+        }
+        guard !rest.isEmpty else { return }
+        precondition(rest.hasPrefix("HTTP/1."), "an answer that is no HTTP")
+        guard let end = rest.firstRange(of: "\r\n\r\n") else {
+            preconditionFailure("an answer that is cut short")
+        }
+        let head = rest[..<end.lowerBound].split(separator: "\r\n")
+        let status = head[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        precondition(status == 200 || (400..<600).contains(status), "status \(status)")
+        // libmicrohttpd's own words to what is no HTTP have their head twice (0.9.75).
+        guard FuzzSite.statuses.contains(status) else { return }
+        let lengths = head.dropFirst().compactMap { line -> Int? in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts[0].lowercased() == "content-length" else { return nil }
+            return parts.count == 2 ? Int(parts[1].drop { $0 == " " }) : nil
+        }
+        precondition(lengths.count == 1, "no length, or several")
+        let body = rest[end.upperBound...].utf8.count
+        precondition(body == lengths[0] || body == 0, "\(body) bytes of \(lengths[0])")
+    }
+}

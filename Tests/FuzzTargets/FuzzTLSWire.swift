@@ -1,0 +1,114 @@
+import AssayIO
+
+/// One side of TLS in memory.
+final class TLSSide {
+    private var session: TLSSession
+    private(set) var isOpen = false
+    private var isOver = false
+    private(set) var heard: [UInt8] = []
+
+    init(_ context: TLSContext) {
+        do throws(TLSError) {
+            session = try TLSSession(context, host: nil)
+        } catch {
+            preconditionFailure("no session: \(error)")
+        }
+    }
+
+    /// As far as it comes with what is there; the bytes that it has read.
+    func advance() -> [UInt8] {
+        guard !isOver else { return [] }
+        if !isOpen {
+            switch session.handshake() {
+            case .bytes: isOpen = true
+            case .needMore: return []
+            case .ended, .failed: isOver = true
+            }
+        }
+        var read: [UInt8] = []
+        while isOpen, !isOver {
+            switch session.read(upTo: 1000, into: &read) {
+            case .bytes: continue
+            case .needMore:
+                session.compact()
+                heard += read
+                return read
+            case .ended, .failed: isOver = true
+            }
+        }
+        heard += read
+        return read
+    }
+
+    /// False as long as there is nobody to say it to.
+    func say(_ bytes: [UInt8]) -> Bool {
+        guard isOpen, !isOver else { return false }
+        if case .failed = session.write(bytes.span) { isOver = true }
+        return true
+    }
+
+    func feed(_ bytes: Span<UInt8>) { session.feed(bytes) }
+    func takeCiphertext() -> [UInt8] { session.takeCiphertext() }
+}
+
+/// Both sides in memory; every byte between them goes through here.
+struct TLSWire {
+    private let script: TLSScript
+    private let server: TLSSide
+    private let client: TLSSide
+    private var flights = 0
+
+    init(_ script: TLSScript, server: TLSContext, client: TLSContext) {
+        self.script = script
+        self.server = TLSSide(server)
+        self.client = TLSSide(client)
+    }
+
+    /// What the server has read, and what the client has read of its echo.
+    var heard: [UInt8] { server.heard }
+    var echoed: [UInt8] { client.heard }
+
+    /// Until neither has anything to say.
+    mutating func run() {
+        var sayings = script.sayings[...]
+        while true {
+            _ = client.advance()
+            if let saying = sayings.first, client.say(saying) { sayings.removeFirst() }
+            let toServer = flight(client.takeCiphertext())
+            for piece in script.pieces(toServer) {
+                server.feed(piece.span)
+                let read = server.advance()
+                if !read.isEmpty { _ = server.say(read) }
+            }
+            let toClient = flight(server.takeCiphertext())
+            for piece in script.pieces(toClient) {
+                client.feed(piece.span)
+                _ = client.advance()
+            }
+            if toServer.isEmpty, toClient.isEmpty { return }
+        }
+    }
+
+    private mutating func flight(_ bytes: [UInt8]) -> [UInt8] {
+        guard !bytes.isEmpty else { return [] }
+        defer { flights += 1 }
+        return script.changed(bytes, flight: flights)
+    }
+}
+
+/// Records as they lie behind each other (RFC 8446, 5.1).
+enum TLSRecord {
+    static func check(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let head = Array(rest.prefix(5))
+            precondition(head.count == 5 && (20...23).contains(head[0]), "a record of no type")
+            // OpenSSL's alerts to what never named a version have 0.0.
+            precondition(head[1] == 3 || head[0] == 21, "a record of no version")
+            let length = Int(head[3]) << 8 | Int(head[4])
+            precondition(length > 0 && length <= 16_384 + 256, "a record of \(length) bytes")
+            precondition(rest.count >= 5 + length, "a record that is cut short")
+            rest = rest.dropFirst(5 + length)
+        }
+    }
+}
