@@ -71,12 +71,12 @@ struct ConfigurationTests {
 
     @Test("each limit is read, told by --check, documented, and bounded")
     func limits() throws {
-        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/README.md"))
-        let readme = String(decoding: bytes, as: UTF8.self)
+        let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/docs/configuration.md"))
+        let page = String(decoding: bytes, as: UTF8.self)
         for limit in LimitSettings.all {
             let standard = limit.get(ServerLimits())
             #expect(limit.range.contains(standard), "\(limit.key)")
-            let row = readme.split(separator: "\n").first {
+            let row = page.split(separator: "\n").first {
                 $0.hasPrefix("| `limits.\(limit.key)` |")
             }
             #expect(row?.hasSuffix("| \(standard) |") == true, "\(limit.key): \(row ?? "none")")

@@ -215,9 +215,9 @@ struct TidyTests {
         }
     }
 
-    @Test("the exchange in the README is the one that runs")
+    @Test("The exchange in the documents is the one that runs")
     func exchange() throws {
         let program = try Self.text("Tests/Interop/exchange.py")
-        #expect(try Self.text("README.md").contains("```python\n" + program + "```"))
+        #expect(try Self.text("docs/python.md").contains("```python\n" + program + "```"))
     }
 }
