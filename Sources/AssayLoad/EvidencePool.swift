@@ -2,11 +2,11 @@ package import AssayMint
 package import AssayModels
 import AssayWire
 
-/// Mints what a run sends, with the verdict that each piece has to bring.
+/// Mints the evidence that a run sends, with the expected verdict of each item.
 package struct EvidencePool: Sendable {
     private let authority: DevelopmentCA
     private let minter: Minter
-    /// Signs for an authority that the server does not know.
+    /// Signs with an authority that the server does not trust.
     private let stranger: Minter
     private let receipts: ReceiptMinter?
     private let receiptStranger: ReceiptMinter?
@@ -32,7 +32,7 @@ package struct EvidencePool: Sendable {
         self.now = now
     }
 
-    /// Genuine evidence under the authority's own chain; app receipts of that size.
+    /// Genuine evidence under the authority's own chain; app receipts have the given size.
     package func genuine(
         _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedPieces
     ) throws(MintError) -> [LoadItem] {
@@ -42,7 +42,8 @@ package struct EvidencePool: Sendable {
         }
     }
 
-    /// Every other one with a signature that was changed, the others signed by a stranger.
+    /// Forged evidence. Every other item has a changed signature; the rest are signed by an
+    /// untrusted authority.
     package func forged(
         _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedPieces
     ) throws(MintError) -> [LoadItem] {
@@ -52,7 +53,7 @@ package struct EvidencePool: Sendable {
                 return LoadItem(call(kind), evidence, expecting: .untrustedChain)
             }
             var evidence = try mint(kind, index, size, isGenuine: true)
-            // A token and a receipt end with their signature, of 86 and at least 256 bytes.
+            // Tokens and receipts end with their signature, of 86 and at least 256 bytes.
             let place = evidence.count - 60
             if size == nil {
                 let letter = UInt8(ascii: "A")
@@ -64,15 +65,16 @@ package struct EvidencePool: Sendable {
         }
     }
 
-    /// Large receipts are few: enough that none is in a processor's cache from its last time.
+    /// Limits the number of large receipts. There are still enough that a processor's cache does
+    /// not keep any until its next use.
     private static func count(_ count: Int, _ size: Int?) -> Int {
         guard let size else { return count }
         let fitting = max(LoadLimits.mintedReceiptBytes / size, 2)
         return min(count, fitting, LoadLimits.mintedReceipts)
     }
 
-    /// Genuine evidence, each piece under an intermediate and a leaf of its own: two signatures of
-    /// P-384 more for the server. Without the root's key the intermediate is the known one.
+    /// Genuine evidence, each item under its own intermediate and leaf: two more P-384 signatures
+    /// for the server. Without the root's key, all items use the known intermediate.
     package func unseen(_ kind: EvidenceKind, count: Int) throws(MintError) -> [LoadItem] {
         let day: Int64 = 86_400_000
         let validity = Validity(

@@ -1,14 +1,14 @@
 import Histogram
 import RealModule
 
-/// A run as one HTML file that needs nothing else, for people who were not there.
+/// A report of one run as a self-contained HTML file.
 package struct HTMLReport {
     private let result: LoadResult
-    /// The runs of the search that this one is the best of.
+    /// The runs of the rate search; this run is the best of these.
     private let steps: [RateSweep.Step]
-    /// The command line, for whoever wants to repeat it.
+    /// The command line that repeats the run.
     private let command: String
-    /// When, in words.
+    /// The date of the run as text.
     private let date: String
 
     package init(
@@ -161,7 +161,7 @@ package struct HTMLReport {
         return Self.percentilePlot([Plot.Line("latency", points)])
     }
 
-    /// Percentile curves, their points from `rarity`.
+    /// A plot of percentile curves. The x values of the points come from `rarity(_:)`.
     package static func percentilePlot(_ lines: [Plot.Line]) -> Plot {
         let last = max(lines.flatMap(\.points).map(\.x).max() ?? 1, 1)
         let ticks = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"]
@@ -171,7 +171,7 @@ package struct HTMLReport {
             range: 0...last, y: "milliseconds", lines)
     }
 
-    /// Decimal logarithm of how many answers one such slow is among.
+    /// The decimal logarithm of N, where one answer in N is slower than this percentile.
     package static func rarity(_ percentile: Double) -> Double {
         Double.log10(100 / (100 - percentile))
     }

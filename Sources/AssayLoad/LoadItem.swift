@@ -2,7 +2,7 @@ import AssayMint
 package import AssayModels
 package import AssayWire
 
-/// A request, and the verdict that it has to bring.
+/// A request and its expected verdict.
 package struct LoadItem: Sendable {
     package var call: VerifyCall
     package var evidence: [UInt8]
@@ -15,10 +15,10 @@ package struct LoadItem: Sendable {
     }
 }
 
-/// Items of one sort, sent in turn.
+/// Items of one kind, sent in turn.
 package struct LoadGroup: Sendable {
     package var name: String
-    /// Its share of all requests, relative to those of the other groups.
+    /// The group's share of all requests, relative to the other groups.
     package var weight: Double
     package var items: [LoadItem]
 
@@ -30,18 +30,19 @@ package struct LoadGroup: Sendable {
     }
 }
 
-/// Chooses the next item: the group by chance, in it one after the other. The same seed chooses
-/// the same.
+/// Selects the next item: a random group, and the next item in that group. The same seed gives
+/// the same sequence.
 struct Mix {
     private let groups: [LoadGroup]
-    /// Of each group, where its share of 0 ..< 1 ends.
+    /// The upper bound of each group's share of 0 ..< 1.
     private var ends: [Double] = []
     private var next: [Int]
     private let stride: Int
     private var random: SplitMix64
 
     /// - Parameters:
-    ///   - index: Which of several mixes this is; each begins with another item.
+    ///   - index: The index of this mix among `count` mixes. Each mix starts with a different
+    ///     item.
     init(_ groups: [LoadGroup], index: Int, of count: Int) {
         precondition(!groups.isEmpty)
         self.groups = groups
@@ -67,6 +68,6 @@ struct Mix {
 }
 
 extension SplitMix64 {
-    /// In 0 ..< 1.
+    /// A random number in 0 ..< 1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -4,9 +4,9 @@ import AssayModels
 import AssayWire
 import Histogram
 
-/// One thread of a run: its connections, its part of the rate, and what came back.
+/// One thread of a load run: its connections, its share of the rate, and its results.
 ///
-/// Belongs to its loop's thread, which is what `@unchecked` stands for.
+/// `@unchecked Sendable` because only the loop's thread uses it.
 final class LoadLoop: @unchecked Sendable {
     private let plan: LoadPlan
     private let index: Int
@@ -21,14 +21,15 @@ final class LoadLoop: @unchecked Sendable {
     private var measuredUntil: UInt64 = 0
 
     private var tally: Tally
-    /// Of everything since the last look.
+    /// Results since the last call of `takeGlimpse()`.
     private var glimpse = Glimpse()
     private var inFlight = 0
     private var isSending = true
-    /// Of a closed loop: connections that ask again after a failure, the first to do so in front.
+    /// Connections of a closed loop that pause after a failure, ordered by the end of their
+    /// pause.
     private var pausing: [(channel: Channel, until: UInt64)] = []
 
-    /// What a look at the running test shows.
+    /// The results of a short interval of the running test.
     struct Glimpse: Sendable {
         var all = GroupTally()
         var lateness = Latencies.empty()
@@ -62,9 +63,9 @@ final class LoadLoop: @unchecked Sendable {
         }
     }
 
-    /// The clock runs from `start` on.
+    /// Starts the clock at `start`.
     ///
-    /// - Precondition: all connections are there.
+    /// - Precondition: All connections are open.
     func begin(at start: UInt64) {
         measuredFrom = start + plan.warmUp.nanoseconds
         measuredUntil = measuredFrom + plan.duration.nanoseconds
@@ -80,7 +81,7 @@ final class LoadLoop: @unchecked Sendable {
         }
     }
 
-    /// Connects, before the clock runs.
+    /// Opens the connections before the clock starts.
     func connect(_ done: @escaping @Sendable (ClientError?) -> Void) {
         for channel in channels {
             channel.send(ClientRequest(.ping, timeout: .seconds(5)), id: channel.newId()) {
@@ -91,7 +92,7 @@ final class LoadLoop: @unchecked Sendable {
 
     var connectionCount: Int { channels.count }
 
-    /// No further requests; answers to earlier ones are still counted.
+    /// Stops sending. Answers to earlier requests still count.
     func stop() {
         guard isSending else { return }
         isSending = false
@@ -107,7 +108,7 @@ final class LoadLoop: @unchecked Sendable {
 
     var isFinished: Bool { !isSending && inFlight == 0 }
 
-    /// What was seen since the last call.
+    /// Returns the results since the last call.
     func takeGlimpse() -> Glimpse {
         defer { glimpse = Glimpse() }
         glimpse.inFlight = inFlight
@@ -136,7 +137,7 @@ final class LoadLoop: @unchecked Sendable {
         }
     }
 
-    /// Those of a closed loop whose pause is over.
+    /// Sends on the connections of a closed loop whose pause is over.
     private func sendPaused() {
         let now = clock
         let ready = pausing.prefix { $0.until <= now }

@@ -1,24 +1,25 @@
 package import AssayIO
 import AssayWire
 
-/// What a run does to a server, and how.
+/// The settings of one load run.
 package struct LoadPlan: Sendable {
     package var endpoint: Endpoint
     package var pace: Pace
     package var connections: Int
-    /// Most requests in flight on one connection; of a closed loop, exactly as many.
+    /// The maximum number of requests in flight on one connection. A closed loop keeps exactly
+    /// this number in flight.
     package var depth: Int
     package var threads: Int
-    /// What is measured, after the warm-up.
+    /// The length of the measured part of the run, after the warm-up.
     package var duration: Duration
     package var warmUp: Duration
     package var timeout: Duration
     package var app: String
-    /// Requests say that they would rather wait than be refused.
+    /// Requests ask to be queued instead of refused.
     package var mayWait = false
-    /// Nanoseconds that a hundredth of the requests of an open loop may go out late.
+    /// The limit for the 99th percentile of lateness in an open loop, in nanoseconds.
     package var latenessLimit = LoadLimits.latenessNanoseconds
-    /// For an endpoint of TLS.
+    /// The TLS settings for a TLS endpoint.
     package var tls: TLSContext?
     /// The process whose processor time is reported as the server's.
     package var serverProcess: Int32?
@@ -42,61 +43,66 @@ package struct LoadPlan: Sendable {
     }
 }
 
-/// Who decides when the next request goes out.
+/// Determines when the next request is sent.
 package enum Pace: Sendable, Equatable {
-    /// The clock, however slowly the server answers: an open loop. Requests a second.
+    /// Open loop: the clock sends requests, however slowly the server answers. `rate` is in
+    /// requests per second.
     case open(rate: Double, Arrivals)
-    /// The server: an answer brings the next request, a closed loop. A slow server is asked less,
-    /// so that its latencies look better than they are.
+    /// Closed loop: each answer triggers the next request. A slow server receives fewer requests,
+    /// so its latencies look better than they are.
     case closed
 }
 
-/// The gaps between the requests of an open loop.
+/// The distribution of the gaps between requests in an open loop.
 package enum Arrivals: String, Sendable, CaseIterable {
-    /// All alike.
+    /// Equal gaps.
     case constant
-    /// As those of independent clients: exponentially distributed.
+    /// Exponentially distributed gaps, as from independent clients.
     case poisson
 }
 
-/// Numbers that nobody needs to set, with their reasons.
+/// Fixed limits and their reasons.
 package enum LoadLimits {
-    /// A generator is late when a hundredth of its requests went out later than this, where nothing
-    /// else was asked for: the latencies that people look at are above it.
+    /// The default lateness limit, 1 ms. The generator is late when the 99th percentile of
+    /// lateness exceeds the limit. The latencies of interest are larger than this.
     package static let latenessNanoseconds: UInt64 = 1_000_000
-    /// An open loop sends no more often than this, 50 µs: what is due in between goes out together.
-    /// At rates for which that matters a turn for each request would take a processor.
+    /// The minimum interval between sends in an open loop, 50 µs. Requests due within one
+    /// interval go out together; at high rates, one timer wake-up per request would occupy a
+    /// processor.
     static let sendingPeriod: UInt64 = 50_000
-    /// An open loop that sends less than this share of its rate did not do what it says.
+    /// An open loop that sends less than this share of its rate did not keep up.
     package static let smallestShareOfRate = 0.99
-    /// Latencies up to a minute are told apart; no answer is waited for that long.
+    /// The longest recorded latency, one minute. Request timeouts are shorter.
     package static let longestLatency: UInt64 = 60_000_000_000
-    /// Pieces of evidence of one kind that are minted; more than a processor's cache holds.
+    /// The number of minted evidence items of each kind. They exceed a processor's cache.
     package static let mintedPieces = 1024
-    /// More chains than a server remembers (256): sent in turn, each is unseen again.
+    /// The number of minted chains. It exceeds the number that a server remembers (256), so each
+    /// chain is unknown again when its turn comes.
     package static let mintedChains = 1024
-    /// Connections of a run: as many as a server has by default.
+    /// The maximum number of connections in a run: a server's default limit.
     package static let connections = 10_000
-    /// Requests in flight on one connection: as many as a server takes.
+    /// The maximum number of requests in flight on one connection: the server's limit.
     package static let depth = RequestLimits.inFlight
-    /// Of an open loop, where nothing else was asked for: the clock decides when a request goes
-    /// out, and not the answers to others. The server refuses what it does not take.
+    /// The default depth of an open loop. It is high because the clock, not earlier answers,
+    /// determines when a request is sent. The server refuses requests above its own limit.
     package static let openDepth = waiting
-    /// Threads of a run: one asks as much as several processors answer.
+    /// The maximum number of threads in a run. One thread produces enough requests for several
+    /// processors.
     package static let threads = 64
-    /// Seconds that an answer is waited for: by default a server gives no request more.
+    /// The longest request timeout in seconds: the server's default maximum.
     package static let longestTimeout = 30
-    /// Requests of one process that wait for their turn on a connection.
+    /// The maximum number of requests in one process that wait for a connection.
     package static let waiting = 1_000_000
-    /// A closed loop asks again this long after a failure: a server that is gone, or has too
-    /// much to do, must not be asked as fast as this process can.
+    /// The pause of a closed loop after a failure, in nanoseconds. Without it, a lost or
+    /// overloaded server would receive requests as fast as this process can send them.
     static let pauseAfterFailure: UInt64 = 100_000_000
-    /// The same run chooses the same items at the same times; two seeds, so that one has nothing
-    /// to do with the other.
+    /// Fixed seeds: two identical runs choose the same items at the same times. The seeds differ
+    /// so that items and times are independent.
     static let mixSeed: UInt64 = 0x5EED_0000_0000
     static let scheduleSeed: UInt64 = 0xC10C_0000_0000
-    /// Bytes of app receipts of one size that are minted; more than a processor's cache holds.
+    /// The total size of the minted app receipts of one size, in bytes. It exceeds a processor's
+    /// cache.
     static let mintedReceiptBytes = 64 << 20
-    /// App receipts of one size at most.
+    /// The maximum number of minted app receipts of one size.
     static let mintedReceipts = 64
 }

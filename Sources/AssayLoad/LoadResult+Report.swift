@@ -1,7 +1,7 @@
 import Assay
 
 extension LoadResult {
-    /// For people, on standard output.
+    /// The text summary for standard output.
     package var summary: String {
         var lines = [
             "\(throughput.rounded0) correct answers a second over \(seconds.short) s"
@@ -37,9 +37,9 @@ extension LoadResult {
         return lines.joined(separator: "\n")
     }
 
-    /// For programs. Latencies in milliseconds.
+    /// The results as JSON. Latencies are in milliseconds.
     ///
-    /// - Parameter steps: the runs of the search that this one is the best of.
+    /// - Parameter steps: The runs of the rate search; this run is the best of these.
     package func json(steps: [RateSweep.Step] = []) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { object in
@@ -65,7 +65,7 @@ extension LoadResult {
         details(of: &object)
     }
 
-    /// What the run was to do.
+    /// Writes the settings of the run.
     private func asked(of object: inout JSONWriter) {
         switch plan.pace {
         case .open(let rate, let arrivals):
@@ -80,7 +80,7 @@ extension LoadResult {
         object.member("depth", Int64(plan.depth))
     }
 
-    /// What came of it, in one number each.
+    /// Writes the overall results, one number each.
     private func answered(of object: inout JSONWriter) {
         object.member("throughput", throughput)
         object.member("sentRate", sentRate)
@@ -105,7 +105,7 @@ extension LoadResult {
         }
     }
 
-    /// The same by kind, by complaint, by percentile and by second.
+    /// Writes the results by kind, by complaint, by percentile and by second.
     private func details(of object: inout JSONWriter) {
         object.array("groups") { array in
             for (name, counts, latencies) in groups {
@@ -135,7 +135,7 @@ extension LoadResult {
 }
 
 extension Moment {
-    /// The line of a running test.
+    /// The progress line of a running test.
     package var line: String {
         let rate = Double(counts.correct) / seconds
         return "\(time.rounded0) s\(isWarmUp ? " (warm-up)" : "")  sent \(counts.sent)  "

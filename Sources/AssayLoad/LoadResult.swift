@@ -1,15 +1,16 @@
 import Histogram
 
-/// What a run found.
+/// The results of a run.
 package struct LoadResult: Sendable {
     package var plan: LoadPlan
-    /// Of the groups of requests.
+    /// The names of the request groups.
     let names: [String]
     let tally: Tally
     private let whole: GroupTally
-    /// While requests went out.
+    /// Seconds during which measured requests were sent.
     package let sendingSeconds: Double
-    /// From the first measured request to its last answer.
+    /// Seconds from the start of the measurement to its end or to the last answer, whichever is
+    /// later.
     package let seconds: Double
     package let moments: [Moment]
     package let processor: ProcessorUse.Elapsed
@@ -32,27 +33,27 @@ package struct LoadResult: Sendable {
 
     package var counts: Counts { whole.counts }
     package var latencies: Latencies { whole.latencies }
-    /// What became of each group of requests.
+    /// The counts and latencies of each request group.
     package var groups: [(name: String, counts: Counts, latencies: Latencies)] {
         zip(names, tally.groups).map { ($0, $1.counts, $1.latencies) }
     }
     package var lateness: Latencies { tally.lateness }
-    /// The most frequent first.
+    /// Complaints and their counts, the most frequent first.
     package var complaints: [(what: String, count: Int)] {
         tally.complaints.sorted { $0.value > $1.value }.map { ($0.key, $0.value) }
     }
 
-    /// Correct answers a second. Wrong ones and errors are none.
+    /// Correct answers per second. Wrong answers and errors do not count.
     package var throughput: Double { seconds > 0 ? Double(counts.correct) / seconds : 0 }
 
     package var sentRate: Double {
         sendingSeconds > 0 ? Double(counts.sent) / sendingSeconds : 0
     }
 
-    /// Requests without an answer at the run's end.
+    /// The number of requests without an answer at the end of the run.
     package var unanswered: Int { max(counts.sent - counts.answered, 0) }
 
-    /// Why the figures are no statement about the server, in plain words; nil: they are.
+    /// The reason why the generator, not the server, limited the figures; nil if they are valid.
     package var lateReason: String? {
         guard case .open(let rate, _) = plan.pace, counts.sent > 0 else { return nil }
         let p99 = lateness.valueAtPercentile(99)
@@ -62,7 +63,7 @@ package struct LoadResult: Sendable {
                 + "(--late-limit). It needs a processor that nobody else uses"
         }
         let share = sentRate / rate
-        // A few arrivals more or less are chance.
+        // Random arrivals vary by a few requests.
         let chance = 4 / Double(counts.sent).squareRoot()
         if share < LoadLimits.smallestShareOfRate - chance {
             return "it sent \(sentRate.rounded0) requests a second instead of \(rate.rounded0)"
@@ -70,19 +71,19 @@ package struct LoadResult: Sendable {
         return nil
     }
 
-    /// Whether every request got the verdict that was expected.
+    /// Whether every request got its expected verdict.
     package var isClean: Bool {
         counts.wrong == 0 && counts.refused == 0 && counts.errors == 0 && unanswered == 0
             && counts.correct > 0
     }
 
-    /// The percentiles that reports name.
+    /// The percentiles that reports list.
     package static let percentiles: [(name: String, value: Double)] = [
         ("50", 50), ("75", 75), ("90", 90), ("99", 99), ("99.9", 99.9), ("99.99", 99.99),
         ("100", 100),
     ]
 
-    /// The whole curve, for plots: shares in percent, and milliseconds.
+    /// The whole percentile curve for plots, in percent and milliseconds.
     package var percentileCurve: [(percent: Double, milliseconds: Double)] {
         var curve: [(percent: Double, milliseconds: Double)] = []
         for step in latencies.percentiles(ticksPerHalfDistance: 10)
@@ -92,7 +93,7 @@ package struct LoadResult: Sendable {
         return curve
     }
 
-    /// HdrHistogram's own text form, in milliseconds; its plotter reads it.
+    /// The percentile distribution in HdrHistogram's text form, in milliseconds, for its plotter.
     package var percentileDistribution: String {
         var text = ""
         latencies.outputPercentileDistribution(
@@ -102,7 +103,7 @@ package struct LoadResult: Sendable {
 }
 
 extension Double {
-    /// With three significant digits or so, for people.
+    /// The number with about three significant digits.
     package var short: String {
         if self >= 100 || self == rounded() && self >= 10 { return rounded0 }
         let digits = self >= 10 ? 10.0 : self >= 1 ? 100 : 1000
@@ -113,6 +114,6 @@ extension Double {
             + String(repeating: "0", count: width - fraction.count) + fraction
     }
 
-    /// Without a fraction.
+    /// The number without its fraction.
     package var rounded0: String { isFinite ? String(Int(self.rounded())) : "-" }
 }

@@ -8,7 +8,7 @@ package struct LoadRun: Sendable {
     private let groups: [LoadGroup]
     private let progress: @Sendable (Moment) -> Void
 
-    /// - Parameter progress: called about once a second.
+    /// - Parameter progress: Called about once a second.
     package init(
         _ plan: LoadPlan, _ groups: [LoadGroup],
         progress: @escaping @Sendable (Moment) -> Void = { _ in }
@@ -18,12 +18,13 @@ package struct LoadRun: Sendable {
         self.progress = progress
     }
 
-    /// How often the run is looked at.
+    /// The polling interval of a run.
     private static let tick = Duration.milliseconds(20)
-    /// After the last request: how much longer than its timeout an answer is waited for.
+    /// How long a run waits for answers beyond the request timeout after it stopped sending.
     private static let grace = Duration.seconds(2)
 
-    /// Runs to its end, or until `interruption` is set; gives what there is.
+    /// Runs to the end of the plan, or until `interruption` is set, and returns the results so
+    /// far.
     package func run(
         _ interruption: borrowing Interruption
     ) async throws(LoadError) -> LoadResult {
@@ -65,7 +66,7 @@ package struct LoadRun: Sendable {
     ) async throws(LoadError) -> LoadResult {
         let running = try make(loops)
         try await connect(running)
-        // All begin at the same time, a little later, so that none has to hurry.
+        // A common start time in the near future, so that no thread starts late.
         let start = SystemClock.monotonicNanoseconds + Self.settlingNanoseconds
         for (loop, load) in running { loop.post { load.begin(at: start) } }
 
@@ -95,7 +96,8 @@ package struct LoadRun: Sendable {
             if let stopped, now >= stopped + patience || interruption.isUrgent { break }
         }
         let used = clock.elapsed(server: plan.serverProcess)
-        // What is left of a second is too little for a rate, but for a run that was no longer.
+        // The last interval is shorter than a second. Below half a second it gives no useful
+        // rate, unless it is the only interval.
         let now = SystemClock.monotonicNanoseconds
         if moments.isEmpty || now >= last + 500_000_000 {
             moments.append(glimpse(running, start, from: last, to: now, isWarmUp: last < warm))
@@ -110,7 +112,7 @@ package struct LoadRun: Sendable {
         return true
     }
 
-    /// Between the making of connections and the first request.
+    /// The delay between opening the connections and the first request.
     private static let settlingNanoseconds: UInt64 = 100_000_000
 
     private func make(_ loops: [EventLoop]) throws(LoadError) -> [Running] {
@@ -173,7 +175,7 @@ package struct LoadRun: Sendable {
             from = min(from, measured.from)
             until = max(until, measured.until)
         }
-        // An overloaded server answers after the time: that is part of what it took.
+        // An overloaded server answers after the end of the run. That time counts, too.
         let seconds = Double(max(until, all.lastAnswer) - from) / 1e9
         return LoadResult(
             plan: plan, names: groups.map(\.name), tally: all,
@@ -182,26 +184,27 @@ package struct LoadRun: Sendable {
     }
 }
 
-/// Ends a run early, from wherever a person or a signal asks for it.
+/// Ends a run early. Any thread can set it, for example when a signal arrives.
 package struct Interruption: ~Copyable, Sendable {
     private let count = Atomic<Int>(0)
 
     package init() {}
 
-    /// Once: no further requests, and the answers to earlier ones. Again: at once.
+    /// The first call stops sending and waits for outstanding answers. The second call ends the
+    /// run at once.
     package func set() { count.add(1, ordering: .relaxed) }
 
     package var isSet: Bool { count.load(ordering: .relaxed) > 0 }
     var isUrgent: Bool { count.load(ordering: .relaxed) > 1 }
 }
 
-/// Why a run did not take place.
+/// The reason why a run failed to start or to finish.
 package enum LoadError: Error, Sendable {
     case notReached(ClientError)
     case system(LoopError)
 }
 
-/// The connections that are being made.
+/// Counts the connections that are still opening, and keeps the first error.
 private final class Attempts: Sendable {
     private let state: Locked<(left: Int, error: ClientError?)>
 

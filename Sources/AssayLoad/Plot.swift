@@ -1,12 +1,11 @@
 import RealModule
 
-/// A line plot as SVG, without a script and without anything from elsewhere. Its colours are
-/// those of `ReportStyle`.
+/// A line plot as SVG, without scripts or external resources. Uses the colours of `ReportStyle`.
 package struct Plot {
     package struct Line {
         var name: String
         var points: [(x: Double, y: Double)]
-        /// Points that stand for themselves get a dot.
+        /// Draws a dot at each point, for lines whose points are individual results.
         var hasDots: Bool
 
         package init(_ name: String, _ points: [(x: Double, y: Double)], hasDots: Bool = false) {
@@ -31,13 +30,13 @@ package struct Plot {
     var yLabel: String
     var xTicks: [Tick]
     var lines: [Line]
-    /// Each grid line is a multiple of the one below: for values of very different size.
+    /// Uses a logarithmic y axis, for values of very different sizes.
     var isLogarithmic: Bool
-    /// A part of the plot that is shaded, such as the warm-up.
+    /// A shaded range of the plot, such as the warm-up.
     var shaded: (range: ClosedRange<Double>, label: String)?
     private let xRange: ClosedRange<Double>
     private let yTicks: [Tick]
-    /// Where the legend has each line's name.
+    /// The position of each line's name in the legend.
     private let legendPlaces: [(x: Double, row: Int)]
 
     package init(
@@ -64,16 +63,17 @@ package struct Plot {
     private static let (left, right, bottom) = (70.0, 34.0, 50.0)
     private static let legendRow = 16.0
 
-    /// With room for a legend of one row, and for each further one.
+    /// Includes the height of further legend rows beyond the first.
     private var height: Double { 350 + legendHeight }
     private var top: Double { 54 + legendHeight }
     private var legendHeight: Double { Double(legendPlaces.last?.row ?? 0) * Self.legendRow }
 
-    /// Side by side, and in a further row what would not fit.
+    /// Places the names side by side and wraps them to further rows.
     private static func legendPlaces(_ names: [String]) -> [(x: Double, row: Int)] {
         var (place, row) = (left, 0)
         return names.map { name in
-            // A letter of this size takes about 6.5; the square and the gaps the rest.
+            // A letter of this size is about 6.5 units wide; the rest is for the square and the
+            // gaps.
             let size = Double(name.count) * 6.5 + 30
             if place + size > width, place > left { (place, row) = (left, row + 1) }
             defer { place += size }
@@ -98,7 +98,7 @@ package struct Plot {
         return (height - Self.bottom - share * (height - top - Self.bottom)).svg
     }
 
-    /// From 0 to at least the highest, in steps of 1, 2 or 5 times a power of ten.
+    /// Ticks from 0 to at least `highest`, in steps of 1, 2 or 5 times a power of ten.
     private static func steps(_ highest: Double) -> [Tick] {
         let power = Double.exp10(Double.log10(highest).rounded(.down))
         let step =
@@ -110,7 +110,8 @@ package struct Plot {
         }
     }
 
-    /// Around both, at 1, 2 and 5 times powers of ten; at powers alone where those are many.
+    /// Ticks around both values, at 1, 2 and 5 times powers of ten, or at powers of ten alone if
+    /// there are many.
     private static func decades(_ lowest: Double, _ highest: Double) -> [Tick] {
         let first = Int(Double.log10(lowest).rounded(.down))
         let last = Int(Double.log10(highest).rounded(.up))
@@ -189,7 +190,7 @@ package struct Plot {
 }
 
 extension Double {
-    /// With no more digits than it takes, up to four behind the point.
+    /// The number with as few digits as possible, and up to four after the decimal point.
     package var plain: String {
         guard isFinite, abs(self) < 1e15 else { return "-" }
         let units = Int((self * 10_000).rounded())
@@ -200,7 +201,7 @@ extension Double {
         return text.isEmpty ? whole : whole + "." + text
     }
 
-    /// With one digit behind the point.
+    /// The number with one digit after the decimal point.
     fileprivate var svg: String {
         guard isFinite else { return "0" }
         let tenths = Int((self * 10).rounded())

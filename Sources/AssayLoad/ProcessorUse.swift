@@ -1,6 +1,6 @@
 import AssayIO
 
-/// Processor time of both sides.
+/// Measures the processor time of this process and of the server.
 package struct ProcessorUse: Sendable {
     private let wall = SystemClock.monotonicNanoseconds
     private let own = ProcessorTime.own
@@ -8,7 +8,7 @@ package struct ProcessorUse: Sendable {
 
     init(server: Int32?) { self.server = server.flatMap { ProcessorTime.of(process: $0) } }
 
-    /// In processors: 1 is one that was busy all the time.
+    /// Processor use in processors: 1 is one processor that was always busy.
     package struct Elapsed: Sendable, Equatable {
         package var own: Double
         package var server: Double?

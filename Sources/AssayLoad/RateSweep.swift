@@ -1,14 +1,16 @@
-/// Looks for the highest rate that a server answers within a bound, by runs of an open loop.
+/// Searches for the highest rate that a server sustains within a latency bound, by open-loop
+/// runs.
 package struct RateSweep: Sendable {
-    /// Milliseconds that the 99th percentile has to stay within.
+    /// The bound of the 99th percentile, in milliseconds.
     package var bound: Double
-    /// Requests a second of the first run.
+    /// The rate of the first run, in requests per second.
     package var firstRate: Double
-    /// The search ends when the answer is known to this share.
+    /// The relative precision at which the search ends.
     package var precision = 0.03
-    /// Above this nobody believes the search.
+    /// The maximum number of runs. A longer search would not be credible.
     static let mostRuns = 24
-    /// How often a rate is tried at which the generator was late: it need not be so again.
+    /// The maximum number of consecutive runs in which the generator was late. A repeated run may
+    /// not be late again.
     static let mostLateRuns = 3
 
     package init(bound: Double, firstRate: Double) {
@@ -20,17 +22,17 @@ package struct RateSweep: Sendable {
     package struct Step: Sendable {
         package let rate: Double
         package let result: LoadResult
-        /// Nil where the rate was kept within the bound.
+        /// The reason why the rate failed; nil if the server sustained it.
         package let failure: String?
-        /// It was the generator that did not keep up: the server might have.
+        /// Whether the generator was too slow. The server was possibly fast enough.
         package var wasLate: Bool { result.lateReason != nil }
     }
 
-    /// Doubles the rate until it is too much, then halves the interval.
+    /// Doubles the rate until a run fails, then halves the interval.
     ///
     /// - Parameters:
-    ///   - run: one run at that rate.
-    ///   - note: called after each run.
+    ///   - run: Performs one run at the given rate.
+    ///   - note: Called after each run.
     package func search(
         _ run: (Double) async throws(LoadError) -> LoadResult, note: (Step) -> Void
     ) async throws(LoadError) -> [Step] {
@@ -59,7 +61,7 @@ package struct RateSweep: Sendable {
         return steps
     }
 
-    /// The highest rate that was kept.
+    /// The step with the highest sustained rate.
     package static func best(of steps: [Step]) -> Step? {
         steps.filter { $0.failure == nil }.max { $0.rate < $1.rate }
     }

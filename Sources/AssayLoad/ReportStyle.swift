@@ -1,6 +1,6 @@
-/// How reports look: one style sheet, light or dark as the reader's system is.
+/// The style sheet of reports, light or dark as the reader's system prefers.
 package enum ReportStyle {
-    /// Colours of lines, by the classes `s0` and so on.
+    /// The number of line colours, in the classes `s0`, `s1` and so on.
     package static let colors = 8
 
     package static let css = """
@@ -29,7 +29,7 @@ package enum ReportStyle {
             .joined())
         """
 
-    /// A whole page that needs nothing else.
+    /// A complete, self-contained page.
     package static func page(title: String, _ body: String, css more: String = "") -> String {
         """
         <!doctype html>
@@ -43,7 +43,7 @@ package enum ReportStyle {
         """
     }
 
-    /// Rows of text. Columns of numbers are aligned as such.
+    /// A table of text cells. Aligns columns of numbers as numbers.
     package static func table(_ head: [String], _ rows: [[String]]) -> String {
         let areNumbers = head.indices.map { column in
             rows.allSatisfy { $0[column].first.map { $0.isNumber || "≤≥-".contains($0) } ?? true }

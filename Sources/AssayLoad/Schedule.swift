@@ -1,17 +1,18 @@
 import AssayMint
 import RealModule
 
-/// When the requests of an open loop are due, whatever has become of those before. Nanoseconds.
+/// The due times of the requests of an open loop, in nanoseconds. Does not depend on answers to
+/// earlier requests.
 struct Schedule {
     private let gap: Double
     private let arrivals: Arrivals
     private let start: UInt64
-    /// Nanoseconds after the start: as a Double it would lose some, were it a time since boot.
+    /// Nanoseconds since `start`: a Double holds a time since boot less precisely.
     private var due: Double
     private var random: SplitMix64
 
-    /// Part `index` of `count` schedules that together have the rate: those of constant gaps lie
-    /// between each other, those of independent clients are independent.
+    /// Creates part `index` of `count` schedules that together have the given rate. Parts with
+    /// constant gaps interleave; Poisson parts are independent.
     init(
         rate: Double, _ arrivals: Arrivals, from start: UInt64, index: Int = 0, of count: Int = 1
     ) {
@@ -28,7 +29,7 @@ struct Schedule {
         }
     }
 
-    /// The next request's time.
+    /// The time of the next request.
     var next: UInt64 { start + UInt64(due) }
 
     mutating func advance() {

@@ -1,15 +1,15 @@
 package import Histogram
 
-/// What became of requests.
+/// The number of requests by outcome.
 package struct Counts: Sendable, Equatable {
     package var sent = 0
-    /// Answers with the verdict that was expected: the only ones that are throughput.
+    /// Answers with the expected verdict. Only these count as throughput.
     package var correct = 0
     /// Answers with another verdict.
     package var wrong = 0
-    /// Requests that the server did not take because of a limit (RESOURCE_EXHAUSTED).
+    /// Requests that the server refused because of a limit (RESOURCE_EXHAUSTED).
     package var refused = 0
-    /// No answer, or one without a verdict for any other reason.
+    /// Requests that failed for any other reason, with or without an answer.
     package var errors = 0
 
     package var answered: Int { correct + wrong + refused + errors }
@@ -37,25 +37,25 @@ extension Latencies {
         record(Swift.min(nanoseconds, LoadLimits.longestLatency))
     }
 
-    /// Milliseconds.
+    /// The latency at a percentile, in milliseconds.
     package func milliseconds(at percentile: Double) -> Double {
         totalCount == 0 ? 0 : Double(valueAtPercentile(percentile)) / 1e6
     }
 }
 
-/// What became of one request.
+/// The outcome of one request.
 enum Outcome: Sendable {
     case correct
-    /// The others in words.
+    /// This and the following cases describe the outcome in words.
     case wrong(String)
     case refused(String)
     case error(String)
 }
 
-/// What a loop has seen of the requests of one group, or of all.
+/// The counts and latencies of one group of requests, or of all groups.
 struct GroupTally: Sendable {
     var counts = Counts()
-    /// Of correct answers, from the time at which the request was due.
+    /// Latencies of correct answers, measured from the time when the request was due.
     var latencies = Latencies.empty()
 
     mutating func note(_ outcome: Outcome, latency: UInt64) {
@@ -75,22 +75,22 @@ struct GroupTally: Sendable {
     }
 }
 
-/// What a loop has seen of the measured requests.
+/// The measured results of one load loop.
 struct Tally: Sendable {
     var groups: [GroupTally]
-    /// How much later than due the requests went out.
+    /// How late requests were sent, relative to their due times.
     var lateness = Latencies.empty()
-    /// Each outcome that is not correct in words, with its number.
+    /// The number of incorrect outcomes by description.
     var complaints: [String: Int] = [:]
-    /// The last answer's time.
+    /// The time of the last answer.
     var lastAnswer: UInt64 = 0
 
-    /// Distinct complaints that are kept; the others are counted together.
+    /// The maximum number of distinct complaints. Further ones are counted together.
     private static let complaintsMost = 20
 
     init(groups: Int) { self.groups = Array(repeating: GroupTally(), count: groups) }
 
-    /// All groups together.
+    /// The sum of all groups.
     var whole: GroupTally {
         var whole = GroupTally()
         for group in groups { whole.add(group) }
@@ -118,11 +118,11 @@ struct Tally: Sendable {
     }
 }
 
-/// One second of a run, warm-up included, for the progress line and the plot over time.
+/// About one second of a run, for the progress line and the plot over time. Includes the warm-up.
 package struct Moment: Sendable {
-    /// Seconds since the run's start.
+    /// Seconds since the start of the run.
     package var time: Double
-    /// How long it was.
+    /// The length of this interval in seconds.
     package var seconds: Double
     package var counts: Counts
     package var p50: Double
