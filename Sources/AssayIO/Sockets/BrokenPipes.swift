@@ -1,8 +1,9 @@
 import Glibc
 
-/// A reader that has gone is told by the write's error, not by a signal that ends the process. For
-/// a program to decide: it changes the whole process. Loops and workers block the signal on their
-/// own threads, so that it is the program's other writes, as of its log, that need this.
+/// Ignores SIGPIPE in the whole process: a write to a closed pipe or connection then fails with
+/// an error instead of ending the process. The program decides, because it affects the whole
+/// process. Loops and workers block the signal on their own threads; other writes, such as the
+/// log's, need this.
 package func ignoreBrokenPipes() {
     _ = signal(SIGPIPE, SIG_IGN)
 }

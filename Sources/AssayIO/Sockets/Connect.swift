@@ -10,7 +10,7 @@ extension Stream {
         }
     }
 
-    /// libuv takes names for C strings, which an abstract one is not.
+    /// Connects to an abstract name. libuv expects a C string, which can't hold one.
     func connect(abstract name: String) throws(LoopError) {
         do throws(LoopError) {
             try adopt(UnixSocket.connect(name))
@@ -29,7 +29,7 @@ extension Stream {
     }
 }
 
-/// libuv's request for a connection.
+/// A libuv connect request.
 @safe
 private final class Connect {
     private let stream: Stream
@@ -55,7 +55,7 @@ private final class Connect {
     }
 }
 
-/// The search for the addresses of a host: its numbers, or the system's resolver.
+/// A lookup of a host's addresses: numeric, or by the system's resolver.
 @safe
 final class Resolution {
     private let stream: Stream
@@ -65,7 +65,7 @@ final class Resolution {
 
     deinit { unsafe request.deallocate() }
 
-    /// Finds the address off the loop's thread, then connects the stream to it.
+    /// Looks up the address off the loop's thread, then connects the stream.
     static func start(host: String, port: UInt16, for stream: Stream) throws(LoopError) {
         let resolution = Resolution(stream)
         unsafe resolution.request.pointee.data = Unmanaged.passRetained(resolution).toOpaque()
@@ -91,7 +91,7 @@ final class Resolution {
         unsafe stream.connect(address: address)
     }
 
-    /// Finds the address at once: for listeners, at the start of a server.
+    /// Looks up the address synchronously, for listeners at the start of a server.
     static func withAddress<R>(
         host: String, port: UInt16, on loop: EventLoop, _ body: (UnsafePointer<sockaddr>) -> R
     ) throws(LoopError) -> R {
@@ -113,7 +113,7 @@ final class Resolution {
         return unsafe hints
     }
 
-    /// IPv4 where there is a choice: `localhost` is 127.0.0.1, where servers listen by default.
+    /// Prefers IPv4: `localhost` is then 127.0.0.1, where servers listen by default.
     private static func preferred(
         _ found: UnsafeMutablePointer<addrinfo>?
     ) -> UnsafePointer<sockaddr>? {

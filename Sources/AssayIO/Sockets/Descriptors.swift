@@ -3,14 +3,14 @@ import Glibc
 
 /// The process's file descriptors.
 package enum Descriptors {
-    /// How many it can have open at once.
+    /// The soft limit of open descriptors.
     package static var limit: Int {
         var limits = rlimit()
         guard unsafe getrlimit(resource, &limits) == 0 else { return .max }
         return Int(clamping: limits.rlim_cur)
     }
 
-    /// Raises the limit to the most that the system allows without asking anybody.
+    /// Raises the soft limit to the hard limit.
     package static func raiseLimit() {
         var limits = rlimit()
         guard unsafe getrlimit(resource, &limits) == 0 else { return }

@@ -1,18 +1,20 @@
-/// Where a server listens and a client connects: `tcp://HOST:PORT`, `tls://HOST:PORT`, `unix:PATH`
-/// or `unix:@NAME`; a server also on what it was started with: `systemd:NAME`, `systemd+tls:NAME`.
+/// An address to listen on or connect to: `tcp://HOST:PORT`, `tls://HOST:PORT`, `unix:PATH` or
+/// `unix:@NAME`. A server also listens on sockets from its service manager: `systemd:NAME`,
+/// `systemd+tls:NAME`.
 public enum Endpoint: Hashable, Sendable {
-    /// A name or a literal address (IPv6 without its brackets); port 0 lets a listener choose.
+    /// A host name or numeric address (IPv6 without brackets). With port 0 the system chooses a
+    /// listener's port.
     case tcp(host: String, port: UInt16)
     case tls(host: String, port: UInt16)
-    /// A path, or `@` and a name that has no file (abstract).
+    /// A path, or `@` and an abstract name, which has no file.
     case unix(path: String)
-    /// Sockets that the service manager has passed under that name; without one, all of them.
+    /// Sockets that the service manager passed under this name; with an empty name, all.
     case inherited(name: String, tls: Bool = false)
 
-    /// `sun_path` holds 108 bytes, the last one a NUL.
+    /// `sun_path` holds 108 bytes, including the final NUL.
     static let pathLimit = 107
 
-    /// Reads `tcp://127.0.0.1:7443`, `tcp://[::1]:7443`, `tcp://localhost:7443`,
+    /// Parses `tcp://127.0.0.1:7443`, `tcp://[::1]:7443`, `tcp://localhost:7443`,
     /// `unix:/run/assay/assay.sock`.
     public init(_ text: String) throws(EndpointError) {
         if let rest = text.removingPrefix("tcp://") {
@@ -54,14 +56,14 @@ public enum Endpoint: Hashable, Sendable {
     }
 }
 
-/// What is wrong with the text of an endpoint; carries the text.
+/// Why the text of an endpoint is invalid. Each case carries the text.
 public enum EndpointError: Error, Hashable, Sendable {
-    /// Neither `tcp://`, `tls://` nor `unix:`.
+    /// The text begins with no known scheme, such as `tcp://`, `tls://` or `unix:`.
     case unknownScheme(String)
     case noHost(String)
-    /// No decimal port of 0 to 65535 behind the last colon.
+    /// No decimal port from 0 to 65535 after the last colon.
     case noPort(String)
-    /// An IPv6 address without the brackets that keep its colons from the port's.
+    /// An IPv6 address without brackets, which separate its colons from the port's.
     case bareIPv6(String)
     case noPath(String)
     case pathTooLong(String)
@@ -88,7 +90,7 @@ extension Endpoint {
         }
     }
 
-    /// Of sockets that the service manager has passed.
+    /// Name of the inherited sockets; nil for other endpoints.
     package var inheritedName: String? {
         if case .inherited(let name, _) = self { name } else { nil }
     }

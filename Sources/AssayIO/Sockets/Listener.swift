@@ -1,30 +1,30 @@
 import CLibuv
 import Glibc
 
-/// Waits for connections on one endpoint.
+/// Accepts connections on one endpoint.
 @safe
 package final class Listener: SocketHandle {
-    /// Where it listens, with the port that the system chose where 0 was asked for.
+    /// The endpoint it listens on. Port 0 is replaced by the port that the system chose.
     package private(set) var endpoint: Endpoint
     private var onConnection: (Stream) -> Void
     package private(set) var isPaused = false
-    /// A connection came while it was paused.
+    /// A connection arrived while paused, and waits to be accepted.
     private var isHolding = false
 
-    /// The file of a Unix socket of its own.
+    /// The file of a Unix socket that this listener created.
     private var file: SocketFile?
-    /// The socket is somebody else's, who goes on with it when this listener has closed.
+    /// The socket belongs to the service manager, which keeps it after this listener has closed.
     private let isInherited: Bool
 
-    /// Connections that wait to be accepted: as many as nginx and Redis ask for. The system cuts it
-    /// to its own limit.
+    /// Default length of the accept queue, as in nginx and Redis. The system caps it at its own
+    /// limit.
     package static let usualBacklog: Int32 = 511
 
-    /// Binds and listens. `backlog` is how many connections the system keeps until they are
-    /// accepted. `onConnection` gets each one; it has to set a handler and start reading.
+    /// Binds and listens. `backlog` is the length of the system's accept queue. `onConnection`
+    /// gets each connection; it has to set a handler and start reading.
     ///
-    /// A socket file that a server left behind is replaced, but one on which somebody listens, or
-    /// any other file, is `addressInUse` or `notASocket`.
+    /// Replaces a stale socket file. Throws `addressInUse` if the socket file has a listener,
+    /// `notASocket` if the path is another kind of file.
     package convenience init(
         on loop: EventLoop, at endpoint: Endpoint, access: SocketFileAccess = SocketFileAccess(),
         backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
@@ -42,7 +42,7 @@ package final class Listener: SocketHandle {
         }
     }
 
-    /// Listens on a socket that the process was started with.
+    /// Listens on a socket that the service manager passed to the process.
     package convenience init(
         on loop: EventLoop, inheriting socket: InheritedSocket, tls: Bool = false,
         backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
@@ -100,7 +100,7 @@ package final class Listener: SocketHandle {
         }
     }
 
-    /// Leaves the next ones to wait, in the system's queue.
+    /// Stops accepting. Further connections wait in the system's queue.
     package func pause() { isPaused = true }
 
     package func resume() {
@@ -112,19 +112,19 @@ package final class Listener: SocketHandle {
 
     private func didConnect(_ code: Int32) {
         guard !isPaused else {
-            // libuv waits for this one to be taken, and looks for no other meanwhile.
+            // libuv waits until this connection is accepted, and polls for no other.
             isHolding = code == 0
             return
         }
-        // A connection that went before it was accepted, or a shortage: the next one may do.
+        // The connection was aborted, or a resource is short: the next one can succeed.
         guard code == 0, !isClosing, let stream = try? Stream.accept(from: self) else { return }
         onConnection(stream)
     }
 
-    /// Closes. Who has connected by then is accepted first, and not reset.
+    /// Closes the listener. Accepts queued connections first, so that they are not reset.
     package func finish() {
         guard !isClosing else { return }
-        // Who waits in an inherited socket waits for whoever goes on with it.
+        // Connections queued in an inherited socket stay there for the next process.
         guard !isInherited else { return close() }
         refuseArrivals()
         resume()
@@ -135,7 +135,7 @@ package final class Listener: SocketHandle {
         close()
     }
 
-    /// The next of those that wait in the system's queue.
+    /// Accepts the next connection of the system's queue; nil if there is none or on an error.
     private func acceptWaiting() -> Int32? {
         while true {
             let accepted = accept(descriptor, nil, nil)
@@ -143,14 +143,14 @@ package final class Listener: SocketHandle {
                 _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
                 return accepted
             }
-            // Whoever gave up while waiting is no reason to leave out the next.
+            // A connection aborted while queued does not end the loop over the queue.
             guard errno == EINTR || errno == ECONNABORTED else { return nil }
         }
     }
 
-    /// From here on nobody joins the queue, or its last one would be reset after all: further
-    /// packets are dropped before they make a connection, and their senders try again, as with a
-    /// machine that has just lost its server; of a Unix socket they are refused.
+    /// Lets no more connections into the queue, so that closing resets none. TCP packets are
+    /// dropped before they make a connection, and clients retry, as with a machine that has just
+    /// lost its server. Unix sockets refuse.
     private func refuseArrivals() {
         if isUnix {
             _ = shutdown(descriptor, Int32(SHUT_RD))

@@ -1,15 +1,14 @@
 import CLibuv
 import Glibc
 
-/// A socket that listens and belongs to no loop: for a library that has an own way to wait.
+/// Opens listening sockets outside of any loop, for a library that does its own polling.
 package enum ListeningSocket {
-    /// Connections that the system keeps until they are accepted.
+    /// Length of the system's accept queue.
     private static let backlog: Int32 = 128
 
-    /// Binds and listens. The descriptor is the caller's to close; the endpoint has the port that
-    /// the system chose where 0 was asked for. A Unix socket gets mode 0660, and replaces a file
-    /// that a server left behind, as a `Listener` does. A host has to be written in numbers, or
-    /// be `localhost`.
+    /// Binds and listens. The caller closes the descriptor. Port 0 in the endpoint is replaced by
+    /// the port that the system chose. A Unix socket gets mode 0660 and replaces a stale file, as
+    /// a `Listener` does. The host is a numeric address or `localhost`.
     package static func open(
         _ endpoint: Endpoint
     ) throws(LoopError) -> (descriptor: Int32, endpoint: Endpoint) {
@@ -38,7 +37,7 @@ package enum ListeningSocket {
                 return try unsafe bind(&address, MemoryLayout<sockaddr_in6>.size, AF_INET6)
             }
             throw .hostNotFound
-        // TLS, and what was passed by a service manager, belong to the loop's listeners.
+        // Only `Listener` serves TLS and inherited sockets.
         case .unix, .tls, .inherited: throw .notPlain
         }
     }
@@ -50,7 +49,7 @@ package enum ListeningSocket {
         let descriptor = socket(family, type, 0)
         guard descriptor >= 0 else { throw LoopError(code: -errno) }
         var yes: Int32 = 1
-        // A port whose last connections linger may be bound again.
+        // Allows a port whose last connections still linger.
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
         let code = unsafe Glibc.bind(
             descriptor, address.assumingMemoryBound(to: sockaddr.self), socklen_t(size))
@@ -62,7 +61,7 @@ package enum ListeningSocket {
         return descriptor
     }
 
-    /// Where a socket of TCP is bound.
+    /// Returns the port that a TCP socket is bound to.
     static func port(of descriptor: Int32) throws(LoopError) -> UInt16 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -77,7 +76,7 @@ package enum ListeningSocket {
     }
 }
 
-/// Addresses written in numbers, and `localhost`, without a resolver.
+/// Parses numeric addresses and `localhost` without a resolver.
 private enum IPAddress {
     static func v4(_ host: String, _ port: UInt16) -> sockaddr_in? {
         var address = sockaddr_in()
@@ -98,7 +97,8 @@ private enum IPAddress {
 }
 
 extension Endpoint {
-    /// Whether only this machine can reach it. A name other than `localhost` says nothing.
+    /// Whether only this machine can reach the endpoint. False if unknown: for an inherited
+    /// socket and for any name but `localhost`.
     package var isLocal: Bool {
         switch self {
         case .unix: return true
@@ -116,8 +116,8 @@ extension Endpoint {
         return octets == Array(repeating: 0, count: 15) + [1]
     }
 
-    /// Whether the host is written in numbers, or is `localhost`: a page of somebody else's site
-    /// can't make a browser use such a name for its own.
+    /// Whether the host is a numeric address or `localhost`. A web page of another site can't
+    /// make a browser use such a host as its own (DNS rebinding).
     package var isLiteral: Bool {
         switch self {
         case .unix, .inherited: true

@@ -1,11 +1,11 @@
-/// The slab that the streams of a loop read into, one behind the other: small requests of many
-/// connections lie side by side in it, and a connection with nothing to read holds no memory.
+/// The slab that all streams of a loop read into, one after the other. Small requests of many
+/// connections share it, and a connection with nothing to read holds no memory.
 struct ReadArena {
     let pool = SlabPool()
     private(set) var slab: Slab?
     private(set) var filled = 0
 
-    /// Whether bytes that end at `end` of `slab` can be read on with in place.
+    /// Whether a read can continue in place after bytes that end at `end` of `slab`.
     func ends(at end: Int, of slab: Slab?) -> Bool { slab === self.slab && end == filled }
 
     var room: Int { (slab?.capacity ?? 0) - filled }
@@ -17,8 +17,8 @@ struct ReadArena {
         return new
     }
 
-    /// Begins again at the front of the slab where nobody holds bytes of it any more: the next read
-    /// has all of its room, and memory that is in the processor's cache.
+    /// Starts again at the front of the slab if nothing else holds its bytes. The next read then
+    /// has the whole slab, and memory that is in the processor's cache.
     mutating func rewind() {
         if slab != nil, isKnownUniquelyReferenced(&slab) { filled = 0 }
     }
@@ -29,33 +29,34 @@ struct ReadArena {
     }
 }
 
-/// The bytes of one stream that were received and not yet taken, always in one piece.
+/// The received and not yet taken bytes of one stream, always contiguous.
 ///
-/// Offsets into its slab: `taken <= received <= lent <= capacity`. Bytes before `taken` belong to
-/// whoever took them, those up to `received` are unread, those up to `lent` are being read into.
+/// Offsets into the slab: `taken <= received <= lent <= capacity`. Bytes before `taken` belong to
+/// their takers, bytes up to `received` are unread, and bytes up to `lent` are being read into.
 package struct ReceiveBuffer {
     private var slab: Slab?
     private var taken = 0
     private var received = 0
     private var lent = 0
-    /// How long the message that begins at `taken` is known to be; 0: not known.
+    /// Expected length of the message that begins at `taken`; 0 if unknown.
     private var expected = 0
 
-    /// What the last read brought: a guess at what the next one will.
+    /// Size of the last read, used as an estimate of the next.
     private var lastRead = 0
 
-    /// A read with less room is not worth its system call, unless little comes anyway.
+    /// A read into less space is not worth its system call, except in a stream's own slab after
+    /// small reads.
     private static let smallestRead = 4 * 1024
 
     package var unreadCount: Int { received - taken }
 
-    /// All that is unread.
+    /// All unread bytes; nil if there are none.
     package var unread: SlabBytes? {
         guard let slab, taken < received else { return nil }
         return SlabBytes(slab: slab, range: taken..<received)
     }
 
-    /// Takes the first `count` unread bytes out.
+    /// Takes the first `count` unread bytes.
     package mutating func take(_ count: Int) -> SlabBytes {
         precondition(count > 0 && count <= unreadCount)
         defer {
@@ -72,13 +73,13 @@ package struct ReceiveBuffer {
         expected = 0
     }
 
-    /// Tells how long the message at the front will be, so that there is room for it.
+    /// Sets the length of the message at the front, so that the next read has space for it.
     package mutating func expect(_ count: Int) {
         precondition(count >= 0)
         expected = count
     }
 
-    /// Lends the memory for the next read: bytes from the answer's `start` on.
+    /// Lends memory for the next read: `count` bytes from `start` on.
     mutating func lend(from arena: inout ReadArena) -> (slab: Slab, start: Int, count: Int) {
         let slab = slabWithRoom(&arena)
         lent = slab.capacity
@@ -86,7 +87,7 @@ package struct ReceiveBuffer {
         return (slab, received, lent - received)
     }
 
-    /// The read has ended; `count` bytes have come.
+    /// Ends the read that `lend` began, with `count` received bytes.
     mutating func receive(_ count: Int, into arena: inout ReadArena) {
         precondition(count >= 0 && received + count <= lent)
         received += count
@@ -96,8 +97,8 @@ package struct ReceiveBuffer {
         checkOffsets()
     }
 
-    /// Between reads a stream holds no more memory than what it has unread, and never a slab that
-    /// it shares with others: a few bytes must not keep 64 KiB alive.
+    /// Releases the slab if nothing is unread, and moves unread bytes out of the shared slab: a
+    /// few bytes must not keep 64 KiB alive.
     mutating func compact(_ arena: inout ReadArena) {
         if unreadCount == 0 {
             slab = nil
@@ -115,8 +116,8 @@ package struct ReceiveBuffer {
         if let slab, slab === arena.slab {
             if arena.ends(at: received, of: slab), arena.room >= wanted { return slab }
         } else if let slab, slab.capacity > received {
-            // One that a large message has for itself is filled up. So is one that a torn sender's
-            // bytes were moved to: to move them for each read would make every byte cost them all.
+            // A large message fills its own slab. So do the bytes of a slow sender while there is
+            // space: moving them for each read would take quadratic time.
             let isLarge = slab.capacity > Slab.standardCapacity
             if isLarge || slab.capacity - received >= 2 * lastRead { return slab }
         }
@@ -130,8 +131,8 @@ package struct ReceiveBuffer {
         return slab!
     }
 
-    /// A message that fits no standard slab gets one of its own, which doubles as it fills: a
-    /// length alone, which costs its sender nothing, reserves little.
+    /// Moves a message that fits no standard slab to its own slab, which doubles as it fills. An
+    /// announced length costs its sender nothing, so it reserves little.
     private mutating func moveToLargerSlab(pool: SlabPool) {
         let needed = max(expected, unreadCount + Self.smallestRead)
         let capacity = min(needed, max(2 * Slab.standardCapacity, 2 * unreadCount))

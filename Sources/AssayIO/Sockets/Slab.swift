@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A block of memory that streams read into. Its bytes are written once, by the loop's thread,
-/// each before a `SlabBytes` with it exists; other threads see them through `SlabBytes` alone. So
-/// workers read what has been received while the loop's thread receives further bytes behind it.
+/// A block of memory that streams read into. The loop's thread writes each byte once, before a
+/// `SlabBytes` covers it. Other threads read only through `SlabBytes`, so workers read received
+/// bytes while the loop's thread receives more after them.
 @safe
 final class Slab: @unchecked Sendable {
-    /// What a connection's reads are given: a dozen tokens of 5 KB in one read.
+    /// Capacity of a standard slab: a dozen tokens of 5 KB in one read.
     static let standardCapacity = 64 * 1024
 
     let capacity: Int
@@ -20,10 +20,10 @@ final class Slab: @unchecked Sendable {
 
     deinit { unsafe pool.giveBack(memory, of: capacity) }
 
-    /// Another one, whose memory goes back to the same place.
+    /// Makes a slab that returns its memory to the same pool.
     func sibling(capacity: Int) -> Slab { Slab(capacity: capacity, pool: pool) }
 
-    /// Copies `count` bytes of another slab, or of this one, here.
+    /// Copies `count` bytes from another slab, or from this one.
     func copy(from source: Slab, at start: Int, count: Int, to offset: Int) {
         precondition(start >= 0 && count >= 0 && start + count <= source.capacity)
         precondition(offset >= 0 && offset + count <= capacity)
@@ -31,17 +31,17 @@ final class Slab: @unchecked Sendable {
     }
 }
 
-/// Keeps the memory of some standard slabs for the next ones.
+/// Keeps the memory of freed standard slabs for reuse.
 @safe
 final class SlabPool: @unchecked Sendable {
-    /// 4 MiB: more lie idle only after a burst, and then belong to the system again.
+    /// Limit of idle blocks: 4 MiB. More are idle only after a burst, and return to the system.
     private static let keptMost = 64
-    /// With the one that is read into.
+    /// Most bytes in idle blocks and the slab being read into.
     static let keptBytes = (keptMost + 1) * Slab.standardCapacity
 
     private let allocated = Atomic(0)
 
-    /// Memory of all slabs, those that are kept for the next reads included.
+    /// Memory of all slabs, including idle blocks.
     var allocatedBytes: Int { allocated.load(ordering: .relaxed) }
 
     private let kept = Locked(Kept())
@@ -79,7 +79,8 @@ final class SlabPool: @unchecked Sendable {
     }
 }
 
-/// Received bytes, where they were read. Holding it keeps them; any thread may look at them.
+/// Received bytes in the slab they were read into. A value keeps its slab alive; any thread can
+/// read it.
 package struct SlabBytes: Sendable {
     private let slab: Slab
     private let range: Range<Int>
@@ -101,11 +102,11 @@ package struct SlabBytes: Sendable {
         }
     }
 
-    /// Bytes of memory that stay alive with them.
+    /// Bytes of memory that this value keeps alive.
     package var heldCount: Int { slab.capacity }
 
-    /// The same bytes for a long wait: in memory of their own, so that they keep nothing else
-    /// alive. A large message that fills its slab stays where it is.
+    /// The same bytes for a long wait, copied into a slab of their own so that they keep no other
+    /// memory alive. A large message that fills its slab is not copied.
     package var forWaiting: SlabBytes {
         guard count < slab.capacity / 8 * 7 else { return self }
         let own = slab.sibling(capacity: count)
@@ -113,7 +114,7 @@ package struct SlabBytes: Sendable {
         return SlabBytes(slab: own, range: 0..<count)
     }
 
-    /// A part of them, by offsets from their first.
+    /// Returns a slice; `part` counts from the first byte.
     package func extracting(_ part: Range<Int>) -> SlabBytes {
         precondition(part.lowerBound >= 0 && part.upperBound <= range.count)
         let start = range.lowerBound + part.lowerBound

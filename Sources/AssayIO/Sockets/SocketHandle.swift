@@ -1,7 +1,7 @@
 import CLibuv
 import Glibc
 
-/// A handle with a socket of its own: a stream or a listener, of TCP or of a Unix socket.
+/// A handle with a socket: a stream or a listener, TCP or Unix.
 @safe
 package class SocketHandle: Handle {
     let isUnix: Bool
@@ -16,7 +16,7 @@ package class SocketHandle: Handle {
         }
     }
 
-    /// Takes a socket over: it is closed with the handle, or now where that fails.
+    /// Takes ownership of a socket. It closes with the handle, or immediately on an error.
     final func adopt(_ socket: Int32) throws(LoopError) {
         let code =
             isUnix
@@ -26,8 +26,8 @@ package class SocketHandle: Handle {
         try LoopError.check(code)
     }
 
-    /// The socket, which stays libuv's; -1 where there is none yet. The system gives the lowest
-    /// number that is free: all below it were in use when it was opened.
+    /// The socket's descriptor, owned by libuv; -1 without a socket. The system assigns the
+    /// lowest free number, so all lower numbers were in use when it was opened.
     package final var descriptor: Int32 {
         var descriptor: Int32 = -1
         _ = unsafe uv_fileno(memory, &descriptor)

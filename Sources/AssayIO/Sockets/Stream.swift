@@ -1,42 +1,44 @@
 import CLibuv
 import Glibc
 
-/// A connection: TCP or a Unix socket. Belongs to its loop's thread.
+/// A TCP or Unix socket connection. Used only on its loop's thread.
 @safe
 package final class Stream: SocketHandle {
     package enum Event {
-        /// A connection that was asked for is there; reading has begun.
+        /// The connection is established (with TLS, the handshake has ended); reading has begun.
         case connected
-        /// More bytes in `received`.
+        /// `received` has more bytes.
         case received
-        /// The peer writes no more; it may still be reading.
+        /// The peer closed its writing side; it can still read.
         case ended
-        /// Earlier writes have gone to the system: `unwrittenCount` has shrunk.
+        /// The system has taken earlier writes: `unwrittenCount` has shrunk.
         case written
-        /// The stream is of no use any more: close it. At most once.
+        /// The stream is unusable; close it. At most once.
         case failed(LoopError)
         /// The last event, after `close`.
         case closed
     }
 
-    /// What was received and not taken yet. Whatever the handler of `.received` leaves, stays.
+    /// Received bytes that were not taken yet. Bytes that the handler of `.received` leaves stay
+    /// here.
     package var received = ReceiveBuffer()
     private var handler: (Event) -> Void
-    /// Called once when the stream has closed, whoever handles its events then.
+    /// Called once when the stream has closed, whichever handler is set by then.
     package var onClose: (() -> Void)?
-    /// Bytes that were read from the socket so far: of TLS the sealed ones.
+    /// Bytes read from the socket so far; with TLS, ciphertext bytes.
     package private(set) var readTotal: UInt64 = 0
     private(set) var isReading = false
-    /// Nil: bytes are sent as they are.
+    /// The TLS state; nil for plaintext.
     var tls: TLSLayer?
-    /// Of a client, until it has connected.
+    /// The TLS settings of a client connection, used once it has connected.
     private var tlsToBegin: (context: TLSContext, host: String)?
-    /// The peer writes no more; there is nothing to resume.
+    /// The peer closed its writing side, so reading can't resume.
     private var hasEnded = false
     private var hasFailed = false
-    /// After `finish`: what still comes is read and thrown away.
+    /// Set by `finish`: further bytes are read and discarded.
     package private(set) var isFinishing = false
-    /// Discarding ends here, two of the largest frames on: a peer that goes on and on is cut off.
+    /// Limit of discarded bytes, 64 MiB: two frames of the default limit. A peer that sends more
+    /// is cut off.
     private static let discardedMost = 64 * 1024 * 1024
     private var discardedCount = 0
     private var hasShutDown = false
@@ -48,7 +50,7 @@ package final class Stream: SocketHandle {
         try super.init(on: loop, isUnix: isUnix)
     }
 
-    /// The next connection of a listener. It reads from `resumeReading` on.
+    /// Accepts the listener's next connection. Reading starts with `resumeReading`.
     static func accept(from listener: Listener) throws(LoopError) -> Stream {
         let stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
         let code = unsafe uv_accept(listener.uvStream, stream.uvStream)
@@ -60,7 +62,7 @@ package final class Stream: SocketHandle {
         return stream
     }
 
-    /// A connection that was accepted from a listener's queue without libuv.
+    /// Wraps a connection that was accepted from the listener's queue without libuv.
     static func open(_ descriptor: Int32, from listener: Listener) throws(LoopError) -> Stream {
         let stream: Stream
         do throws(LoopError) {
@@ -79,17 +81,17 @@ package final class Stream: SocketHandle {
         return stream
     }
 
-    /// The user at the other end of a Unix socket; nil for TCP.
+    /// User id of the peer of a Unix socket; nil for TCP.
     package var peerUser: UInt32? {
         var peer = assay_peer()
         var length = socklen_t(MemoryLayout<assay_peer>.size)
         let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
-        // TCP sockets answer too, with an unknown user.
+        // The call succeeds for TCP sockets too, with an unknown user.
         return isUnix && code == 0 ? peer.user : nil
     }
 
-    /// Whether its peer writes no more, or has gone, and there is nothing left to read: what a
-    /// stream that is read from is told.
+    /// Whether the peer closed or reset the connection and nothing is left to read. For a stream
+    /// that is not reading; a reading stream gets an event.
     package var hasPeerLeft: Bool {
         var byte: UInt8 = 0
         let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
@@ -97,14 +99,16 @@ package final class Stream: SocketHandle {
         return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
     }
 
-    /// Bytes that the system has received and that were not read yet; 0 where it does not say.
+    /// Bytes in the system's receive buffer that were not read yet; 0 if the system does not
+    /// report them.
     package var unreadBySystem: Int {
         var count: Int32 = 0
         return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
-    /// Connects; `handler` gets `.connected`, or `.failed`. Closing the stream gives it up.
-    /// - Parameter tls: what an endpoint of TLS needs; other endpoints leave it alone.
+    /// Connects to the endpoint. `handler` gets `.connected` or `.failed`. Closing the stream
+    /// cancels the attempt.
+    /// - Parameter tls: required for TLS endpoints, ignored for others.
     package static func connect(
         to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil,
         handler: @escaping (Event) -> Void
@@ -138,7 +142,7 @@ package final class Stream: SocketHandle {
         }
     }
 
-    /// Who gets the events from here on.
+    /// Replaces the handler; it gets all further events.
     package func setHandler(_ handler: @escaping (Event) -> Void) {
         loop.preconditionCurrent()
         self.handler = handler
@@ -213,7 +217,7 @@ package final class Stream: SocketHandle {
         received.skip(received.unreadCount)
         discardedCount += max(count, 0)
         if count == Int(UV_EOF.rawValue), !hasShutDown {
-            // The peer writes no more, and may still read what is pending.
+            // The peer closed its writing side. It can still read the pending bytes.
             hasEnded = true
             _ = unsafe uv_read_stop(uvStream)
         } else if count < 0 || discardedCount > Self.discardedMost {
@@ -221,18 +225,18 @@ package final class Stream: SocketHandle {
         }
     }
 
-    /// Frees what was received and is taken now; to be called where bytes were taken later than
-    /// in the handler of `.received`.
+    /// Frees the memory of bytes that were taken. Call it after taking bytes outside the handler
+    /// of `.received`.
     package func compactReceived() { received.compact(&loop.arena) }
 
     // MARK: Writing
 
-    /// Bytes that were given to `write` and not yet taken by the system.
+    /// Bytes passed to `write` that the system has not taken yet.
     package var unwrittenCount: Int { unsafe uv_stream_get_write_queue_size(uvStream) }
 
-    /// Writes the bytes behind those written before: at once as far as the system takes them, the
-    /// rest as the peer reads (`.written` tells when). Nothing is written to a stream that is
-    /// closing or has failed.
+    /// Writes the bytes after all earlier ones. The system takes what it can at once and the rest
+    /// as the peer reads; `.written` reports progress. Does nothing on a stream that is closing,
+    /// finishing or has failed.
     package func write(_ bytes: [UInt8]) {
         guard !isClosing, !hasFailed, !isFinishing, !bytes.isEmpty else { return }
         if let tls {
@@ -248,20 +252,20 @@ package final class Stream: SocketHandle {
             var buffer = unsafe Self.buffer(bytes)
             return Int(unsafe uv_try_write(uvStream, &buffer, 1))
         }
-        // Any error shows again, in the callback of the write that follows.
+        // The write that follows reports any error in its callback.
         let done = max(written, 0)
         if done < bytes.count { Write.start(bytes, from: done, to: self) }
     }
 
-    /// Writes what is pending, tells the peer that no more comes, and closes when it has closed
-    /// its side: a close with unread bytes would make the system reset the connection, and the
-    /// peer lose the last answers. The owner limits the wait with `close`.
+    /// Writes pending bytes, shuts down the writing side, and closes once the peer has closed its
+    /// own. Closing with unread bytes would make the system reset the connection, and the peer
+    /// would lose the last answers. The owner limits the wait with `close`.
     package func finish() {
         guard !isClosing, !hasFailed, !isFinishing else { return }
         if let tls, case let end = encryptEnd(tls), !end.isEmpty { send(end) }
         isFinishing = true
         received.removeAll()
-        // At once, too: a peer that still writes may not read before it is done.
+        // Reading starts now: a peer that still writes might not read before it is done.
         resumeReading()
         ShutDown.start(self)
     }
@@ -302,7 +306,8 @@ package final class Stream: SocketHandle {
         if isFinishing { close() } else { handler(.failed(error)) }
     }
 
-    /// Answers go out when they are written, and a peer whose machine has gone is noticed.
+    /// Disables Nagle's algorithm, so that answers leave when they are written, and enables
+    /// keep-alive, which detects a dead machine.
     private func tune() {
         guard !isUnix else { return }
         _ = unsafe uv_tcp_nodelay(pointer(as: uv_tcp_t.self), 1)
@@ -320,7 +325,7 @@ package final class Stream: SocketHandle {
     }
 }
 
-/// The bytes of a write that the system did not take at once, and libuv's request for them.
+/// A libuv write request with the bytes that the system did not take at once.
 @safe
 private final class Write {
     private let stream: Stream
@@ -355,7 +360,7 @@ private final class Write {
     }
 }
 
-/// libuv's request to write what is pending and then close the writing side.
+/// A libuv request that writes pending bytes, then closes the writing side.
 @safe
 private final class ShutDown {
     private let stream: Stream
@@ -380,7 +385,7 @@ private final class ShutDown {
 }
 
 extension Stream {
-    /// Reading goes on until the peer has seen the end too.
+    /// Closes if the peer has ended too; otherwise reading continues until it does.
     fileprivate func didShutDown(_ code: Int32) {
         hasShutDown = true
         if code < 0 || hasEnded { close() }

@@ -1,28 +1,28 @@
 import CLibuv
 import Glibc
 
-/// Who may connect to the file of a Unix socket.
+/// Permissions and owner of a Unix socket's file.
 public struct SocketFileAccess: Hashable, Sendable {
-    /// Permission bits: owner and group alone.
+    /// Permission bits; by default read and write for owner and group only.
     public var mode: UInt32 = 0o660
-    /// Nil: as the process's own.
+    /// User id of the owner; nil keeps the process's own. The same holds for `group`.
     public var owner: UInt32?
     public var group: UInt32?
 
     public init() {}
 }
 
-/// Unix sockets by their paths; one that begins with `@` is a name without a file (abstract).
+/// Opens Unix sockets. A path that begins with `@` is an abstract name, which has no file.
 enum UnixSocket {
     static func isAbstract(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "@") }
 
-    /// A socket that listens at the path. Replaces a socket file that nobody listens on.
+    /// Creates a socket that listens at the path. Replaces a socket file that has no listener.
     ///
-    /// Two servers that start at once would each find the other's socket bound and not yet
-    /// listening, and take it for one that was left behind. So all of it happens under a lock.
+    /// Two servers that start at the same time could each find the other's socket bound but not
+    /// yet listening, and remove it as stale. A lock file prevents that.
     ///
-    /// - Throws: `addressInUse` where another server listens, `notASocket` where another file
-    ///   stands there.
+    /// - Throws: `addressInUse` if another server listens, `notASocket` if the path is another
+    ///   kind of file.
     static func listen(
         _ path: String, _ access: SocketFileAccess, backlog: Int32
     ) throws(LoopError) -> (descriptor: Int32, file: SocketFile?) {
@@ -34,13 +34,13 @@ enum UnixSocket {
         let descriptor = try make()
         var file: SocketFile?
         do throws(LoopError) {
-            // The file is never open to more users than its access says (Linux creates it with
-            // the socket's mode).
+            // Linux creates the file with the socket's mode, so it never grants more than
+            // `access`.
             if isFile, fchmod(descriptor, access.mode) != 0 { throw LoopError(code: -errno) }
             let code = unsafe withAddress(path) { unsafe Glibc.bind(descriptor, $0, $1) }
             guard code == 0 else { throw LoopError(code: -errno) }
             if isFile { file = try SocketFile(path, access) }
-            // Nobody can connect before this.
+            // Connections are refused until this call.
             guard Glibc.listen(descriptor, backlog) == 0 else { throw LoopError(code: -errno) }
         } catch {
             file?.remove()
@@ -50,7 +50,7 @@ enum UnixSocket {
         return (descriptor, file)
     }
 
-    /// A socket that is connected to the path. Never waits: a full queue is `EAGAIN`.
+    /// Returns a socket connected to the path. Never blocks: a full queue throws `EAGAIN`.
     static func connect(_ path: String) throws(LoopError) -> Int32 {
         let descriptor = try make()
         let code = unsafe withAddress(path) { unsafe Glibc.connect(descriptor, $0, $1) }
@@ -79,7 +79,7 @@ enum UnixSocket {
             unsafe field.copyBytes(from: name)
             if isAbstract(path) { unsafe field[0] = 0 }
         }
-        // An abstract name has no end but its length; a path has its NUL.
+        // An abstract name ends by its length, a path by its NUL.
         let length = MemoryLayout<sa_family_t>.size + name.count + (isAbstract(path) ? 0 : 1)
         return unsafe withUnsafeBytes(of: &address) { bytes in
             unsafe body(
@@ -88,14 +88,14 @@ enum UnixSocket {
     }
 }
 
-/// The file of a Unix socket, which outlives the socket.
+/// The file of a Unix socket. It outlives the socket.
 struct SocketFile {
     private let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// Sets the access of the file that was just bound. Never follows a link that somebody has put
-    /// there since.
+    /// Sets the owner and mode of the file that was just bound. Never follows a symbolic link, in
+    /// case the file was replaced.
     init(_ path: String, _ access: SocketFileAccess) throws(LoopError) {
         self.path = path
         var status = stat()
@@ -104,11 +104,11 @@ struct SocketFile {
         device = status.st_dev
         inode = status.st_ino
         if access.owner != nil || access.group != nil {
-            // All bits set: unchanged.
+            // An id with all bits set leaves the owner or group unchanged.
             let code = unsafe lchown(path, access.owner ?? .max, access.group ?? .max)
             guard code == 0 else { throw LoopError(code: -errno) }
         }
-        // Where the umask took nothing away, the mode is right already.
+        // The mode is already right if the umask removed no bits.
         guard status.st_mode & Self.permissions != access.mode else { return }
         guard unsafe fchmodat(AT_FDCWD, path, access.mode, AT_SYMLINK_NOFOLLOW) == 0 else {
             throw LoopError(code: -errno)
@@ -118,7 +118,7 @@ struct SocketFile {
     /// The permission bits of a file's mode.
     private static let permissions: mode_t = 0o7777
 
-    /// Removes it, unless another server's stands there by now.
+    /// Removes the file, unless another server has replaced it.
     func remove() {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode
@@ -126,7 +126,7 @@ struct SocketFile {
         _ = unsafe unlink(path)
     }
 
-    /// Removes a socket file on which nobody listens; everything else stays, and is an error.
+    /// Removes a socket file that has no listener. Leaves any other file, and throws.
     static func removeStale(_ path: String) throws(LoopError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
@@ -135,18 +135,18 @@ struct SocketFile {
             _ = Glibc.close(try UnixSocket.connect(path))
             throw .addressInUse
         } catch .connectionRefused {
-            // Nobody listens.
+            // The file is stale: no listener.
         } catch {
-            // One that would have to wait has a listener.
+            // A full queue (`EAGAIN`) has a listener too.
             throw error == .permissionDenied ? error : .addressInUse
         }
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw LoopError(code: -errno) }
     }
 }
 
-/// Users and groups of this machine.
+/// Looks up users and groups of this machine.
 package enum SystemAccount {
-    /// Of a name, or of a number as text.
+    /// Returns the user id for a name or a decimal number; nil for an unknown name.
     package static func userId(_ text: String) -> UInt32? {
         if let number = UInt32(text) { return number }
         var record = unsafe passwd()
@@ -171,7 +171,7 @@ package enum SystemAccount {
         }
     }
 
-    /// Room for the texts of a record.
+    /// Lends a buffer for the strings of a passwd or group record.
     private static func withBuffer<R>(
         _ body: (UnsafeMutableBufferPointer<CChar>) -> R
     ) -> R {
