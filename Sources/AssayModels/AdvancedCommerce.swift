@@ -1,4 +1,4 @@
-// Prices are in the currency of the transaction or renewal information that has these.
+// Prices are in the currency of the enclosing transaction or renewal information.
 
 /// Apple: AdvancedCommerceTransactionInfo.
 public struct AdvancedCommerceTransactionInfo: Equatable, Sendable {
@@ -11,7 +11,7 @@ public struct AdvancedCommerceTransactionInfo: Equatable, Sendable {
     public var taxCode: String?
     /// In milliunits of the currency.
     public var taxExclusivePrice: Int64?
-    /// A decimal number, as text.
+    /// A decimal number as text.
     public var taxRate: String?
 
     public init() {}
@@ -26,7 +26,7 @@ public struct AdvancedCommerceTransactionItem: Equatable, Sendable {
     /// In milliunits of the currency.
     public var price: Int64?
     public var refunds: [AdvancedCommerceRefund]?
-    /// When Apple refunded or revoked it; present means no entitlement.
+    /// When Apple refunded or revoked the item. Present means no entitlement.
     public var revocationDate: Timestamp?
 
     public init() {}
@@ -113,7 +113,7 @@ public struct AdvancedCommercePriceIncreaseInfo: Equatable, Sendable {
     public init() {}
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AdvancedCommercePeriod: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -126,7 +126,7 @@ public struct AdvancedCommercePeriod: RawRepresentable, Hashable, Sendable {
     public static let p1y = Self(rawValue: "P1Y")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AdvancedCommerceRefundReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -140,7 +140,7 @@ public struct AdvancedCommerceRefundReason: RawRepresentable, Hashable, Sendable
     public static let simulateRefundDecline = Self(rawValue: "SIMULATE_REFUND_DECLINE")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AdvancedCommerceRefundType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -150,7 +150,7 @@ public struct AdvancedCommerceRefundType: RawRepresentable, Hashable, Sendable {
     public static let custom = Self(rawValue: "CUSTOM")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AdvancedCommerceOfferPeriod: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -166,7 +166,7 @@ public struct AdvancedCommerceOfferPeriod: RawRepresentable, Hashable, Sendable 
     public static let p1y = Self(rawValue: "P1Y")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AdvancedCommerceOfferReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -176,7 +176,7 @@ public struct AdvancedCommerceOfferReason: RawRepresentable, Hashable, Sendable 
     public static let retention = Self(rawValue: "RETENTION")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AdvancedCommercePriceIncreaseInfoStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

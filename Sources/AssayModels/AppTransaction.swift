@@ -9,20 +9,20 @@ public struct AppTransaction: Equatable, Sendable {
     public var receiptCreationDate: Timestamp?
     public var originalPurchaseDate: Timestamp?
     public var originalApplicationVersion: String?
-    /// Base64 of 48 bytes: SHA-384 that binds the payload to one device.
+    /// Base64 of 48 bytes: the SHA-384 that binds the payload to one device.
     public var deviceVerification: String?
-    /// UUID that goes into `deviceVerification`.
+    /// The UUID that is an input of `deviceVerification`.
     public var deviceVerificationNonce: String?
     public var preorderDate: Timestamp?
     public var appTransactionId: String?
     public var originalPlatform: PurchasePlatform?
-    /// When the device asked for the app transaction.
+    /// When the device requested the app transaction.
     public var requestDate: Timestamp?
 
     public init() {}
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct PurchasePlatform: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -1,4 +1,4 @@
-/// What the caller says the evidence is. Raw values are the wire's.
+/// The kind of evidence, as the caller names it. The raw values are the wire values.
 public enum EvidenceKind: Int32, Sendable, CaseIterable {
     /// JWSTransaction: a StoreKit 2 transaction.
     case transaction = 1
@@ -6,16 +6,16 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case renewalInfo = 2
     /// AppTransaction: the purchase of the app itself.
     case appTransaction = 3
-    /// App Store Server Notifications V2, as JWS or as its POST body.
+    /// An App Store Server Notification V2, as a JWS or as its POST body.
     case notification = 4
-    /// The request of the retention messaging API.
+    /// A request of the retention messaging API.
     case realtimeRequest = 5
-    /// The StoreKit 1 app receipt (PKCS#7).
+    /// A StoreKit 1 app receipt (PKCS#7).
     case appReceipt = 6
-    /// The iOS 3–6 transaction receipt.
+    /// A transaction receipt of iOS 3 to 6.
     case transactionReceipt = 7
 
-    /// The name that the command line uses, such as `renewal-info`.
+    /// The command line's name for the kind, such as `renewal-info`.
     public var name: String {
         switch self {
         case .transaction: "transaction"
@@ -28,7 +28,7 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The kind of that command-line name.
+    /// Creates the kind from its command-line name; nil for an unknown name.
     public init?(name: String) {
         guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = kind

@@ -1,26 +1,26 @@
-/// What the caller expects of this piece of evidence. Each one narrows; none can widen the policy.
-/// A bundle or app id is compared where evidence of that kind carries one (renewal info carries
-/// neither, a transaction no app id, a realtime request no bundle); any other expectation of what
-/// the evidence does not carry is a mismatch.
+/// The caller's expectations of one item of evidence. Each one narrows the policy; none widens
+/// it. A bundle or app id is compared where evidence of that kind carries one: renewal info
+/// carries neither, a transaction has no app id, a realtime request has no bundle id. Any other
+/// expectation about a field that the evidence does not carry is a mismatch.
 public struct Expectations: Equatable, Sendable {
-    /// Bundle identifier, compared byte for byte (WRONG_BUNDLE).
+    /// The bundle identifier, compared byte for byte (WRONG_BUNDLE).
     public var bundleId: String?
-    /// App Store id of the app; compared where the evidence carries one other than 0, demanded of
-    /// Production evidence whose kind does (WRONG_APP).
+    /// The app's App Store id (WRONG_APP). Compared where the evidence carries one other than 0;
+    /// required in Production evidence of a kind that carries one.
     public var appAppleId: Int64?
-    /// Environments that the caller accepts; empty: those of the policy (WRONG_ENVIRONMENT).
+    /// The accepted environments (WRONG_ENVIRONMENT). Empty: those of the policy.
     public var environments: [StoreEnvironment]
-    /// Product identifiers, one of which it has to be; empty: any (MISMATCH).
+    /// The accepted product identifiers (MISMATCH). Empty: any product.
     public var productIds: [String]
-    /// `appAccountToken`, a UUID compared without regard to case (MISMATCH).
+    /// The `appAccountToken`, a UUID compared case-insensitively (MISMATCH).
     public var appAccountToken: String?
-    /// `transactionId` (MISMATCH).
+    /// The `transactionId` (MISMATCH).
     public var transactionId: String?
-    /// The device that an app receipt was made for: the 16 octets of identifierForVendor, or the
-    /// 6 of a Mac's address (MISMATCH).
+    /// The device of an app receipt (MISMATCH): the 16 octets of identifierForVendor, or the 6
+    /// octets of a Mac's MAC address.
     public var deviceIdentifier: [UInt8]?
-    /// AppStore.deviceVerificationID of the device that a transaction, renewal info or app
-    /// transaction was made for, compared without regard to case (MISMATCH).
+    /// AppStore.deviceVerificationID of the device of a transaction, renewal info or app
+    /// transaction, compared case-insensitively (MISMATCH).
     public var deviceVerificationId: String?
     /// The oldest acceptable effective date (MISMATCH).
     public var notOlderThan: Timestamp?

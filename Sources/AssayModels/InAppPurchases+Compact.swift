@@ -1,5 +1,5 @@
 extension InAppPurchases {
-    /// Where a text lies in a buffer that many share; an empty one stands for none.
+    /// The position of a text in a shared buffer. An empty slice means no text.
     package struct TextSlice: Equatable, Sendable {
         @usableFromInline package let start: UInt32
         @usableFromInline package let count: UInt32
@@ -17,7 +17,8 @@ extension InAppPurchases {
         @inlinable package static var none: TextSlice { TextSlice(start: 0, count: 0) }
     }
 
-    /// What a record has beside its text: numbers, dates in milliseconds, 0 and 1.
+    /// The fields of a record that are not text: numbers, dates in milliseconds, booleans as 0
+    /// and 1.
     @usableFromInline package enum Field: Int, Sendable {
         case quantity, productType, webOrderLineItemId, itemId, cancellationReason
         case isTrialPeriod, isInIntroOfferPeriod
@@ -28,8 +29,8 @@ extension InAppPurchases {
         case productId, transactionId, originalTransactionId, promotionalOfferId
     }
 
-    /// A record whose text lies elsewhere. Whether a field is there takes one bit: Optionals would
-    /// double what the records of a large receipt take.
+    /// A record whose text is in a separate buffer. One bit per field marks its presence:
+    /// Optionals would double the memory of a large receipt's records.
     package struct Compact: Sendable {
         @usableFromInline package var present: UInt16 = 0
         @usableFromInline package var values = [11 of Int64](repeating: 0)

@@ -1,9 +1,9 @@
-/// The in-app records of a receipt, kept compactly: a receipt of many megabytes has tens of
-/// thousands. Text lies in one buffer; a record becomes a value when it is looked at.
+/// The in-app records of a receipt in compact form: a receipt of many megabytes has tens of
+/// thousands. All text is in one buffer; a subscript builds the full record.
 public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     private var text: [UInt8] = []
     private var records: [Compact] = []
-    /// Attributes without a name here, by the position of their record.
+    /// Attributes without a field, by the index of their record.
     private var unknown: [Int: [ReceiptAttribute]] = [:]
 
     public init() {}
@@ -64,9 +64,9 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         append(record, unknown: purchase.unknownAttributes) { $2 += strings[$0] }
     }
 
-    /// Appends a record whose text lies elsewhere.
-    /// - Parameter copy: copies the octets of that range there to that place of the buffer, which
-    ///   may be its end; quicker than anything that can be said here.
+    /// Appends a record whose text is in another buffer.
+    /// - Parameter copy: Copies the given range of that buffer into the given offset of this
+    ///   buffer, which can be its end. The caller has a faster copy than this module.
     package mutating func append(
         _ record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
     ) {
@@ -76,8 +76,8 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         records.append(record)
     }
 
-    /// Makes room for so many more records, with text of that size each, where there is none left:
-    /// at least twice the room there was, so that records are not moved again and again.
+    /// Reserves capacity for `count` more records with `textBytes` of text each, if the storage
+    /// is full. Grows at least twofold, to amortize the moves.
     package mutating func reserve(_ count: Int, textBytes: Int) {
         if records.count == records.capacity {
             records.reserveCapacity(records.count + Swift.max(count, records.count))
@@ -87,10 +87,10 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         }
     }
 
-    /// Whether the next record finds room.
+    /// Whether the next record needs a reallocation.
     package var isFull: Bool { records.count == records.capacity }
 
-    /// Puts a record in another's place, its text too where that is not longer.
+    /// Replaces a record. Reuses the place of the old text where the new text is not longer.
     package mutating func replace(
         at index: Int, with record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
     ) {
@@ -106,8 +106,8 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
 
     package subscript(compact index: Int) -> Compact { records[index] }
 
-    /// Memory of records and text. What a large array has reserved and not touched is no memory
-    /// yet.
+    /// The memory of records and text, in bytes. Reserved memory that a large array has not
+    /// touched is not resident, so it does not count in full.
     package var heldBytes: Int {
         let stride = MemoryLayout<Compact>.stride
         return Swift.min(text.capacity, text.count + Self.reservedMost)

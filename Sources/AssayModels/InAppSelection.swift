@@ -1,8 +1,8 @@
-/// Which in-app records of a receipt the caller wants. The verdict does not depend on it, nor
-/// does it on the memory that they take.
+/// Selects the in-app records of a receipt that the caller gets. The verdict depends neither on
+/// the selection nor on the memory that the records take.
 public enum InAppSelection: Equatable, Sendable {
     case all
-    /// The one that expires (or was bought) last, for each original transaction id.
+    /// For each original transaction id, the record that expires (or was bought) last.
     case latest
     case product(String)
     case none

@@ -20,9 +20,9 @@ public struct NotificationData: Equatable, Sendable {
     public var appAppleId: Int64?
     public var bundleId: String?
     public var bundleVersion: String?
-    /// A JWS of its own, verified with the notification.
+    /// A nested JWS, verified with the notification.
     public var signedTransactionInfo: String?
-    /// A JWS of its own, verified with the notification.
+    /// A nested JWS, verified with the notification.
     public var signedRenewalInfo: String?
     public var status: SubscriptionStatus?
     public var consumptionRequestReason: ConsumptionRequestReason?
@@ -61,13 +61,13 @@ public struct AppData: Equatable, Sendable {
     public var appAppleId: Int64?
     public var bundleId: String?
     public var environment: StoreEnvironment?
-    /// A JWS of its own, verified with the notification.
+    /// A nested JWS, verified with the notification.
     public var signedAppTransactionInfo: String?
 
     public init() {}
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct NotificationTypeV2: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -97,7 +97,7 @@ public struct NotificationTypeV2: RawRepresentable, Hashable, Sendable {
     public static let priceChange = Self(rawValue: "PRICE_CHANGE")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct Subtype: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -121,7 +121,7 @@ public struct Subtype: RawRepresentable, Hashable, Sendable {
     public static let unreported = Self(rawValue: "UNREPORTED")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -133,7 +133,7 @@ public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
     public static let revoked = Self(rawValue: 5)
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct ConsumptionRequestReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -1,19 +1,19 @@
-/// The payload of a StoreKit 1 app receipt (PKCS#7). What Apple writes as an empty string is absent
-/// here; a zero is kept, but that of an in-app record's `webOrderLineItemId`.
+/// The payload of a StoreKit 1 app receipt (PKCS#7). A field is nil where Apple writes an empty
+/// string. A zero is kept, except in an in-app record's `webOrderLineItemId`.
 public struct AppReceipt: Equatable, Sendable {
-    /// Attribute 0 as it is written, such as `ProductionSandbox`.
+    /// Attribute 0 as written, such as `ProductionSandbox`.
     public var receiptType: String?
-    /// Attribute 1, the app's App Store id; 0 in the sandbox.
+    /// Attribute 1: the app's App Store id; 0 in the sandbox.
     public var adamId: Int64?
     /// Attribute 2.
     public var bundleId: String?
-    /// Attribute 3, CFBundleVersion (on macOS CFBundleShortVersionString).
+    /// Attribute 3: CFBundleVersion (on macOS CFBundleShortVersionString).
     public var applicationVersion: String?
-    /// Attribute 4: goes into `sha1Hash`.
+    /// Attribute 4: an input of `sha1Hash`.
     public var opaqueValue: [UInt8] = []
-    /// Attribute 5: SHA-1 that binds the receipt to one device.
+    /// Attribute 5: the SHA-1 that binds the receipt to one device.
     public var sha1Hash: [UInt8] = []
-    /// Attribute 10, such as `4+`.
+    /// Attribute 10: the age rating, such as `4+`.
     public var ageRating: String?
     /// Attribute 12: when the receipt was signed.
     public var receiptCreationDate: Timestamp?
@@ -21,24 +21,25 @@ public struct AppReceipt: Equatable, Sendable {
     public var downloadId: Int64?
     /// Attribute 16; 0 in the sandbox.
     public var versionExternalIdentifier: Int64?
-    /// Attribute 17, in the receipt's order; those that the caller asked for.
+    /// Attribute 17: the in-app records that the caller selected, in the receipt's order.
     public var inApp = InAppPurchases()
-    /// Attribute 18, when the app was first bought.
+    /// Attribute 18: when the app was first bought.
     public var originalPurchaseDate: Timestamp?
     /// Attribute 19.
     public var originalApplicationVersion: String?
-    /// Attribute 21, of apps bought in volume and of Xcode.
+    /// Attribute 21: set for apps bought in volume and for receipts made by Xcode.
     public var expirationDate: Timestamp?
     /// Attribute 32.
     public var preorderDate: Timestamp?
-    /// The octets of attribute 2, tag and length included, as they go into `sha1Hash`.
+    /// The value of attribute 2 with tag and length, an input of `sha1Hash`.
     public var bundleIdOctets: [UInt8] = []
-    /// What has no name here, in the receipt's order.
+    /// Attributes without a field here, in the receipt's order.
     public var unknownAttributes: [ReceiptAttribute] = []
 
     public init() {}
 
-    /// What `receiptType` says; types that Apple adds later stand for themselves.
+    /// The environment that `receiptType` names. Types that Apple adds later become an
+    /// environment of the same name.
     public var environment: StoreEnvironment {
         switch receiptType {
         case nil: .unspecified
@@ -49,11 +50,11 @@ public struct AppReceipt: Equatable, Sendable {
     }
 }
 
-/// One attribute of a receipt as it stands there: SEQUENCE { type, version, value }.
+/// One attribute of a receipt as encoded: SEQUENCE { type, version, value }.
 public struct ReceiptAttribute: Equatable, Sendable {
     public var type: Int64
     public var version: Int64
-    /// Content of the OCTET STRING.
+    /// The content of the OCTET STRING.
     public var value: [UInt8]
 
     public init(type: Int64, version: Int64, value: [UInt8]) {
@@ -73,19 +74,19 @@ public struct InAppPurchaseReceipt: Equatable, Sendable {
     public var transactionId: String?
     /// Attribute 1704.
     public var purchaseDate: Timestamp?
-    /// Attribute 1705: the same for all renewals of one subscription.
+    /// Attribute 1705: shared by all renewals of one subscription.
     public var originalTransactionId: String?
     /// Attribute 1706.
     public var originalPurchaseDate: Timestamp?
     /// Attribute 1707.
     public var productType: InAppProductType?
-    /// Attribute 1708: subscriptions alone have one.
+    /// Attribute 1708: set for subscriptions only.
     public var expiresDate: Timestamp?
-    /// Attribute 1710, the App Store id of the product; 0 in the sandbox.
+    /// Attribute 1710: the product's App Store id; 0 in the sandbox.
     public var itemId: Int64?
-    /// Attribute 1711; absent where Apple writes 0.
+    /// Attribute 1711; nil where Apple writes 0.
     public var webOrderLineItemId: Int64?
-    /// Attribute 1712: refunded or revoked then.
+    /// Attribute 1712: when the purchase was refunded or revoked.
     public var cancellationDate: Timestamp?
     /// Attribute 1713.
     public var isTrialPeriod: Bool?
@@ -95,13 +96,13 @@ public struct InAppPurchaseReceipt: Equatable, Sendable {
     public var cancellationReason: Int64?
     /// Attribute 1721.
     public var promotionalOfferId: String?
-    /// What has no name here.
+    /// Attributes without a field here.
     public var unknownAttributes: [ReceiptAttribute] = []
 
     public init() {}
 }
 
-/// What kind of product was bought. Values that Apple adds later are kept as they come.
+/// The kind of product bought. Keeps values that Apple adds later.
 public struct InAppProductType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
@@ -112,10 +113,10 @@ public struct InAppProductType: RawRepresentable, Hashable, Sendable {
     public static let autoRenewableSubscription = Self(rawValue: 3)
 }
 
-/// A transaction receipt of iOS 3 to 6: the members of its signed purchase-info, by their names
-/// there (`original-transaction-id`), and typed ones.
+/// A transaction receipt of iOS 3 to 6: the members of its signed purchase-info under their
+/// original names (`original-transaction-id`), and typed fields.
 public struct TransactionReceipt: Equatable, Sendable {
-    /// One member of purchase-info; all of them are strings.
+    /// One member of purchase-info. All values are strings.
     public struct Member: Equatable, Sendable {
         public var name: String
         public var value: String
@@ -126,26 +127,27 @@ public struct TransactionReceipt: Equatable, Sendable {
         }
     }
 
-    /// In the order of purchase-info.
+    /// The members in purchase-info's order.
     public var members: [Member]
-    /// What the signed transaction id says: sandbox ids have a prefix of their own.
+    /// The environment that the signed transaction id implies: sandbox ids have their own prefix.
     public var environment: StoreEnvironment
-    /// `purchase-date`, to the millisecond where `purchase-date-ms` is there.
+    /// `purchase-date`, with milliseconds where `purchase-date-ms` is present.
     public var purchaseDate: Timestamp?
     public var originalPurchaseDate: Timestamp?
-    /// Of subscriptions.
+    /// When the subscription expires; set for subscriptions only.
     public var expiresDate: Timestamp?
-    /// Refunded then.
+    /// When the purchase was refunded.
     public var cancellationDate: Timestamp?
-    /// 2: signed with a key of 1024 bits; 3: of 2048.
+    /// 2: signed with a 1024-bit key. 3: signed with a 2048-bit key.
     public var signatureVersion: Int
-    /// Signed with the old key of 1024 bits, which no other kind of evidence may have.
+    /// Whether the old 1024-bit key signed the receipt. No other kind of evidence accepts that
+    /// key.
     public var legacyKey: Bool
-    /// Outside of what is signed; it proves nothing.
+    /// Not covered by the signature; proves nothing.
     public var unsignedEnvironment: String?
-    /// Outside of what is signed; it proves nothing.
+    /// Not covered by the signature; proves nothing.
     public var unsignedPod: String?
-    /// Outside of what is signed; it proves nothing.
+    /// Not covered by the signature; proves nothing.
     public var unsignedSigningStatus: String?
 
     public init(members: [Member], environment: StoreEnvironment, signatureVersion: Int) {
@@ -155,7 +157,7 @@ public struct TransactionReceipt: Equatable, Sendable {
         legacyKey = signatureVersion == 2
     }
 
-    /// A member of purchase-info.
+    /// The value of a member of purchase-info.
     public subscript(name: String) -> String? {
         members.first { $0.name == name }?.value
     }
@@ -167,12 +169,12 @@ public struct TransactionReceipt: Equatable, Sendable {
     public var originalTransactionId: String? { self["original-transaction-id"] }
     public var webOrderLineItemId: String? { self["web-order-line-item-id"] }
     public var quantity: Int64? { self["quantity"].flatMap { Int64($0) } }
-    /// The App Store id of the product.
+    /// The product's App Store id.
     public var itemId: String? { self["item-id"] }
-    /// The App Store id of the app; absent in the sandbox.
+    /// The app's App Store id; absent in the sandbox.
     public var appItemId: Int64? { self["app-item-id"].flatMap { Int64($0) } }
     public var versionExternalIdentifier: String? { self["version-external-identifier"] }
-    /// The device, as iOS told it then.
+    /// The device identifier that iOS recorded.
     public var uniqueIdentifier: String? { self["unique-identifier"] }
     /// identifierForVendor.
     public var uniqueVendorIdentifier: String? { self["unique-vendor-identifier"] }

@@ -7,7 +7,7 @@ public struct JWSRenewalInfoDecodedPayload: Equatable, Sendable {
     public var autoRenewStatus: AutoRenewStatus?
     public var isInBillingRetryPeriod: Bool?
     public var priceIncreaseStatus: PriceIncreaseStatus?
-    /// End of the billing grace period.
+    /// The end of the billing grace period.
     public var gracePeriodExpiresDate: Timestamp?
     public var offerType: OfferType?
     public var offerIdentifier: String?
@@ -21,17 +21,17 @@ public struct JWSRenewalInfoDecodedPayload: Equatable, Sendable {
     public var renewalPrice: Int64?
     public var offerDiscountType: OfferDiscountType?
     public var eligibleWinBackOfferIds: [String]?
-    /// A UUID, as the app gave it.
+    /// A UUID that the app supplied.
     public var appAccountToken: String?
     public var appTransactionId: String?
     public var offerPeriod: String?
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo?
     public var commitmentInfo: RenewalCommitmentInfo?
     public var renewalBillingPlanType: RenewalBillingPlanType?
-    /// Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
-    /// device alone, not from Apple's servers.
+    /// Base64 of 48 bytes: the SHA-384 that binds the payload to one device. Present only in
+    /// payloads from a device, not in those from Apple's servers.
     public var deviceVerification: String?
-    /// UUID that goes into `deviceVerification`.
+    /// The UUID that is an input of `deviceVerification`.
     public var deviceVerificationNonce: String?
 
     public init() {}
@@ -49,7 +49,7 @@ public struct RenewalCommitmentInfo: Equatable, Sendable {
     public init() {}
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct ExpirationIntent: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -61,7 +61,7 @@ public struct ExpirationIntent: RawRepresentable, Hashable, Sendable {
     public static let other = Self(rawValue: 5)
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct AutoRenewStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -70,7 +70,7 @@ public struct AutoRenewStatus: RawRepresentable, Hashable, Sendable {
     public static let on = Self(rawValue: 1)
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -79,7 +79,7 @@ public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable {
     public static let consentedOrNotNeeded = Self(rawValue: 1)
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct RenewalBillingPlanType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -1,17 +1,19 @@
-/// Apple's `environment` (in an app transaction `receiptType`), kept as Apple spells it.
+/// Apple's `environment` (`receiptType` in an app transaction), in Apple's spelling.
 ///
-/// Values that Apple adds later are kept, and match no policy until it names them.
+/// Keeps values that Apple adds later. They match no policy that does not name them.
 public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let production = Self(rawValue: "Production")
     public static let sandbox = Self(rawValue: "Sandbox")
-    /// StoreKit Testing in Xcode: self-signed, good only with a pinned development certificate.
+    /// StoreKit Testing in Xcode: self-signed, accepted only with a pinned development
+    /// certificate.
     public static let xcode = Self(rawValue: "Xcode")
-    /// SKTestSession and Apple's own library tests: as `xcode`.
+    /// SKTestSession and Apple's own library tests; treated like `xcode`.
     public static let localTesting = Self(rawValue: "LocalTesting")
-    /// A payload that names no environment, as genuine transactions of 2021. Allowed by name only.
+    /// A payload without an environment, such as genuine transactions of 2021. Allowed only where
+    /// the policy names it.
     public static let unspecified = Self(rawValue: "Unspecified")
 
     /// The environments that a policy can name.

@@ -1,19 +1,19 @@
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z, as in Apple's payloads.
 ///
-/// Xcode writes fractions of a millisecond; they are cut off (towards the past). The raw JSON
-/// keeps them.
+/// Fractions of a millisecond, which Xcode writes, are rounded down (towards the past). The raw
+/// JSON keeps them.
 public struct Timestamp: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Seconds since 1970, any fraction cut off (towards the past).
+    /// Seconds since 1970, rounded down (towards the past).
     public var seconds: Int64 {
         let quotient = milliseconds / 1000
         return milliseconds % 1000 < 0 ? quotient - 1 : quotient
     }
 
-    /// Later by that much, at most the last moment that 64 bits hold.
+    /// The timestamp `duration` milliseconds later, clamped to the range of 64 bits.
     package func advanced(by duration: Int64) -> Timestamp {
         let sum = milliseconds.addingReportingOverflow(duration)
         guard sum.overflow else { return Timestamp(milliseconds: sum.partialValue) }

@@ -8,19 +8,19 @@ public struct JWSTransactionDecodedPayload: Equatable, Sendable {
     public var subscriptionGroupIdentifier: String?
     public var purchaseDate: Timestamp?
     public var originalPurchaseDate: Timestamp?
-    /// End of the subscription period.
+    /// The end of the subscription period.
     public var expiresDate: Timestamp?
     public var quantity: Int32?
     public var type: ProductType?
-    /// A UUID, as the app gave it.
+    /// A UUID that the app supplied.
     public var appAccountToken: String?
     public var inAppOwnershipType: InAppOwnershipType?
     /// When Apple signed this payload; the effective date of its verification.
     public var signedDate: Timestamp?
     public var revocationReason: RevocationReason?
-    /// When Apple refunded or revoked it; present means no entitlement.
+    /// When Apple refunded or revoked the purchase. Present means no entitlement.
     public var revocationDate: Timestamp?
-    /// Whether a higher service level replaced it.
+    /// Whether an upgrade to a higher service level replaced the subscription.
     public var isUpgraded: Bool?
     public var offerType: OfferType?
     public var offerIdentifier: String?
@@ -35,15 +35,15 @@ public struct JWSTransactionDecodedPayload: Equatable, Sendable {
     public var appTransactionId: String?
     public var offerPeriod: String?
     public var revocationType: RevocationType?
-    /// Share of the price that was refunded, as Apple gives it.
+    /// The refunded share of the price, as Apple reports it.
     public var revocationPercentage: Int32?
     public var advancedCommerceInfo: AdvancedCommerceTransactionInfo?
     public var billingPlanType: BillingPlanType?
     public var commitmentInfo: TransactionCommitmentInfo?
-    /// Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
-    /// device alone, not from Apple's servers.
+    /// Base64 of 48 bytes: the SHA-384 that binds the payload to one device. Present only in
+    /// payloads from a device, not in those from Apple's servers.
     public var deviceVerification: String?
-    /// UUID that goes into `deviceVerification`.
+    /// The UUID that is an input of `deviceVerification`.
     public var deviceVerificationNonce: String?
 
     public init() {}
@@ -60,7 +60,7 @@ public struct TransactionCommitmentInfo: Equatable, Sendable {
     public init() {}
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct ProductType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -71,7 +71,7 @@ public struct ProductType: RawRepresentable, Hashable, Sendable {
     public static let nonRenewingSubscription = Self(rawValue: "Non-Renewing Subscription")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -80,7 +80,7 @@ public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     public static let purchased = Self(rawValue: "PURCHASED")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct RevocationReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -89,7 +89,7 @@ public struct RevocationReason: RawRepresentable, Hashable, Sendable {
     public static let issue = Self(rawValue: 1)
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct OfferType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -100,7 +100,7 @@ public struct OfferType: RawRepresentable, Hashable, Sendable {
     public static let winBack = Self(rawValue: 4)
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct TransactionReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -109,7 +109,7 @@ public struct TransactionReason: RawRepresentable, Hashable, Sendable {
     public static let renewal = Self(rawValue: "RENEWAL")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -120,7 +120,7 @@ public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
     public static let oneTime = Self(rawValue: "ONE_TIME")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct RevocationType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -130,7 +130,7 @@ public struct RevocationType: RawRepresentable, Hashable, Sendable {
     public static let familyRevoke = Self(rawValue: "FAMILY_REVOKE")
 }
 
-/// Values that Apple adds later are kept as they come.
+/// Keeps values that Apple adds later.
 public struct BillingPlanType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

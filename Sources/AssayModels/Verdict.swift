@@ -1,16 +1,16 @@
-/// The outcome of a verification. One enumeration for all kinds of evidence; numbers are never
-/// reused, and the wire carries them as they are here.
+/// The outcome of a verification, one enumeration for all kinds of evidence. The raw values are
+/// the wire values and are never reused.
 ///
 /// A refused purchase is a successful call with a verdict. Refunded purchases and expired
-/// subscriptions are *valid evidence*: fields of the payload tell of them, not verdicts.
+/// subscriptions are *valid evidence*: payload fields report them, not verdicts.
 public enum Verdict: Int32, Sendable, CaseIterable {
-    /// Signed by Apple (or by a pinned root), and within policy and expectations.
+    /// Signed by Apple (or under another pinned root), and within policy and expectations.
     case valid = 1
-    /// Not what its kind looks like: size, encoding, DER, JSON.
+    /// Not the format of its kind: size, encoding, DER, JSON.
     case malformed = 2
-    /// Evidence of another kind than the caller named.
+    /// Evidence of a different kind than the caller named.
     case wrongKind = 3
-    /// A signature or key algorithm other than those that Apple uses for this kind.
+    /// A signature or key algorithm that Apple does not use for this kind.
     case unsupportedAlgorithm = 4
     /// No path to a pinned root.
     case untrustedChain = 5
@@ -24,18 +24,18 @@ public enum Verdict: Int32, Sendable, CaseIterable {
     case certificateRevoked = 9
     /// The signature over the evidence does not verify.
     case invalidSignature = 10
-    /// Signed in the future, or at no date that makes sense.
+    /// Signed in the future, or with an implausible date.
     case invalidDate = 11
-    /// From an environment that policy or caller do not allow.
+    /// From an environment that the policy or the caller does not allow.
     case wrongEnvironment = 12
-    /// Of another bundle identifier.
+    /// For a different bundle identifier.
     case wrongBundle = 13
-    /// Of another App Store app id.
+    /// For a different App Store app id.
     case wrongApp = 14
-    /// Against an expectation of the caller's: product, account token, transaction, age, device.
+    /// Fails an expectation of the caller: product, account token, transaction, age, device.
     case mismatch = 15
 
-    /// The name that people and the protocol use, such as `UNTRUSTED_CHAIN`.
+    /// The name used by the protocol and in output, such as `UNTRUSTED_CHAIN`.
     public var name: String {
         switch self {
         case .valid: "VALID"

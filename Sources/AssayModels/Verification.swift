@@ -1,18 +1,18 @@
 /// The answer to one verification, in-process and over the wire alike.
 public struct Verification: Equatable, Sendable {
     public var verdict: Verdict
-    /// One plain sentence that names the check that decided and what was seen. Never a secret,
-    /// never a whole piece of evidence.
+    /// One sentence that names the deciding check and the value found. Never contains a secret or
+    /// a whole item of evidence.
     public var detail: String
-    /// The kind that was asked for, or found where the caller left it open.
+    /// The kind that the caller named, or the kind detected where the caller named none.
     public var kind: EvidenceKind?
-    /// The environment of the signed payload; nil before its signature holds.
+    /// The environment of the signed payload; nil until its signature verifies.
     public var environment: StoreEnvironment?
-    /// The same for the same purchase, however its evidence is encoded: environment, bundle and
-    /// transaction id. An ECDSA signature has a second valid form, so the text of a token is no
-    /// key to deduplicate by. Nil before the signature holds.
+    /// A deduplication key from environment, bundle id and transaction id: equal for equal
+    /// purchases, however the evidence is encoded. An ECDSA signature has a second valid form, so
+    /// the text of a token is not a deduplication key. Nil until the signature verifies.
     public var dedupKey: String?
-    /// The certificate that signed; nil before the signature holds.
+    /// The certificate that signed the evidence; nil until the signature verifies.
     public var certificate: SigningCertificate?
     /// The payload; present exactly when the verdict is VALID.
     public var evidence: VerifiedEvidence?
@@ -32,14 +32,14 @@ public struct Verification: Equatable, Sendable {
     }
 }
 
-/// What is worth knowing of the certificate whose key signed the evidence.
+/// Summary of the certificate whose key signed the evidence.
 public struct SigningCertificate: Hashable, Sendable {
-    /// Serial number, lower-case hexadecimal without leading zeros.
+    /// The serial number in lower-case hexadecimal without leading zeros.
     public var serial: String
-    /// The last second of its validity.
+    /// The last second of the certificate's validity.
     public var notAfter: Timestamp
-    /// Whether it has expired since the evidence was signed. That does not make the evidence
-    /// invalid: it was valid at the effective date.
+    /// Whether the certificate has expired since the evidence was signed. The evidence stays
+    /// valid: the certificate was valid at the effective date.
     public var expired: Bool
 
     public init(serial: String, notAfter: Timestamp, expired: Bool) {
@@ -49,13 +49,14 @@ public struct SigningCertificate: Hashable, Sendable {
     }
 }
 
-/// A payload whose signature, chain and policy hold.
+/// A payload whose signature, chain and policy checks passed.
 ///
-/// It has up to 900 bytes and dozens of strings, and is handed on many times, as one reference.
+/// A reference to shared content: a payload has up to 900 bytes and dozens of strings, and is
+/// passed on many times.
 public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendable {
-    /// The typed fields; one of them is read without a copy of all.
+    /// The typed fields. Reading one field does not copy the others.
     public var payload: Payload { _read { yield content.payload } }
-    /// The payload's JSON, byte for byte as it was signed; it keeps members unknown here.
+    /// The payload's JSON, byte for byte as signed, including members without a typed field.
     public var json: [UInt8] { content.json }
 
     private let content: Content
@@ -74,7 +75,7 @@ public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendabl
         content = Content(payload, json)
     }
 
-    /// All of the typed fields without a copy.
+    /// Calls `body` with the typed fields, without a copy.
     package func withPayload<Result>(_ body: (borrowing Payload) -> Result) -> Result {
         body(content.payload)
     }
@@ -84,7 +85,7 @@ public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendabl
     }
 }
 
-/// A notification with its nested evidence, every piece of it verified.
+/// A notification and its nested evidence, all verified.
 public struct VerifiedNotification: Equatable, Sendable {
     public let notification: VerifiedPayload<ResponseBodyV2DecodedPayload>
     /// `data.signedTransactionInfo`.
