@@ -1,14 +1,14 @@
 public import Assay
 public import AssayModels
 
-/// One app: whose evidence is verified, and what of it passes. Entries with the same trust share
-/// a verifier, and so its cache. A class, as every request holds one.
+/// An app entry: the verifier and the policy for one app's evidence. Entries with the same trust
+/// share a verifier, and so its cache. A class, because every request holds a reference.
 public final class AppEntry: Sendable {
     public let verifier: Verifier
     public let policy: Policy
-    /// The environments of a request that names none; nil: all of the policy. The entry of a
-    /// server without configuration allows any environment that a request names, and Production
-    /// alone where it names none.
+    /// The environments accepted for a request that names none; nil for all of the policy. The
+    /// entry of a server without configuration accepts any environment that a request names, and
+    /// only Production if it names none.
     public let unnamedEnvironments: [StoreEnvironment]?
 
     public init(
@@ -19,7 +19,7 @@ public final class AppEntry: Sendable {
         self.unnamedEnvironments = unnamedEnvironments
     }
 
-    /// Pinned roots that are not Apple's and can validate Production evidence of this app.
+    /// Pinned roots that are not Apple's and that can validate Production evidence of this app.
     package var foreignProductionRoots: [TrustAnchor] {
         let environments = policy.environments
         guard environments.contains(.production) || environments.contains(.unspecified) else {

@@ -1,30 +1,29 @@
 import AssayModels
 import AssayWire
 
-/// Bytes that the server holds for all of its connections, by what they are.
+/// The bytes that the server holds for all connections, by purpose.
 ///
-/// Everything is counted as it is held: what was received by the memory that keeps it alive, a
-/// receipt that is arriving by what its verification has kept of it, an answer from the moment it
-/// is written. An answer that is still to come is counted apart, as due: nothing is held for it
-/// yet, and room for it is kept.
+/// Received bytes count as the memory that they keep alive, an arriving receipt as the state of
+/// its verification, and an answer from the moment it is encoded. Expected answers count
+/// separately, as due: they hold no memory yet, but memory is reserved for them.
 struct Budget {
     var limit: Int
-    /// Memory of received bytes, as the loop counts it: an upper bound of evidence and frames
-    /// where a small request keeps a whole slab alive.
+    /// Memory of received bytes, as counted by the loop: an upper bound for evidence and frames,
+    /// because a small request can keep a whole slab alive.
     private let receivedBytes: () -> Int
 
-    /// Evidence that was accepted and is not answered.
+    /// Evidence that was accepted and is unanswered.
     private(set) var evidence = 0
-    /// The part of it that is not received bytes: requests themselves, and receipts that were read
-    /// as they arrived.
+    /// The part of `evidence` that is not received bytes: the requests themselves, and receipts
+    /// that were read as they arrived.
     private var state = 0
-    /// What receipts that are arriving hold.
+    /// Memory of receipts that are arriving.
     private(set) var receipts = 0
-    /// Received, of frames that are not complete or not taken yet.
+    /// Received bytes of frames that are incomplete or not taken yet.
     var buffered = 0
     /// Answers that the system has not taken yet.
     var unwritten = 0
-    /// Answers of accepted requests that are not made yet.
+    /// Expected bytes of answers to accepted requests that are not encoded yet.
     private(set) var due = 0
 
     init(limit: Int, receivedBytes: @escaping () -> Int = { 0 }) {
@@ -37,50 +36,52 @@ struct Budget {
         return received + state + receipts + unwritten
     }
 
-    /// Whether no more is taken on until some has been answered.
+    /// Whether the limit is exceeded, so that no more is accepted until memory is freed.
     var isFull: Bool { held > limit }
 
-    /// Whether receipts that arrive slowly give way.
+    /// Whether memory is so low that slow receipts are rejected.
     var isSingleSignature: Bool { held > limit / 4 * 3 || receipts > receiptsMost / 4 * 3 }
 
     func admits(_ bytes: Int) -> Bool { held + due + bytes <= limit }
 
     func admits(_ cost: RequestCost) -> Bool { admits(cost.bytes + cost.answer) }
 
-    /// Receipts that arrive slowly hold their share for long, and must leave the others theirs:
-    /// all of them together get half.
+    /// Whether a receipt of this size is admitted. All receipts together get half of the limit:
+    /// slow receipts hold their memory for long, and other requests need the rest.
     func admits(receipt bytes: Int) -> Bool {
         admits(bytes) && receipts + bytes <= receiptsMost
     }
 
     private var receiptsMost: Int { limit / 2 }
 
-    /// Whether a receipt that holds so much can ever be received: its answer may be as long.
+    /// Whether a receipt of this size can ever be received: its answer can be equally long.
     func mayFit(receipt bytes: Int) -> Bool { bytes <= limit / 8 * 3 }
 
     // MARK: Answers
 
-    /// Answers get a quarter of the limit; of a small limit more, or a few requests would use it.
+    /// Answers get a quarter of the limit, but at least 1 MiB: with a small limit, a few requests
+    /// would use the quarter.
     private var answersMost: Int { max(limit / 4, 1 << 20) }
 
-    /// Whether an answer that nothing was kept for may be made.
+    /// Whether an answer without reserved memory is admitted.
     func admits(answer bytes: Int) -> Bool {
         unwritten + bytes <= answersMost && held + bytes <= limit
     }
 
-    /// The answers that one connection may have unread and due. A sixteenth of what is free: so
-    /// the share shrinks as others take theirs, some is free however many connections do not read,
-    /// and one that reads is served.
+    /// Bytes of unread and due answers that one connection can have: a sixteenth of the free
+    /// part. The share shrinks as other connections take theirs, so memory stays free for a
+    /// connection that reads, however many do not.
     private var answersPerConnection: Int { max(0, answersMost - unwritten - due) / 16 }
 
-    /// Whether a connection that has so many bytes of answers unread and due may have more made.
-    /// One that reads all always has some due, however little is free.
+    /// Whether a connection with these numbers of unread and due answer bytes can have further
+    /// answers made. A connection that reads everything always can have a few due, even when
+    /// memory is low.
     func mayAnswer(unread: Int, due: Int) -> Bool {
         if unread == 0, due < Self.leastDue { return true }
         return unread + due <= answersPerConnection
     }
 
-    /// The answers of some 16 tokens; of 10,000 connections below the limit together.
+    /// The answers of about 16 tokens; 10,000 connections together stay below the limit.
     private static let leastDue = 16 << 10
 
     // MARK: Changes
@@ -106,25 +107,25 @@ struct Budget {
     }
 }
 
-/// What an accepted request counts for until it is answered.
+/// The memory that an accepted request counts for until it is answered.
 struct RequestCost: Equatable, Sendable {
-    /// Evidence and state.
+    /// Bytes of evidence and state.
     var bytes: Int
-    /// Of these, what is not received bytes.
+    /// The part of `bytes` that is not received bytes.
     var state: Int
-    /// The largest answer that is expected; it is due.
+    /// The largest expected size of the answer; it counts as due.
     var answer: Int
 
-    /// Evidence that was received whole.
+    /// The cost of evidence that was received whole.
     static func whole(_ body: Int, _ call: VerifyCall) -> Self {
         let state = requestBytes + call.expectations.listBytes
-        // The payload of a token is below half of it, as the certificates take most.
+        // The payload of a token is less than half of it: the certificates take most.
         return RequestCost(
             bytes: body + state, state: state,
             answer: plainAnswerBytes + (call.returnsPayload ? body / 2 : 0))
     }
 
-    /// A receipt that was read as it arrived.
+    /// The cost of a receipt that was read as it arrived.
     static func receipt(_ held: Int, _ call: VerifyCall) -> Self {
         let state = held + requestBytes + call.expectations.listBytes
         return RequestCost(
@@ -132,9 +133,9 @@ struct RequestCost: Equatable, Sendable {
             answer: plainAnswerBytes + (call.returnsPayload ? held : 0))
     }
 
-    /// A request itself, with its call and its places in queues.
+    /// A request itself, with its call and its entries in queues.
     static let requestBytes = MemoryLayout<VerifyCall>.size + 256
-    /// A verdict with its reason and its certificates' names.
+    /// A verdict with its reason and the names of its certificates.
     static let plainAnswerBytes = 512
 }
 
@@ -145,10 +146,10 @@ extension VerifyCall {
 }
 
 extension Expectations {
-    /// Memory of its list, which the caller decides.
+    /// Memory of the product ids, whose number the caller decides.
     fileprivate var listBytes: Int {
         productIds.reduce(productIds.capacity * MemoryLayout<String>.stride) {
-            // Shorter ones are in the list itself.
+            // Strings of up to 15 bytes are stored inline.
             $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0)
         }
     }

@@ -1,7 +1,7 @@
 import AssayWire
 
-/// Refusals that were encoded once and go out many times, each with another id: a server that has
-/// too much to do must not spend its time on words.
+/// Refusals that are encoded once and sent many times with different ids, so that an overloaded
+/// server spends no time on encoding.
 struct PreparedRefusals {
     enum Reason: Equatable {
         case overloaded(retryAfter: UInt32)
@@ -17,14 +17,14 @@ struct PreparedRefusals {
 
     struct Refusal {
         let reason: Reason
-        /// Without the request's id.
+        /// Encoded without the request's id.
         let head: ResponseHead
         let answer: PreparedAnswer
     }
 
     private var kept: [Refusal] = []
 
-    /// One for each reason, and for some times after which trying again helps.
+    /// One for each reason, and for several values of `retryAfter`.
     private static let most = 4
 
     mutating func refusal(_ reason: Reason, by codec: MessageCodec) -> Refusal {

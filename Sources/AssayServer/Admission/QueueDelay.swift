@@ -1,38 +1,38 @@
-/// How long a request that is accepted now will wait for a worker.
+/// Estimates how long a request that is accepted now will wait for a worker.
 ///
-/// The time of each class of work is measured with every slice that ends, so that receipts say
-/// nothing of tokens. While requests wait, the pace is measured as well: how much longer the work
-/// takes than its classes say, because the loop's thread or another process has the processor.
-/// Both age: what is not measured any more is forgotten within seconds.
+/// The time of each class of work is measured with every finished slice, so that receipts do not
+/// distort the estimate for tokens. While requests wait, the pace is measured as well: the factor
+/// by which work takes longer than its classes predict, because the loop's thread or another
+/// process uses the processor. Both age: a value that is no longer measured fades within seconds.
 struct QueueDelay {
-    /// Nanoseconds of one request of each class, on one worker.
+    /// Nanoseconds per request of each class, on one worker.
     private var costs = WorkClass.all.map(\.leastNanoseconds)
     private var measuredAt = [UInt64](repeating: 0, count: WorkClass.count)
-    /// Time that passes for each nanosecond of work, of all workers together.
+    /// Elapsed time per nanosecond of work, of all workers together.
     private var pace = 1.0
     private var paceMeasuredAt: UInt64 = 0
     private var windowBegan: UInt64?
     private var workOfWindow = 0.0
     private var agedAt: UInt64 = 0
 
-    /// A shorter time says more of single slices than of the pace.
+    /// A shorter window measures single slices rather than the pace.
     private static let windowNanoseconds: UInt64 = 20_000_000
-    /// The share of the latest measurement: a change shows within a tenth of a second or so.
+    /// The weight of the latest measurement: a change shows within about a tenth of a second.
     private static let weight = 0.3
     /// An older measurement is replaced by the next one, and fades until then.
     private static let freshNanoseconds: UInt64 = 1_000_000_000
-    /// A thread that was not let run for a while says little of its work: one measurement counts
-    /// as this many times the estimate at most.
+    /// A thread that was not scheduled for a while distorts the measurement, so one measurement
+    /// counts as at most this multiple of the estimate.
     private static let steepest = 8.0
-    /// What is not fresh is forgotten by half within so much time, roughly.
+    /// The approximate time in which a stale value fades by half.
     private static let halfLifeSeconds = 1.0
-    /// A process that gets less than a sixteenth of its processor can promise nothing.
+    /// A process that gets less than a sixteenth of its processor cannot predict delays.
     private static let slowestPace = 16.0
 
-    /// A worker, or the loop itself, has finished a slice of work.
+    /// Updates the costs after a worker, or the loop itself, has finished a slice.
     mutating func didVerify(_ slice: WorkLoad, took elapsed: UInt64, at now: UInt64) {
         guard slice.total > 0 else { return }
-        // Of a mixed slice each class gets its share of what was expected.
+        // Divides the time of a mixed slice among its classes in proportion to the estimates.
         let ratio = Double(elapsed) / max(nanoseconds(of: slice), 1)
         for index in slice.counts.indices where slice.counts[index] > 0 {
             let isNew = measuredAt[index] == 0
@@ -44,9 +44,9 @@ struct QueueDelay {
         }
     }
 
-    /// The pace, after a slice.
+    /// Updates the pace after a slice.
     ///
-    /// - Parameter isBacklogged: whether requests were waiting for whoever has finished it.
+    /// - Parameter isBacklogged: whether requests were waiting for the thread that finished it.
     mutating func didFinish(
         _ slice: WorkLoad, isBacklogged: Bool, workers: Int, at now: UInt64
     ) {
@@ -66,7 +66,7 @@ struct QueueDelay {
         (windowBegan, workOfWindow) = (now, 0)
     }
 
-    /// Lets fade what was not measured lately. Called some times a second.
+    /// Fades stale measurements. Called several times a second.
     mutating func age(at now: UInt64) {
         defer { agedAt = now }
         guard agedAt > 0, now > agedAt else { return }
@@ -78,17 +78,17 @@ struct QueueDelay {
         if now > paceMeasuredAt + Self.freshNanoseconds { pace = 1 + (pace - 1) * kept }
     }
 
-    /// A straight line in place of the power of two: a call comes every tenth of a second.
+    /// Approximates the power of two by a straight line: the calls are a tenth of a second apart.
     private static func share(keptAfter seconds: Double) -> Double {
         max(1 - seconds / (2 * halfLifeSeconds), 0)
     }
 
-    /// The milliseconds after which that much work will have been taken on by so many workers.
+    /// The milliseconds until this much work has been started by that many workers.
     func milliseconds(ofNanoseconds work: Double, workers: Int) -> UInt64 {
         UInt64(min(work * pace / Double(workers) / 1e6, 1e9))
     }
 
-    /// Of one worker that does nothing else.
+    /// The nanoseconds that a load takes on one worker that does nothing else.
     func nanoseconds(of load: WorkLoad) -> Double {
         var sum = 0.0
         for index in load.counts.indices { sum += Double(load.counts[index]) * costs[index] }

@@ -1,18 +1,18 @@
 import AssayModels
 import AssayWire
 
-/// The answers of calls that are not carried out, and of streams that can't go on.
+/// Responses to rejected calls, and to streams that cannot continue.
 extension ResponseHead {
-    /// What a connection is told that outlives its use.
+    /// A connection-level error response (id 0).
     static func connection(_ status: Status, _ message: String, retryAfter: UInt32 = 0) -> Self {
         ResponseHead(
             id: connectionId, status: status, message: message,
             retryAfterMilliseconds: retryAfter)
     }
 
-    /// How soon a refused client may try again, where the shortage is ours.
+    /// Retry delay after a shortage of this server.
     static let retryMilliseconds: UInt32 = 100
-    /// Where another instance, or this one after its restart, will take it.
+    /// Retry delay when another instance, or this one after its restart, takes the request.
     static let retryElsewhereMilliseconds: UInt32 = 1_000
 
     static let draining = connection(
@@ -57,7 +57,8 @@ extension ResponseHead {
             message: "a request with this id is in flight on this connection")
     }
 
-    /// A frame that can't be read, of a connection's own: what it would answer has no id.
+    /// The response to a frame that cannot be read. Connection-level, because the frame has no
+    /// usable id.
     static func fault(_ fault: FrameFault) -> Self {
         switch fault {
         case .frameTooLarge, .headTooLarge: connection(.resourceExhausted, fault.description)
@@ -95,7 +96,9 @@ extension ResponseHead {
             message: "the body has \(count) bytes; evidence of this kind can have \(limit)")
     }
 
-    /// - Parameter mayFit: whether there is ever room for it.
+    /// Rejects evidence for lack of memory.
+    ///
+    /// - Parameter mayFit: whether the evidence fits when memory is free.
     static func memoryExhausted(_ id: UInt64, mayFit: Bool = true) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,

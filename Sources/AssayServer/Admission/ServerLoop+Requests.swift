@@ -3,9 +3,9 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// What a request asks for, as far as it is answered without work.
+/// Decides which requests are rejected, and answers those that need no verification.
 extension ServerLoop {
-    /// Why a request is not carried out, which is counted as its answer; nil: it is.
+    /// The reason to reject a request, counted as its answer; nil to accept it.
     func refusal(
         of head: RequestHead, bodyBytes: Int, for connection: Connection, began: UInt64?
     ) -> ResponseHead? {
@@ -33,7 +33,7 @@ extension ServerLoop {
         }
         let limit = bodyLimit(of: kind)
         guard bodyBytes <= limit else { return .bodyTooLarge(head.id, bodyBytes, limit: limit) }
-        // Nothing is kept for what is only declared: what arrives has to fit, slice by slice.
+        // A declared size reserves no memory: a receipt has to fit slice by slice as it arrives.
         let isStreamed = isStreamed(kind, bodyBytes)
         let bytes = isStreamed ? ReceiptTurns.sliceBytes : bodyBytes
         guard isStreamed ? budget.admits(receipt: bytes) : budget.admits(.whole(bytes, call))
@@ -43,14 +43,15 @@ extension ServerLoop {
         return overload(head, on: connection, began: began)
     }
 
-    /// What may wait is not refused for the queue's sake, and leaves half of the memory to others.
+    /// Checks the memory for a request with `mayWait`. It is not rejected for the queue's delay,
+    /// and leaves half of the memory to other requests.
     private func refusal(ofPatient head: RequestHead, _ bytes: Int) -> ResponseHead? {
         let fits = budget.held + bytes <= max(limits.evidenceBytes / 2, bytes)
         return fits ? nil : .memoryExhausted(head.id)
     }
 
-    /// A request whose time would be over before its turn, or that would wait longer than anybody
-    /// should, is refused while that costs little.
+    /// Rejects a request whose deadline would pass in the queue, or whose delay would exceed the
+    /// limit, while that is still cheap.
     private func overload(
         _ head: RequestHead, on connection: Connection, began: UInt64?
     ) -> ResponseHead? {
@@ -61,15 +62,16 @@ extension ServerLoop {
         return .overloaded(head.id, retryAfter: UInt32(clamping: delay))
     }
 
-    /// The same where too many wait for anybody's patience, before the head is decoded: who is
-    /// turned away costs what those who are served have less of.
+    /// Rejects a request by the same rules before its head is decoded, if the delay exceeds the
+    /// limit or the connection is full. Rejections take time from accepted requests, so they have
+    /// to be cheap.
     ///
-    /// - Returns: whether it was refused.
+    /// - Returns: whether the request was rejected.
     func refusesAtAGlance(_ head: SlabBytes, of connection: Connection) -> Bool {
         guard !isDraining else { return false }
         let delay = excessiveDelay(after: connection.age, before: .max)
         guard delay != nil || connection.isFull,
-            // Nil of what may wait: its field comes after the call.
+            // Nil for a request with `mayWait`: its field comes after the call.
             let id = MessageCodec.idOfVerify(head.span), !connection.isInFlight(id)
         else { return false }
         let reason: PreparedRefusals.Reason =
@@ -84,7 +86,7 @@ extension ServerLoop {
         return true
     }
 
-    /// The same, rounded up, so that one prepared answer serves many.
+    /// The excessive delay, rounded up so that one prepared answer serves many requests.
     private func excessiveDelay(
         after age: UInt64, before deadline: @autoclosure () -> UInt64
     ) -> UInt64? {
@@ -93,10 +95,10 @@ extension ServerLoop {
         return (delay + step - 1) / step * step
     }
 
-    /// The milliseconds that a request would wait now; nil: it may. A worker with nothing to do is
-    /// given work, whatever was measured before.
+    /// The milliseconds that a request would wait now, if too long; nil to accept it. An idle
+    /// worker gets work regardless of the measurements.
     ///
-    /// - Parameter age: milliseconds that it has waited already, where nobody could read it.
+    /// - Parameter age: milliseconds that the request has already waited in the socket.
     private func exactExcessiveDelay(
         after age: UInt64, before deadline: @autoclosure () -> UInt64
     ) -> UInt64? {
@@ -108,14 +110,15 @@ extension ServerLoop {
         return delay
     }
 
-    /// Whether the next frame, for which the connection has no room, rather waits than be refused.
+    /// Whether the next frame sets `mayWait`, and so waits while the connection is full.
     func mayWait(_ head: SlabBytes) -> Bool {
-        // Most can't, and are told at a glance.
+        // Most requests do not set it, which is visible without decoding.
         guard MessageCodec.idOfVerify(head.span) == nil else { return false }
         return (try? codec.decodeRequest(head.span))?.mayWait ?? false
     }
 
-    /// Calls that have no body: one that is there all the same is not waited for when it is long.
+    /// The reason to reject a call without a body. An unexpected body is tolerated up to the JWS
+    /// limit.
     private func refusal(ofOther head: RequestHead, bodyBytes: Int) -> ResponseHead? {
         if case .unknown = head.call { return .unknownCall(head.id) }
         guard bodyBytes <= limits.jwsBytes else {
@@ -124,7 +127,7 @@ extension ServerLoop {
         return nil
     }
 
-    /// Whether the evidence is verified as it arrives, and not kept.
+    /// Whether the evidence is verified as it arrives, without being kept.
     func isStreamed(_ kind: EvidenceKind, _ bodyBytes: Int) -> Bool {
         kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
     }
@@ -138,7 +141,7 @@ extension ServerLoop {
         }
     }
 
-    /// The calls that are answered at once.
+    /// Answers the calls that need no verification.
     func answer(to head: RequestHead) -> ResponseHead {
         let answer: ResponseHead =
             switch head.call {
@@ -153,7 +156,7 @@ extension ServerLoop {
         return answer
     }
 
-    /// An answer to Info: the protocol's text, and a few hundred roots.
+    /// Bytes of an answer to Info: the protocol's text, and a few hundred roots.
     private static let infoBytes = protoText.utf8.count + (16 << 10)
 
     private var information: ServerInfo {

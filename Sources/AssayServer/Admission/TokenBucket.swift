@@ -1,4 +1,4 @@
-/// So many a second, and as many at once as a second allows.
+/// A token bucket: a rate per second, with a burst of one second.
 struct TokenBucket {
     private let perSecond: Double
     private var tokens: Double
@@ -10,14 +10,15 @@ struct TokenBucket {
         tokens = Double(perSecond)
     }
 
-    /// Takes tokens, and where these are more than there are, in advance.
+    /// Takes tokens, in advance if there are too few.
+    ///
     /// - Parameter now: milliseconds.
     mutating func spend(_ count: Int, at now: UInt64) {
         fill(now)
         tokens -= Double(count)
     }
 
-    /// Milliseconds until there will be `count` tokens.
+    /// Milliseconds until `count` tokens are available.
     mutating func wait(for count: Int, at now: UInt64) -> UInt64 {
         fill(now)
         return UInt64((max(Double(count) - tokens, 0) * 1000 / perSecond).rounded(.up))

@@ -1,12 +1,12 @@
 import AssayModels
 
-/// What a request costs, as far as it is known before its work begins: a receipt of many megabytes
-/// takes a thousand times as long as a token.
+/// The cost class of a request, known before its work begins: a receipt of many megabytes takes a
+/// thousand times as long as a token.
 struct WorkClass: Equatable, Sendable {
     let index: Int
 
-    /// JWS kinds differ by kind alone, app receipts by size too: each size is four times the one
-    /// before.
+    /// JWS kinds have one class each; app receipts have one per size, each size four times the
+    /// previous one.
     private static let receiptSizes = 8
     private static let smallestReceiptBits = 12
     private static let kinds = EvidenceKind.allCases.count
@@ -22,8 +22,8 @@ struct WorkClass: Equatable, Sendable {
         index = Self.kinds + min(size, Self.receiptSizes - 1)
     }
 
-    /// A guess that is too low on every machine: nothing is refused because of it, and it divides
-    /// the time of a mixed slice among its classes before any has been measured.
+    /// An estimate that is too low on every machine. It causes no rejections, and divides the
+    /// time of a mixed slice among its classes before any has been measured.
     var leastNanoseconds: Double {
         switch index {
         case Int(EvidenceKind.notification.rawValue) - 1: 30_000
@@ -38,7 +38,7 @@ struct WorkClass: Equatable, Sendable {
     private init(index: Int) { self.index = index }
 }
 
-/// Requests by their class of work.
+/// Counts of requests by class of work.
 struct WorkLoad: Equatable, Sendable {
     private(set) var counts = [Int](repeating: 0, count: WorkClass.count)
     private(set) var total = 0

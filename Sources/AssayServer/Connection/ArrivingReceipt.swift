@@ -3,13 +3,13 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// A frame of which more is to come.
+/// A frame that has arrived in part.
 enum ArrivingFrame {
-    /// Its head is complete; its body is collected.
+    /// The head is complete; the body is being collected.
     case whole(RequestHead)
     /// A receipt, verified as it arrives.
     case receipt(ArrivingReceipt)
-    /// Refused: so many bytes are still to come, and are thrown away.
+    /// Rejected: the next `remaining` bytes are discarded.
     case skipped(remaining: Int)
 
     var head: RequestHead? {
@@ -17,27 +17,27 @@ enum ArrivingFrame {
     }
 }
 
-/// An app receipt that is verified while its frame arrives: its bytes are hashed and read where
-/// they were received, and handed back at once. Lives on the loop's thread until it is complete.
+/// An app receipt that is verified while its frame arrives. Its bytes are hashed and parsed in
+/// the receive buffer, which is then released. Lives on the loop's thread until it is complete.
 final class ArrivingReceipt {
     let head: RequestHead
     let call: VerifyCall
     let app: AppEntry
     let deadline: UInt64
-    /// Memory that it is known to hold, which counts as the server's until it is answered.
+    /// Bytes counted in the server's budget for this receipt until it is answered.
     private(set) var held: Int
     private(set) var remaining: Int
-    /// All of it.
+    /// Size of the receipt, in bytes.
     let size: Int
     private var stream: AppReceiptStream
-    /// The rate at which it arrived lately; nil in its first second.
+    /// The recent arrival rate; nil in the first second.
     private(set) var bytesPerSecond: Int?
     private var window: (began: UInt64, remaining: Int)
 
     private static let windowMilliseconds: UInt64 = 1_000
 
-    /// Nil for evidence that is not read as a stream: other kinds, and receipts so small that they
-    /// come whole in one read or two.
+    /// Returns nil for evidence that is not streamed: other kinds, and receipts small enough to
+    /// arrive whole in one or two reads.
     init?(_ head: RequestHead, _ frame: FrameDecoder.Frame, _ server: ServerLoop, began: UInt64?) {
         guard case .verify(let call) = head.call, let kind = call.kind,
             server.isStreamed(kind, frame.body.count), let app = server.app(named: head.app)
@@ -55,10 +55,10 @@ final class ArrivingReceipt {
         held = stream.heldBytes
     }
 
-    /// What it holds now, where there was no room for it.
+    /// Bytes that the receipt holds now, counted or not.
     var wanted: Int { stream.heldBytes }
 
-    /// Called some times a second.
+    /// Updates the arrival rate. Called several times a second.
     func measureRate(at now: UInt64) {
         let elapsed = now - window.began
         guard elapsed >= Self.windowMilliseconds else { return }
@@ -66,11 +66,11 @@ final class ArrivingReceipt {
         window = (now, remaining)
     }
 
-    /// - Returns: whether there is room for what it has come to hold.
+    /// - Returns: whether the budget admits the memory that the receipt now holds.
     func receive(_ bytes: SlabBytes, in budget: inout Budget) -> Bool {
         stream.receive(bytes.span)
         remaining -= bytes.count
-        // A hostile one is made of what takes more memory than bytes: records of nothing, say.
+        // A hostile receipt can take more memory than its bytes, with empty records for example.
         let now = stream.heldBytes
         if now > held {
             guard budget.admits(receipt: now - held), budget.mayFit(receipt: now) else {
@@ -84,7 +84,7 @@ final class ArrivingReceipt {
         return true
     }
 
-    /// All of it, for a worker to finish.
+    /// The complete receipt, for a worker to finish.
     var completed: AppReceiptStream {
         precondition(remaining == 0)
         return stream

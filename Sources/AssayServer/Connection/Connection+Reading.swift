@@ -1,7 +1,7 @@
 import AssayIO
 import AssayWire
 
-/// Bytes become frames, and frames requests.
+/// Turns received bytes into frames, and frames into requests.
 extension Connection {
     private var mayTakeFrame: Bool {
         guard case .open = state, !stream.isClosing else { return false }
@@ -9,13 +9,13 @@ extension Connection {
         return framesThisTurn < limits.framesPerTurn && hasRoom && mayFeed
     }
 
-    /// Whether what has come of a receipt may be read in this turn.
+    /// Whether received bytes of a receipt can be read in this turn.
     private var mayFeed: Bool {
         guard case .receipt = arriving, stream.received.unreadCount > 0 else { return true }
         return server.mayReadReceipt
     }
 
-    /// Takes what is complete out of what was received, as much as a turn allows.
+    /// Takes the complete frames out of the receive buffer, up to this turn's share.
     func takeFrames() {
         defer { updateBudget() }
         while mayTakeFrame {
@@ -33,8 +33,8 @@ extension Connection {
         }
     }
 
-    /// What is held goes on in the next turn, once there is room. Without room there will be an
-    /// answer or a write that asks again.
+    /// Asks for another turn to read the held bytes, if another request fits. If it does not, an
+    /// answer or a write asks again.
     func askForTurn() {
         guard isHeld, !awaitsTurn, hasRoom else { return }
         awaitsTurn = true
@@ -55,16 +55,16 @@ extension Connection {
         }
     }
 
-    /// One step; false where more bytes are needed.
+    /// Takes one step. Returns false if it needs more bytes.
     private func takeNext() -> Bool {
         if case .skipped(let remaining) = arriving, !skip(remaining) { return false }
         guard let unread = stream.received.unread else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
-        // Limits may change while a frame comes: it is read by those of its beginning.
+        // A reload can change the limits while a frame arrives: the limits at its start apply.
         if arriving == nil { decoder = server.decoder }
         switch decoder.next(in: unread.span) {
         case .needMore(let count):
-            // What has no id yet can't be answered by it, and is held by many such connections.
+            // Without an id there is no answer, and many such connections hold memory.
             if server.budget.isFull, unread.count > limits.unansweredBytes {
                 end(.connectionMemoryExhausted)
                 return false
@@ -85,7 +85,7 @@ extension Connection {
         }
     }
 
-    /// Whether the frame at the front stays there until another request has been answered.
+    /// Whether the frame at the front stays there until another request is answered.
     private func awaitsAnswer(before frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
         awaitsAnswer =
             arriving == nil && isFull && server.mayWait(unread.extracting(frame.head))
@@ -109,8 +109,8 @@ extension Connection {
         pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
     }
 
-    /// The head is there and the body is not: refuse what will be refused before its bytes come,
-    /// and verify a receipt as it arrives.
+    /// Handles a complete head whose body is incomplete: rejects what can be rejected before the
+    /// body arrives, and starts to verify a receipt.
     private func didReceiveHead(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
         if arriving == nil {
             let bytes = unread.extracting(frame.head)
@@ -139,14 +139,14 @@ extension Connection {
         return false
     }
 
-    /// The bytes of a refused frame are of no use.
+    /// Starts to discard the bytes of a rejected frame.
     private func beginSkipping(_ frame: FrameDecoder.Frame) -> Bool {
         framesThisTurn += 1
         arriving = .skipped(remaining: frame.end)
         return true
     }
 
-    /// Throws away what has come of a refused frame; whether that was the last of it.
+    /// Discards received bytes of a rejected frame. Returns whether the frame has ended.
     private func skip(_ remaining: Int) -> Bool {
         let count = min(remaining, stream.received.unreadCount)
         stream.received.skip(count)
@@ -160,7 +160,7 @@ extension Connection {
         return true
     }
 
-    /// Gives a receipt's next bytes to its verification; they are not kept.
+    /// Passes a receipt's next bytes to its verification; they are not kept.
     private func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
         let slice = server.receiptTurns.slice(in: server.turn)
         let count = min(receipt.remaining, unread.count, slice)
@@ -185,7 +185,7 @@ extension Connection {
         answer(refusal)
     }
 
-    /// There is no room for what it has come to hold.
+    /// Rejects a receipt whose memory the budget does not admit.
     private func refuse(_ receipt: ArrivingReceipt) -> Bool {
         let mayFit = server.budget.mayFit(receipt: receipt.wanted)
         dropReceipt()
@@ -199,7 +199,7 @@ extension Connection {
         return true
     }
 
-    /// Others need the room of a receipt that arrives slowly.
+    /// Rejects a receipt that arrives slowly, to free its memory for others.
     func refuseSlowReceipt() {
         guard case .receipt(let receipt) = arriving else { return }
         dropReceipt()

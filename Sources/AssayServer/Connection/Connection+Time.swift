@@ -1,10 +1,10 @@
 import AssayIO
 import AssayWire
 
-/// What a connection costs in time.
+/// The timeouts of a connection.
 extension Connection {
-    /// Called some times a second. Where the loop itself was late, it has reads and writes to catch
-    /// up with before it may judge its peers.
+    /// Checks the timeouts. Called several times a second. After the loop itself was late, reads
+    /// and writes are pending, so the peers are not judged.
     func sweep(isLate: Bool) {
         let now = server.now
         let unwritten = stream.unwrittenCount
@@ -22,7 +22,7 @@ extension Connection {
                 return end(nil)
             }
             if case .receipt(let receipt) = arriving, receipt.deadline <= now {
-                // Its answer would come too late, and so would its bytes.
+                // Its answer would come too late: rejects it and discards the remaining bytes.
                 dropReceipt()
                 arriving = .skipped(remaining: receipt.remaining)
                 let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
@@ -35,14 +35,14 @@ extension Connection {
             }
         case .ending: break
         case .finishing:
-            // Until the last answer has gone, the write stall above is what limits the wait.
+            // Until the last answer is written, the write stall above limits the wait.
             if isLate || unwritten > 0 { lastUnwritten = now }
             if now - lastUnwritten > limits.lingerMilliseconds { stream.close() }
         case .closed: break
         }
     }
 
-    /// The rate of a receipt that arrives slowly through the peer's fault; nil: there is none.
+    /// The arrival rate of a receipt that is slow through the peer's fault; nil if there is none.
     var slowReceiptRate: Int? {
         guard case .receipt(let receipt) = arriving, !isHeld, let rate = receipt.bytesPerSecond,
             rate < ServerLimits.slowReceiptBytesPerSecond
@@ -50,7 +50,7 @@ extension Connection {
         return rate
     }
 
-    /// Whether the frame at the front comes slower than it may, through the peer's fault.
+    /// Whether the frame at the front is too slow through the peer's fault.
     private func isSlow(_ now: UInt64) -> Bool {
         guard let pace, !isHeld else { return false }
         return pace.isSlow(at: now, unread: stream.received.unreadCount, limits)

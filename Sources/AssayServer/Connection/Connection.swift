@@ -3,20 +3,20 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// One client. Lives on the loop's thread.
+/// A client connection. Lives on the loop's thread.
 final class Connection {
     let stream: Stream
     let server: ServerLoop
-    /// Never another connection's.
+    /// A unique number of the connection.
     let number: UInt64
     var limits: ServerLimits { server.limits }
 
     enum State {
         /// Takes requests and answers them.
         case open
-        /// Takes no more: what was accepted is answered, then the end.
+        /// Takes no more requests; answers the accepted ones, then finishes.
         case ending
-        /// The end is on its way; waits for the peer's.
+        /// FIN sent; waiting for the peer's.
         case finishing
         case closed
     }
@@ -25,17 +25,17 @@ final class Connection {
     /// Ids of the requests that are being verified.
     private(set) var inFlight: Set<UInt64> = []
     private var evidenceBytes = 0
-    /// Answers of those requests, as far as they can be foreseen.
+    /// Bytes expected in the answers to those requests.
     private var answersDue = 0
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
 
-    // What is read: `Connection+Reading.swift` has it.
+    // State of reading, used by `Connection+Reading.swift`.
 
     var decoder: FrameDecoder
-    /// The frame at the front, once its head is known or has been refused.
+    /// The frame at the front, once its head is decoded or rejected.
     var arriving: ArrivingFrame?
-    /// Waits for the end of the turn, when it is flushed.
+    /// Is flushed at the end of the turn.
     var isTouched = false
     var wasToldOfDrain = false
 
@@ -43,23 +43,24 @@ final class Connection {
     var turn: UInt64 = 0
     var framesThisTurn = 0
 
-    /// It is not read from, though it may have sent more: its share of this turn is used up, or
-    /// there is no room for another request.
+    /// Reading is paused, though the peer has possibly sent more: the share of this turn is used
+    /// up, or another request does not fit.
     var isHeld = false
     var awaitsTurn = false
-    /// The next request would rather wait than be refused, and there are too many in flight.
+    /// The next request prefers to wait rather than be rejected, and too many are in flight.
     var awaitsAnswer = false
-    /// Bytes that the socket had when it was left alone: those up to `end`, since `time`.
+    /// The bytes that were in the socket when reading paused: those up to stream offset `end`, at
+    /// `time`.
     private var left = (end: UInt64(0), time: UInt64(0))
     private var readBefore: UInt64 = 0
-    /// What the server counts as this connection's: unread bytes, and unwritten ones.
+    /// Bytes counted in the server's budget for this connection.
     private var counted = (unread: 0, unwritten: 0)
 
     // Milliseconds of the loop's clock.
     var lastActivity: UInt64
-    /// Since when what was received last could have been read.
+    /// The earliest time at which the last received bytes could have been read.
     private(set) var lastReceived: UInt64
-    /// The frame at the front; nil between frames.
+    /// The pace of the frame at the front; nil between frames.
     var pace: FramePace?
     var writePace: WritePace
     var lastUnwritten: UInt64 = 0
@@ -75,8 +76,8 @@ final class Connection {
     }
 
     var isClosed: Bool { stream.isClosing }
-    /// Answers that the system has not taken. Those of this turn are in borrowed memory; those that
-    /// are gathered while the peer does not read are in the connection's own.
+    /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
+    /// memory; answers gathered while the peer does not read are in the connection's own.
     var unwrittenCount: Int {
         let earlier = stream.unwrittenCount
         return earlier + (earlier > 0 ? output.capacity : output.count)
@@ -114,42 +115,43 @@ final class Connection {
         }
     }
 
-    /// What to say to a peer that writes no more: nothing, unless it was within a frame.
+    /// The last answer for a peer that writes no more: an error if it stopped within a frame,
+    /// else nil.
     private var peerEnd: ResponseHead? {
         stream.received.unreadCount > 0 || arriving != nil ? .endedWithinFrame : nil
     }
 
     // MARK: What it holds
 
-    /// Whether another request could be read.
+    /// Whether the connection can read another request.
     var hasRoom: Bool {
         !(awaitsAnswer && isFull)
             && evidenceBytes < limits.evidenceBytesPerConnection
             && hasRoomForAnswers
     }
 
-    /// Whether the peer reads its answers: one that does not gets no further ones made. Where it
-    /// has none, it gets the next one however short room is.
+    /// Whether the peer reads its answers. A peer that does not gets no further answers made. A
+    /// peer with no unread answers gets the next one even when memory is low.
     private var hasRoomForAnswers: Bool {
         let unwritten = unwrittenCount
         return unwritten <= limits.outputBytes
             && server.budget.mayAnswer(unread: unwritten, due: answersDue)
     }
 
-    /// Whether it has as many requests in flight as it may.
+    /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { inFlight.count >= limits.requestsInFlight }
 
-    /// Milliseconds for which what was received last could have been read.
+    /// Milliseconds since the last received bytes could have been read.
     var age: UInt64 { server.now - min(lastReceived, server.now) }
 
-    /// Leaves the socket alone, and notes what is in it: its time runs.
+    /// Pauses reading, and notes the bytes in the socket and the time: they age from now.
     func pauseReading() {
         stream.pauseReading()
         guard stream.readTotal >= left.end else { return }
         left = (stream.readTotal + UInt64(stream.unreadBySystem), server.now)
     }
 
-    /// Tells the server how much this connection has in its buffers.
+    /// Updates the server's budget with the sizes of this connection's buffers.
     func updateBudget() {
         let held =
             isClosed
@@ -162,6 +164,8 @@ final class Connection {
 
     func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }
 
+    /// Records an accepted request.
+    ///
     /// - Parameter cost: nil for a receipt that is still arriving.
     func didAccept(_ id: UInt64, _ cost: RequestCost?) {
         inFlight.insert(id)
@@ -175,12 +179,12 @@ final class Connection {
         answersDue -= cost?.answer ?? 0
     }
 
-    /// Called while nothing is in flight.
+    /// Releases spare memory. Called while nothing is in flight.
     func giveBackMemory() {
         if inFlight.capacity > Self.inFlightKept { inFlight = [] }
     }
 
-    /// Ids for which an idle connection keeps room: below 1 KB.
+    /// Capacity for ids that an idle connection keeps: below 1 KB.
     private static let inFlightKept = 64
 
     // MARK: Answers out
@@ -198,12 +202,12 @@ final class Connection {
         }
     }
 
-    /// An answer that is encoded already.
+    /// Appends an encoded answer.
     func append(_ frame: ArraySlice<UInt8>) {
         answer { $0.append(contentsOf: frame) }
     }
 
-    /// A refusal that is encoded but for the id.
+    /// Answers with a prepared refusal, which lacks only the id.
     func answer(_ id: UInt64, as refusal: PreparedAnswer) {
         answer { refusal.append(answering: id, to: &$0) }
     }
@@ -213,7 +217,7 @@ final class Connection {
         if output.capacity == 0, stream.unwrittenCount == 0 { output = server.spareOutputs.take() }
         let before = output.count
         appendFrame(&output)
-        // Long answers use up the turn's share: Info costs what several tokens do.
+        // Long answers use up the turn's share: Info costs as much as several tokens.
         framesThisTurn += (output.count - before) / ServerLimits.answerBytesPerFrame
         updateBudget()
         server.metrics.framesSent += 1
@@ -227,7 +231,7 @@ final class Connection {
         }
     }
 
-    /// At the end of a turn: one write of all that was answered; then what is held may go on.
+    /// Writes the answers of a turn in one write, then lets the held bytes proceed.
     func flush() {
         if case .closed = state { return }
         if !output.isEmpty, !waitsForPeer { writeOutput() }
@@ -239,8 +243,8 @@ final class Connection {
         updateBudget()
     }
 
-    /// While earlier answers wait for the peer, small ones are gathered: each write has a price in
-    /// memory, too. The last ones go at once.
+    /// Whether to gather small answers while earlier ones wait for the peer: each write costs
+    /// memory as well. The last answers are written at once.
     private var waitsForPeer: Bool {
         if case .ending = state, inFlight.isEmpty { return false }
         return stream.unwrittenCount > 0 && output.count < Self.gatheredBytes
@@ -263,7 +267,7 @@ final class Connection {
         stream.finish()
     }
 
-    /// Takes no more requests; what was accepted is answered, and then the connection ends.
+    /// Takes no more requests; answers the accepted ones, then finishes the connection.
     func end(_ last: ResponseHead?) {
         guard case .open = state else { return }
         if let last { answer(last) }
@@ -275,7 +279,7 @@ final class Connection {
         server.touch(self)
     }
 
-    /// The rest of a receipt will not come.
+    /// Drops the receipt that is arriving.
     func dropReceipt() {
         guard case .receipt(let receipt) = arriving else { return }
         arriving = nil

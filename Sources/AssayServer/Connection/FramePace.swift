@@ -1,13 +1,12 @@
-/// How a frame comes in. Times are milliseconds of the loop's clock.
+/// The arrival pace of a frame. Times are milliseconds of the loop's clock.
 struct FramePace {
-    /// When its first byte came: a request's time counts from here.
+    /// When the first byte arrived: the request's timeout counts from here.
     let began: UInt64
-    /// From when on its pace is judged: its first byte, or the end of a time in which the server
-    /// did not read.
+    /// Start of the time that is judged: the first byte, or the end of the last pause in reading.
     private var judgedSince: UInt64
     private var lastByte: UInt64
-    /// Bytes of the frame that were taken out of the buffer before its end: of a receipt that is
-    /// read as it comes, or of a refused frame.
+    /// Bytes of the frame taken out of the buffer before its end: of a receipt that is read as it
+    /// arrives, or of a rejected frame.
     private(set) var taken = 0
 
     init(began: UInt64) {
@@ -20,14 +19,14 @@ struct FramePace {
 
     mutating func didTake(_ count: Int) { taken += count }
 
-    /// The server reads again: what it did not read meanwhile was not the sender's fault.
+    /// Restarts the measurement: the peer is not at fault for a pause in reading.
     mutating func didResume(at now: UInt64) {
         judgedSince = now
         lastByte = now
     }
 
-    /// Whether it comes slower than a frame may: silent for longer than the time of grace, or,
-    /// after that time, fewer bytes than the least rate makes.
+    /// Whether the frame is too slow: silent for longer than the grace period, or, after that
+    /// period, below the minimum rate.
     func isSlow(at now: UInt64, unread: Int, _ limits: ServerLimits) -> Bool {
         let elapsed = now - judgedSince
         guard elapsed > limits.frameGraceMilliseconds else { return false }

@@ -1,29 +1,30 @@
-/// How long sockets are left alone between two looks at them, while more waits than can be
-/// answered soon.
+/// How long sockets are left unread under load.
 ///
-/// The longer, the more requests a read brings and the more answers a write takes; too long, and
-/// what the system holds for a connection is full, its client stands still, and who is to be
-/// refused learns it late. So the reads decide: mostly full, it gets shorter; else longer.
+/// A longer pause brings more requests per read and more answers per write. If it is too long,
+/// the socket buffers fill, the clients stand still, and refusals come late. So the reads decide:
+/// if most are full the pause shrinks, otherwise it grows.
 struct ReadBackoff {
     private(set) var milliseconds: UInt64 = 1
     private var reads = 0
     private var fullReads = 0
     private var bytesBefore: UInt64 = 0
 
-    /// A read may bring 64 KiB, less what it finds of a frame that began before; and so much a
-    /// system holds for a connection that it does not know yet.
+    /// Bytes of a full read. A read brings up to 64 KiB, less the part of an earlier frame in the
+    /// buffer; the kernel buffers the same amount for a new connection.
     static let fullReadBytes: UInt64 = 56 << 10
 
-    /// - Parameter bytes: all that the loop has received so far.
+    /// Counts a read.
+    ///
+    /// - Parameter bytes: the total that the loop has received.
     mutating func didRead(total bytes: UInt64) {
-        // One read of TLS brings several records, each of which is told.
+        // One read of TLS brings several records, each with its own event.
         guard bytes != bytesBefore else { return }
         reads += 1
         if bytes - bytesBefore >= Self.fullReadBytes { fullReads += 1 }
         bytesBefore = bytes
     }
 
-    /// The next one's milliseconds, by the reads since the last one.
+    /// Returns the next pause in milliseconds, based on the reads since the last one.
     mutating func next(atMost most: UInt64) -> UInt64 {
         let isFull = 2 * fullReads > reads
         milliseconds = isFull ? max(milliseconds, 1) - 1 : min(milliseconds + 1, most)

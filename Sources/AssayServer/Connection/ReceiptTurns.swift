@@ -1,32 +1,33 @@
-/// The share that receipts have of each turn of the loop, and the connections that wait for more.
+/// The share of each turn of the loop that streamed receipts get, and the queue of connections
+/// that need more.
 ///
 /// A receipt is verified where it arrives, on the loop's thread, and a hostile one costs many
-/// times what its bytes cost otherwise. So all of them together get a number of bytes and a time
-/// in each turn, in slices after which the time is looked at; an element takes two bytes at least,
-/// so a slice bounds the elements too. Connections whose receipts have more wait for their next
-/// turn in the order they came.
+/// times the usual price of its bytes. So all receipts together get a number of bytes and a time
+/// in each turn, in slices; the time is checked after each slice. An element takes at least two
+/// bytes, so a slice bounds the elements too. Connections whose receipts have more bytes wait for
+/// their next turn in arrival order.
 struct ReceiptTurns {
-    /// A turn takes about a millisecond more with it.
+    /// Lengthens a turn by about a millisecond.
     static let bytesPerTurn = 1 << 20
     static let nanosecondsPerTurn: UInt64 = 1_000_000
-    /// In the processor's cache, and 0.3 ms at the worst.
+    /// Fits in the processor's cache, and takes 0.3 ms at worst.
     static let sliceBytes = 32 << 10
 
     private var turn: UInt64 = 0
     private var bytesLeft = Self.bytesPerTurn
     private var nanosecondsLeft = Self.nanosecondsPerTurn
     private var queue: [Connection] = []
-    /// Those before it have been served.
+    /// Index of the first connection in the queue that was not served.
     private var front = 0
 
-    /// Connections of the queue have their turn.
+    /// The connections of the queue are being served.
     var isServing = false
     /// The next turn will serve the queue.
     var isRequested = false
 
     var isEmpty: Bool { front == queue.count }
 
-    /// The bytes that may be read now; 0: the turn's share is used up.
+    /// The number of bytes that can be read now; 0 if the turn's share is used up.
     mutating func slice(in turn: UInt64) -> Int {
         if turn != self.turn {
             self.turn = turn

@@ -1,9 +1,9 @@
-/// Memory for the answers of a turn. A connection borrows it while it has something to write, so
-/// that an idle one keeps none.
+/// Spare buffers for the answers of a turn. A connection borrows one while it has something to
+/// write, so that an idle connection keeps none.
 struct SpareOutputs {
     private var spares: [[UInt8]] = []
 
-    /// As many connections as are answered in one turn, mostly; 4 MiB at the most.
+    /// The usual number of connections answered in one turn; 4 MiB at most.
     private static let keptMost = 16
     private static let largestKept = 256 << 10
 

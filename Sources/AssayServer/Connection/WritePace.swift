@@ -1,8 +1,7 @@
-/// How a peer takes its answers. Times are milliseconds of the loop's clock.
+/// The pace at which a peer takes its answers. Times are milliseconds of the loop's clock.
 struct WritePace {
     private var lastProgress: UInt64
-    /// Bytes that were given to the stream, and those of them that the system had taken when time
-    /// was last looked at.
+    /// Bytes passed to the stream, and the bytes that the system had taken at the last check.
     private var given = 0
     private var taken = 0
 
@@ -13,8 +12,8 @@ struct WritePace {
         if wasIdle { lastProgress = now }
     }
 
-    /// Looks at the time; how long nothing has been taken of what waits. Where the server itself
-    /// was late, it has not looked, and can't tell.
+    /// Returns how long the system has taken nothing of the waiting bytes. A check after the
+    /// server itself was late counts as progress, since earlier checks are missing.
     mutating func stalled(at now: UInt64, unwritten: Int, isLate: Bool) -> UInt64 {
         if isLate || unwritten == 0 || given - unwritten > taken { lastProgress = now }
         taken = given - unwritten

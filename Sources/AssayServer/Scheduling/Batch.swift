@@ -3,35 +3,35 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// The requests that wait for a worker, of all connections, in the order they came.
+/// The requests of all connections that wait for a worker, in arrival order.
 ///
-/// A batch is what gathered while the workers were busy: it is dealt out to those that are idle at
-/// the end of each turn of the loop, so that it grows with the load by itself, and a request that
-/// comes alone goes at once. A few quick ones are verified on the loop's thread, for which a
-/// worker's wakeup would take longer; and all short ones where the process has one processor, which
-/// loop and worker would only take from each other. Never a chain that was not seen before, which
-/// takes milliseconds and is put aside.
+/// A batch is the work that gathers while the workers are busy. At the end of each turn of the
+/// loop it is divided among the idle workers, so that batches grow with the load and a single
+/// request starts at once. A few requests with known chains are verified on the loop's thread,
+/// because waking a worker takes longer. With one processor, all single-signature requests are
+/// verified there, because the loop and a worker would compete for it. The loop's thread never
+/// validates an unknown chain: that takes milliseconds, and is deferred.
 ///
-/// Requests that may wait go after the others, but for a small share of the places.
+/// Requests with `mayWait` go after the others, except for a small share of the places.
 struct Batch {
     private let piecesMost: Int
     private let requestsPerSlice: Int
     private let hasOneProcessor: Bool
     private var waiting = RequestQueue()
-    /// Those that are verified on the loop's thread where there is one processor.
+    /// Requests that are verified on the loop's thread when there is one processor.
     private var short = RequestQueue()
-    /// Those that may wait.
+    /// Requests with `mayWait`.
     private var patient = RequestQueue()
-    /// Places that requests which may wait have earned by waiting behind others.
+    /// Credit that patient requests earn while others go first.
     private var patientCredit = 0
     private var idleWorkers: Int
-    /// What workers have and have not given back.
+    /// The work that is running on workers.
     private var running = WorkLoad()
 
-    /// A slice below this many is not worth a second worker's wakeup.
+    /// A smaller slice is not worth waking a second worker.
     private static let smallestSharedSlice = 4
 
-    /// Of so many requests that are taken, one is of those that may wait.
+    /// One of this many requests taken is a patient one.
     private static let patientShare = 16
 
     init(workers: Int, requestsPerSlice: Int, hasOneProcessor: Bool = false) {
@@ -41,16 +41,16 @@ struct Batch {
         self.requestsPerSlice = requestsPerSlice
     }
 
-    /// Requests that wait for their verification.
+    /// Requests that wait for verification.
     var waitingCount: Int { waiting.count + short.count + patient.count }
 
-    /// Those of them that others wait behind.
+    /// Waiting requests that others wait behind: all but the patient ones.
     var promptCount: Int { waiting.count + short.count }
 
-    /// Those that wait for the loop's own thread.
+    /// Requests that wait for the loop's own thread.
     var shortCount: Int { short.count }
 
-    /// The work before a request that comes now and does not wait for others, of one worker.
+    /// Nanoseconds of work before a request that arrives now without `mayWait`, on one worker.
     func nanoseconds(by delay: QueueDelay) -> Double {
         delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load)
             + delay.nanoseconds(of: short.load)
@@ -58,14 +58,13 @@ struct Batch {
 
     var hasRunning: Bool { idleWorkers < piecesMost }
 
-    /// Whether a request that comes now would be in the first slice of a worker that has nothing
-    /// else to do.
+    /// Whether a request that arrives now would be in the first slice of an idle worker.
     var startsAtOnce: Bool {
         hasOneProcessor && !hasRunning && waiting.isEmpty && short.count < requestsPerSlice
             || waiting.count < idleWorkers * requestsPerSlice && short.isEmpty
     }
 
-    /// Whether a further request would wait for more than the next slice of each worker.
+    /// Whether another request would wait for more than the next slice of each worker.
     var isLong: Bool { waitingCount > 2 * piecesMost * requestsPerSlice }
 
     mutating func add(_ request: AcceptedRequest) {
@@ -78,24 +77,25 @@ struct Batch {
         }
     }
 
-    /// Requests that have waited elsewhere go first.
+    /// Adds requests that have already waited elsewhere, in front.
     mutating func addFirst(_ requests: [AcceptedRequest]) {
         waiting.prepend(requests.filter { !$0.mayWait })
         patient.prepend(requests.filter(\.mayWait))
     }
 
-    /// Whether there is a full slice of those that are verified on the loop's thread.
+    /// Whether a full slice waits for the loop's thread.
     var hasFullShortSlice: Bool { short.count >= requestsPerSlice }
 
-    /// The next slice of those that are verified on the loop's thread: of requests whose evidence
-    /// was just read, it is still in the processor's cache.
+    /// Takes the next slice for the loop's thread: evidence that was just read is still in the
+    /// processor's cache.
     mutating func takeShort() -> [AcceptedRequest] {
         let slice = short.take(requestsPerSlice)
         if !patient.isEmpty { patientCredit += slice.count }
         return slice
     }
 
-    /// At the end of a turn: the requests that are better verified where they are than handed over.
+    /// Takes the requests that are cheaper to verify here than to hand over, at the end of a
+    /// turn.
     mutating func takeInPlace() -> [AcceptedRequest] {
         guard !hasOneProcessor, waiting.count < Self.smallestSharedSlice, patient.isEmpty,
             !hasRunning, waiting.allSatisfy(\.hasKnownChain)
@@ -105,21 +105,21 @@ struct Batch {
 
     var isEmpty: Bool { waitingCount == 0 && idleWorkers == piecesMost }
 
-    /// A worker has finished its slice.
+    /// Records that a worker has finished its slice.
     mutating func workerFinished(_ slice: WorkLoad) {
         idleWorkers += 1
         running.remove(slice)
         precondition(idleWorkers <= piecesMost)
     }
 
-    /// Takes the requests out that nobody waits for any more.
+    /// Removes and returns the requests that are over.
     mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
         waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
             + patient.removeAll(where: isOver)
     }
 
-    /// Pieces for the idle workers, an equal share for each; without requests that are over,
-    /// which are taken out too.
+    /// Divides the waiting requests into equal slices for the idle workers. Requests that are
+    /// over are removed and returned separately.
     mutating func slices(
         by delay: QueueDelay, without isOver: (AcceptedRequest) -> Bool
     ) -> (slices: [[AcceptedRequest]], over: [AcceptedRequest]) {
@@ -146,11 +146,11 @@ struct Batch {
         return (slices, over)
     }
 
-    /// Requests with long work are not put into one slice with others that would wait for them:
-    /// a full slice of tokens or notifications takes less.
+    /// Limits the work of a slice, so that other requests do not wait for long ones in the same
+    /// slice. A full slice of tokens or notifications takes less.
     private static let pieceNanoseconds = 10_000_000.0
 
-    /// How many that may wait can be taken now: all where nothing else waits.
+    /// The number of patient requests that can be taken now: all if nothing else waits.
     private var patientPlaces: Int {
         guard !patient.isEmpty else { return 0 }
         return promptCount == 0
@@ -168,10 +168,10 @@ struct Batch {
     }
 }
 
-/// Requests in the order they came, and what they cost.
+/// Requests in arrival order, with their load.
 struct RequestQueue {
     private var requests: [AcceptedRequest?] = []
-    /// Those before it have been taken.
+    /// Index of the first request that was not taken.
     private var head = 0
     private(set) var load = WorkLoad()
 
@@ -222,7 +222,7 @@ struct RequestQueue {
         return over
     }
 
-    /// Each request is moved once on average, also in a queue that is never empty.
+    /// Moves each request once on average, even if the queue is never empty.
     private mutating func trim() {
         if head == requests.count {
             requests.removeAll(keepingCapacity: true)

@@ -1,16 +1,17 @@
 import Assay
 import AssayIO
 
-/// Evidence whose chain has not validated before: it waits here, apart from what the workers do.
+/// Requests with unknown chains, queued for validation apart from the workers.
 ///
-/// Validating a chain takes as long as a hundred verifications under a known one, so it has a
-/// thread of its own, at a rate of its own. One request for each chain is verified; those that wait
-/// for the same chain go back to the workers when it has been, and find it known, or refused.
-/// Connections have equal shares of the rate, so that a flood of forged chains delays a genuine one
-/// of another connection by one turn or two. Where more wait than have their turn in time, some are
-/// refused at random, not the latest.
+/// Validating a chain takes as long as a hundred verifications under a known one, so it has its
+/// own thread and its own rate. One request per chain is verified; the others of that chain then
+/// return to the workers, which find the chain known or reject it. Connections have equal shares
+/// of the rate, so that a flood of forged chains delays a genuine one of another connection by
+/// one or two turns. If more chains wait than can be validated in time, random ones are rejected,
+/// not the latest.
 struct ChainValidationQueue {
-    /// Trust is the verifier's: what fails under one may hold under another.
+    /// The key includes the verifier, because trust is the verifier's: a chain that fails under
+    /// one can validate under another.
     struct Key: Hashable {
         let verifier: ObjectIdentifier
         let chain: ChainID
@@ -23,9 +24,9 @@ struct ChainValidationQueue {
 
     private var chainsMost: Int
     private var bucket: TokenBucket
-    /// The requests that wait for each chain, without the one that is being verified.
+    /// The requests that wait for each chain, except the one that is being verified.
     private var requests: [Key: [AcceptedRequest]] = [:]
-    /// The chains whose turn has not come, by connection.
+    /// The chains that wait for their turn, by connection.
     private var queue = FairQueue<UInt64, Key>()
     private(set) var running: Key?
 
@@ -40,14 +41,14 @@ struct ChainValidationQueue {
     }
 
     var isEmpty: Bool { requests.isEmpty && running == nil }
-    /// Chains that wait, and requests that wait for them.
+    /// Number of chains that wait.
     var chainCount: Int { queue.count }
     var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
 
-    /// Has a request wait for its chain.
+    /// Queues a request for the validation of its chain.
     ///
-    /// - Returns: the requests to refuse instead, this one perhaps among them, and the milliseconds
-    ///   after which their turn may come.
+    /// - Returns: the requests to reject instead, possibly including this one, and the
+    ///   milliseconds until a retry can succeed.
     mutating func add(
         _ request: AcceptedRequest, _ chain: ChainID, at now: UInt64
     ) -> (refused: [AcceptedRequest], wait: UInt64) {
@@ -73,21 +74,22 @@ struct ChainValidationQueue {
         return (requests.removeValue(forKey: victim) ?? [], wait)
     }
 
-    /// Turns until the last chain of a connection has had its own, among the others' turns.
+    /// Turns until the last chain of a connection is validated, with the turns of other
+    /// connections.
     private func turns(of flow: UInt64) -> Int {
         min(queue.count(of: flow) * queue.flowCount, queue.count)
     }
 
-    /// What comes next.
+    /// The next step of the queue.
     enum Next {
-        /// Nothing, or not before the one that is being verified.
+        /// No chain waits, or one is being validated.
         case nothing
-        /// The first chain's turn comes after so many milliseconds.
+        /// The first chain's turn comes after this many milliseconds.
         case later(UInt64)
         case verify(AcceptedRequest)
     }
 
-    /// Also takes out, of the chains that it looks at, the requests that nobody waits for any more.
+    /// Returns the next step, and the requests that are over among the chains it examined.
     mutating func next(
         at now: UInt64, without isOver: (AcceptedRequest) -> Bool
     ) -> (next: Next, over: [AcceptedRequest]) {
@@ -112,14 +114,14 @@ struct ChainValidationQueue {
         return (.nothing, over)
     }
 
-    /// The one that was verified is answered: the others of its chain.
+    /// Ends the running validation and returns the other requests of its chain.
     mutating func finish() -> [AcceptedRequest] {
         precondition(running != nil)
         defer { running = nil }
         return running.flatMap { requests.removeValue(forKey: $0) } ?? []
     }
 
-    /// Takes the requests out that nobody waits for any more.
+    /// Removes and returns the requests that are over.
     mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
         var over: [AcceptedRequest] = []
         for (key, waiting) in requests where waiting.contains(where: isOver) {

@@ -1,14 +1,14 @@
-/// Keys that wait for their turn, where several flows ask for them: start-time fair queueing.
+/// A fair queue of keys requested by several flows: start-time fair queueing.
 ///
-/// Flows get turns in proportion, however many keys each of them asks for. A flow that has had no
-/// turn of late goes before those that have. Within a flow the preferred keys go first, then those
-/// that most requests wait for, then any one at random: a flood does not decide by its order.
+/// Flows get equal numbers of turns, regardless of how many keys each requests. A flow without a
+/// recent turn goes before flows that had one. Within a flow, preferred keys go first, then the
+/// keys with the most requests, then a random one: a flood does not decide by its order.
 struct FairQueue<Flow: Hashable, Key: Hashable> {
     private struct Entry {
-        /// The flows that ask for the key, with the number of their requests.
+        /// The flows that request the key, with the number of their requests.
         var requests: [Flow: Int]
         var isPreferred: Bool
-        /// Its place among all keys.
+        /// Its index in `keys`.
         var place: Int
         var count: Int { requests.values.reduce(0, +) }
     }
@@ -20,31 +20,32 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     }
 
     private var entries: [Key: Entry] = [:]
-    /// All of them, to draw from.
+    /// All waiting keys, for random draws.
     private var keys: [Key] = []
     private var lines: [Flow: Line] = [:]
     /// The start of the latest turn.
     private var time: UInt64 = 0
-    /// Flows with keys that wait.
+    /// Number of flows with waiting keys.
     private(set) var flowCount = 0
     private var random: any RandomNumberGenerator & Sendable
 
-    /// Of so many candidates drawn at random the worst is dropped. Long lines have most of them.
+    /// Number of random candidates of which the worst is dropped. Long lines contribute most
+    /// candidates.
     private static var drawCount: Int { 8 }
 
     init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.random = random
     }
 
-    /// Keys that wait.
+    /// Number of waiting keys.
     var count: Int { entries.count }
 
     func contains(_ key: Key) -> Bool { entries[key] != nil }
 
-    /// Keys that wait in the line of a flow.
+    /// Number of keys that wait in a flow's line.
     func count(of flow: Flow) -> Int { lines[flow]?.keys.count ?? 0 }
 
-    /// One more request of that flow waits for the key.
+    /// Adds a request of a flow for the key.
     mutating func add(_ key: Key, of flow: Flow, isPreferred: Bool) {
         if entries[key] == nil { keys.append(key) }
         var entry =
@@ -65,7 +66,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         lines[flow] = line
     }
 
-    /// Takes the next key out, at the cost of the flow whose turn it is.
+    /// Removes and returns the next key, and charges the flow whose turn it is.
     mutating func take() -> Key? {
         var first: UInt64 = .max
         var flows: [Flow] = []
@@ -92,7 +93,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         return keys.shuffled(using: &random).max { rank($0) < rank($1) }
     }
 
-    /// What a flow has had counts no longer than others' turns last.
+    /// Forgets past turns of a flow once the virtual time has passed them.
     private mutating func forgetPastTurns() {
         if entries.isEmpty {
             lines.removeAll()
@@ -111,7 +112,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         for flow in entry.requests.keys { leave(key, flow) }
     }
 
-    /// A request of that flow waits no longer. Takes the key out with its last one.
+    /// Removes a request of a flow; with the last request, removes the key.
     mutating func removeRequest(for key: Key, of flow: Flow) {
         guard let count = entries[key]?.requests[flow] else { return }
         guard count == 1 else {
@@ -131,7 +132,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
 
     // MARK: Drops
 
-    /// The key to drop when all lines together are too long: of one of the longest lines.
+    /// The key to drop when all lines together are too long: from one of the longest lines.
     mutating func victim() -> Key? {
         var drawn: [Key] = []
         for _ in 0..<Self.drawCount {
@@ -140,7 +141,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         return worst(of: drawn)
     }
 
-    /// The key to drop when the line of a flow is too long.
+    /// The key to drop when a flow's line is too long.
     mutating func victim(of flow: Flow) -> Key? {
         var drawn: [Key] = []
         for _ in 0..<Self.drawCount {
@@ -149,8 +150,8 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         return worst(of: drawn)
     }
 
-    /// Not one that a flow with a short line waits for, not a preferred one, not one that many wait
-    /// for.
+    /// The worst key: spares keys of flows with short lines, then preferred keys, then keys with
+    /// many requests.
     private func worst(of keys: [Key]) -> Key? {
         func rank(_ key: Key) -> (Int, Int, Int) {
             guard let entry = entries[key] else { return (0, 0, 0) }

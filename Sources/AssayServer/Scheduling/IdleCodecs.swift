@@ -1,11 +1,12 @@
 import AssayIO
 import AssayWire
 
-/// The codecs of the workers, each lent to one thread at a time: as many as ever encoded at once.
+/// The workers' codecs, each lent to one thread at a time. Keeps the largest number that ever
+/// encoded at once.
 final class IdleCodecs: Sendable {
     private let idle = Locked<[Idle]>([])
 
-    /// In here it belongs to nobody, and outside to one thread: which is what `@unchecked` says.
+    /// `@unchecked` because an idle codec has no user, and a lent one is used by one thread.
     private struct Idle: @unchecked Sendable {
         let codec: MessageCodec
     }

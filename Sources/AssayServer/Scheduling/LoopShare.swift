@@ -1,12 +1,13 @@
-/// How the loop's thread divides its time between reading and verifying, where it does both: from
-/// the end of one share of the work to that of the next.
+/// Divides the time of the loop's thread between reading and verifying, from the end of one share
+/// of work to the end of the next.
 struct LoopShare {
     /// Nanoseconds of the monotonic clock.
     private let began: UInt64
-    /// Nanoseconds of work since then.
+    /// Nanoseconds of work since `began`.
     var worked: UInt64 = 0
-    /// As many are its share: more than a slice of tokens takes, and little beside what a queue may
-    /// last. While all of it is used, reading may take as long.
+    /// Nanoseconds of work in this share. The default is more than a slice of tokens takes, and
+    /// little compared with the limit of the queue's delay. While all of it is used, reading can
+    /// take as long.
     var end: UInt64 = Self.nanoseconds
 
     private static let nanoseconds: UInt64 = 2_000_000
@@ -18,13 +19,13 @@ struct LoopShare {
     func mayRead(at now: UInt64) -> Bool { now - began < worked + Self.nanoseconds }
 }
 
-/// A turn of the loop, as far as it tells when bytes came that the next turn finds.
+/// The times of a turn of the loop, which date the bytes that the next turn reads.
 struct SocketLook {
-    /// Milliseconds of the loop's clock: when sockets were looked at, and when the turn was over.
+    /// Milliseconds of the loop's clock: when the sockets were polled, and when the turn ended.
     var began: UInt64 = 0
     var ended: UInt64 = 0
 
-    /// Where the loop did not wait for anything, bytes may have come right after the last look;
-    /// where it did, they have come now.
+    /// The earliest time at which the bytes arrived. If the loop did not block, that is right
+    /// after the last poll; if it did, it is now.
     func earliestArrival(at now: UInt64) -> UInt64 { now > ended + 1 ? now : min(began, now) }
 }

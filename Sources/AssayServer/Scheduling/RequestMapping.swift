@@ -3,8 +3,8 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// A Verify request that the server has accepted: it will be answered. A class, as it goes from
-/// hand to hand: the loop, the batch, a worker, the loop.
+/// A Verify request that the server has accepted and will answer. A class, because it is passed
+/// between the loop, the batch and a worker.
 final class AcceptedRequest: Sendable {
     let connection: LoopBound<Connection>
     let id: UInt64
@@ -12,14 +12,14 @@ final class AcceptedRequest: Sendable {
     let kind: EvidenceKind
     let call: VerifyCall
     let evidence: AcceptedEvidence
-    /// What it counts for, until it is answered.
+    /// Its share of the budget until it is answered.
     let cost: RequestCost
-    /// The loop's milliseconds at which nobody waits any more.
+    /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
     /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
     let arrived: UInt64
     let work: WorkClass
-    /// It is served after those that don't, and not refused because of them.
+    /// Whether it goes after requests without this flag, and is not rejected because of them.
     let mayWait: Bool
 
     /// - Parameter size: bytes of the evidence.
@@ -41,7 +41,7 @@ final class AcceptedRequest: Sendable {
         work = WorkClass(kind, bytes: size)
     }
 
-    /// The same for a long wait: its evidence keeps no other bytes alive.
+    /// A copy for a long wait: its evidence keeps no other bytes alive.
     var forWaiting: AcceptedRequest {
         guard case .whole(let bytes) = evidence else { return self }
         return AcceptedRequest(
@@ -50,13 +50,13 @@ final class AcceptedRequest: Sendable {
             deadline: deadline, arrived: arrived, mayWait: mayWait)
     }
 
-    /// Whether it takes a worker less time than waking one does.
+    /// Whether verifying it takes less time than waking a worker.
     var hasKnownChain: Bool {
         guard case .whole(let evidence) = evidence else { return false }
         return app.verifier.hasKnownChain(evidence.span, as: kind)
     }
 
-    /// Whether one signature is the most that it can take: an unknown chain is put aside.
+    /// Whether it needs at most one signature check: an unknown chain is deferred.
     var isSingleSignature: Bool {
         guard case .whole = evidence else { return false }
         switch kind {
@@ -66,18 +66,18 @@ final class AcceptedRequest: Sendable {
     }
 }
 
-/// What a request brought along.
+/// The evidence of an accepted request.
 enum AcceptedEvidence: Sendable {
-    /// Where it was received.
+    /// Evidence in the receive buffer.
     case whole(SlabBytes)
-    /// A receipt that was read while it came; what is left is its end. Indirect: it is large, and
-    /// would make every other request so.
+    /// A receipt that was read as it arrived; only its end is left to do. Indirect, because it is
+    /// large and would enlarge every request.
     indirect case receipt(AppReceiptStream)
 }
 
-/// Where the wire and the verifier meet.
+/// Maps requests to verifications, and verifications to answers.
 enum RequestMapping {
-    /// A request becomes a verification.
+    /// Prepares the verification of a request.
     static func prepare(
         _ request: AcceptedRequest, at now: Timestamp, unknownChains: UnknownChainPolicy
     ) -> PreparedVerification {
@@ -91,7 +91,7 @@ enum RequestMapping {
         }
     }
 
-    /// A verdict becomes an answer: a head, and a body where JSON was asked for.
+    /// Encodes the answer to a request: a head, and a body if JSON was requested.
     static func encode(
         _ verification: Verification, answering request: AcceptedRequest, at now: Timestamp,
         by codec: MessageCodec, into output: inout [UInt8]
@@ -107,8 +107,8 @@ enum RequestMapping {
             body: body, into: &output)
     }
 
-    /// All signatures of the slice in one call for each verifier among its requests. Each is
-    /// answered then, or put aside.
+    /// Verifies all signatures of a slice with one call per verifier. Each request is then
+    /// decided or deferred.
     static func verify(
         _ slice: [AcceptedRequest], at now: Timestamp, unknownChains: UnknownChainPolicy
     ) -> [PreparedVerification] {
@@ -143,7 +143,7 @@ enum RequestMapping {
 }
 
 extension VerifiedEvidence {
-    /// The signed JSON as one object: `payload`, and beside it what a notification carries.
+    /// The signed JSON as one object: `payload`, and beside it the parts of a notification.
     fileprivate var json: [UInt8] { Self.object(payloadJSON) }
 
     private static func object(_ members: [(name: String, json: [UInt8])]) -> [UInt8] {

@@ -3,7 +3,7 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// What becomes of requests that were accepted.
+/// Verifies and answers accepted requests.
 extension ServerLoop {
     func dispatch() {
         verifyInPlace(batch.takeInPlace())
@@ -13,13 +13,13 @@ extension ServerLoop {
         for slice in slices { submit(slice) }
     }
 
-    /// The end of a turn: work, unless there is more to read. What waits in sockets has no
-    /// deadline and is in no queue that can be measured, so that reading comes first, as far as a
-    /// slice of time; then the loop's own share of the work has one.
+    /// Ends a turn with work, unless there is more to read. Bytes in sockets have no deadline and
+    /// are in no measurable queue, so reading comes first, for up to a slice of time; then the
+    /// loop does its own share of the work.
     func work() {
         dispatch()
         if hasMoreToRead, loopShare.mayRead(at: SystemClock.monotonicNanoseconds) {
-            // The next look at sockets does not wait for anything.
+            // The next poll of the sockets does not block.
             if hasResumedReading { loop.post {} }
             return
         }
@@ -38,9 +38,9 @@ extension ServerLoop {
         if batch.shortCount > 0 { loop.post {} }
     }
 
-    /// While much waits, sockets are looked at less often, and only work is done: so one read
-    /// brings several requests and one write takes several answers, refusals among them. Those
-    /// cost little more than the system's calls, and are to cost less than the work.
+    /// The milliseconds to leave sockets unread and only work, while the queue is long. One read
+    /// then brings several requests and one write takes several answers, including refusals: they
+    /// cost little more than the system calls, and have to cost less than the work.
     private func restMilliseconds() -> UInt64 {
         guard !isDraining, connections.count >= ServerLimits.connectionsToRestFrom,
             queuedMilliseconds > limits.queueDelayMilliseconds / 2
@@ -48,18 +48,18 @@ extension ServerLoop {
         return readBackoff.next(atMost: limits.restMilliseconds)
     }
 
-    /// How long a request that comes now and does not wait for others has to wait for them.
+    /// Milliseconds that a request without `mayWait` would wait if it arrived now.
     var queuedMilliseconds: UInt64 {
         queueDelay.milliseconds(
             ofNanoseconds: batch.nanoseconds(by: queueDelay), workers: workers.count)
     }
 
-    /// Nobody waits for what is over, or whose connection has gone.
+    /// Whether the deadline has passed or the connection has closed.
     private func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
         request.deadline <= now || request.connection.value.isClosed
     }
 
-    /// While requests are still being read: a full slice of those that need no other thread.
+    /// Verifies a full slice of single-signature requests while more are being read.
     func verifyFullSlice() {
         if batch.hasFullShortSlice, loopShare.mayWork { verifyInPlace(batch.takeShort()) }
     }
@@ -79,12 +79,12 @@ extension ServerLoop {
         let began = SystemClock.monotonicNanoseconds
         let verified = RequestMapping.verify(slice, at: time, unknownChains: .deferred)
         let ended = SystemClock.monotonicNanoseconds
-        // As of a worker's slice: what is put aside counts when it is answered.
+        // Deferred requests count when they are answered, as in a worker's slice.
         var load = WorkLoad()
         // By index: a loop over the elements would copy each with its policy and expectations.
         for index in slice.indices {
             let request = slice[index]
-            // Not known, or forgotten since it was looked up.
+            // The chain is unknown, or was forgotten since the lookup.
             if let chain = verified[index].unknownChain {
                 enqueueUnknownChain(request, for: chain)
                 continue
@@ -120,7 +120,8 @@ extension ServerLoop {
             load, isBacklogged: batch.waitingCount > 0, workers: workers.count, at: now)
     }
 
-    /// Has a slice verified on another thread; `done` is called here before it is answered.
+    /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
+    /// are delivered.
     private func run(
         _ slice: [AcceptedRequest], on pool: WorkerPool, unknownChains: UnknownChainPolicy,
         _ done: @escaping @Sendable (ServerLoop, SliceAnswers) -> Void
@@ -140,8 +141,8 @@ extension ServerLoop {
                 done(server.value, answers)
                 server.value.deliver(answers, of: slice)
             }
-            // Not on the queue's thread: it may get next to no time, and nobody else would build
-            // them.
+            // Not on the chain-validation thread: it gets little time, and no other thread would
+            // build them.
             if case .validate = unknownChains { return }
             for request in slice where request.app.verifier.hasPendingKeyTables {
                 request.app.verifier.buildPendingKeyTables()
@@ -181,14 +182,15 @@ extension ServerLoop {
         answered(request) { $0.answer(answer) }
     }
 
-    /// Requests whose time was over before their turn are told so, and not worked on.
+    /// Answers overdue requests without verifying them.
     func dropOverdue() {
         let now = now
         for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
         for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
     }
 
-    /// The last byte of a receipt has been read: one signature is left, and perhaps a chain.
+    /// Queues a receipt whose last byte has been read: one signature is left, and possibly a
+    /// chain.
     func finish(_ receipt: ArrivingReceipt, of connection: Connection) {
         let head = receipt.head
         let cost = RequestCost.receipt(receipt.held, receipt.call)
@@ -210,7 +212,7 @@ extension ServerLoop {
                 arrived: arrival(on: connection), mayWait: head.mayWait))
     }
 
-    // MARK: Unseen chains
+    // MARK: Unknown chains
 
     private func enqueueUnknownChain(_ request: AcceptedRequest, for chain: ChainID) {
         let (refused, wait) = chainQueue.add(request.forWaiting, chain, at: now)
@@ -222,7 +224,7 @@ extension ServerLoop {
         }
     }
 
-    /// Has the next unknown chain validated, when its turn has come.
+    /// Starts the validation of the next unknown chain when its turn comes.
     func advanceChainQueue() {
         let now = now
         let (next, over) = chainQueue.next(at: now) { isOver($0, at: now) }
@@ -244,7 +246,7 @@ extension ServerLoop {
 
     // MARK: Watching
 
-    /// Says so when a thread keeps its work longer than it may, and when it has given it back.
+    /// Logs when a thread exceeds its time limit, and when it is back.
     func checkStall() {
         guard watch.check(at: now) else { return }
         log.write(

@@ -6,19 +6,18 @@ import AssayWire
 /// The encoded answers of a slice, made on the worker's thread.
 struct SliceAnswers: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// Where each request's answer ends in `bytes`.
+    /// The end of each request's answer in `bytes`.
     private(set) var ends: [Int] = []
-    /// What is counted of each that was answered, and when the worker began, in the monotonic
-    /// clock's nanoseconds.
+    /// The outcomes for the metrics; nil for a deferred request.
     private(set) var outcomes: [Outcome?] = []
     let began: UInt64
     let ended: UInt64
-    /// The work of those that were answered.
+    /// The work of the answered requests.
     private(set) var load = WorkLoad()
-    /// Requests that were put aside instead, by their places in the slice, and for which chain.
+    /// The unknown chains of deferred requests, by index in the slice.
     private(set) var unknownChains: [Int: ChainID] = [:]
 
-    /// What a transaction's typed fields take.
+    /// The usual size of a transaction's typed fields.
     private static let usualAnswerBytes = 1024
 
     init(
