@@ -1,130 +1,136 @@
-/// Every bound of the verification core, with its reason.
+/// The limits of the verification core, each with its reason.
 package enum Limits {
-    /// Nesting of objects and arrays. Apple's deepest payload (a transaction with Advanced
-    /// Commerce refunds) nests 5 deep; parsing recurses once a level.
+    /// Nesting depth of objects and arrays. Apple's deepest payload, a transaction with Advanced
+    /// Commerce refunds, nests 5 deep. Parsing recurses once per level.
     package static let jsonDepth = 32
-    /// Bytes of one JSON text. The largest that arrives is a notification's POST body: a JWS of
-    /// at most 64 KiB around nested ones; four times that is never reached by Apple's.
+    /// Bytes of one JSON text. The largest input is a notification's POST body: a JWS of at most
+    /// 64 KiB with nested JWSs. Apple's bodies never reach four times that.
     package static let jsonSize = 256 << 10
-    /// Members of one object up to which a new name is compared with those before it. Above,
-    /// names are sorted once at the object's end, so that a hostile object costs O(n log n).
+    /// Objects with up to this number of members compare each new name with the earlier ones.
+    /// Larger objects sort their names once, at the end, so a hostile object costs O(n log n).
     /// Apple's largest object has 33 members.
     static let jsonMembersComparedDirectly = 48
 
-    /// Real certificates carry about ten extensions; the bound keeps the search for duplicates
-    /// short.
+    /// Extensions of one certificate. Real certificates have about ten. The limit keeps the
+    /// search for duplicates short.
     package static let certificateExtensions = 32
 
-    /// A compact JWS. A transaction takes 3 to 10 KB, most of it certificates; Apple's largest, a
-    /// notification with three nested ones, stays below 30 KiB.
+    /// Bytes of a compact JWS. A transaction takes 3 to 10 KB, most of it certificates. Apple's
+    /// largest, a notification with three nested JWSs, stays below 30 KiB.
     package static let jwsBytes = 64 * 1024
-    /// The POST body of a notification: its JWS and what JSON escaping may add.
+    /// Bytes of a notification's POST body: its JWS plus JSON escaping.
     package static let notificationBytes = 256 * 1024
-    /// Certificates in `x5c`: leaf, intermediate and root, as Apple's libraries insist.
+    /// Certificates in `x5c`: leaf, intermediate and root, as Apple's libraries require.
     package static let x5cCertificates = 3
-    /// One DER certificate in `x5c`; Apple's take 600 to 1,100 octets.
+    /// Bytes of one DER certificate in `x5c`. Apple's take 600 to 1,100 octets.
     package static let x5cEntryBytes = 4 * 1024
 
-    /// Clocks of signer and verifier may differ by this much before a date lies in the future.
+    /// Allowed clock difference between signer and verifier. A later signing date is in the
+    /// future.
     package static let clockSkewMilliseconds: Int64 = 5 * 60 * 1000
 
-    /// Headers whose chain is valid and under which a signature held, which nobody but the owner of
-    /// a leaf's key can make more of; Apple uses one leaf for about two years. An entry takes some
-    /// 10 KB.
+    /// Known chains: JWS headers whose chain is valid and under which a signature held. Only the
+    /// owner of a leaf's key can add more. Apple uses one leaf for about two years. An entry
+    /// takes about 10 KB.
     package static let knownChains = 256
-    /// Those of them that a token is compared with before anything is hashed. Apple signs with one
-    /// leaf in each environment, and for some weeks with the next one.
+    /// Recently used known chains, which are compared with a token before anything is hashed.
+    /// Apple signs with one leaf in each environment, and for a few weeks also with the next one.
     static let recentChains = 4
-    /// Refused chains that are remembered, so that repeating one costs no public-key operation;
-    /// an entry takes some 500 bytes, none of them a certificate's.
+    /// Refused chains kept, so that a repeated one costs no public-key operation. An entry takes
+    /// about 500 bytes and holds no certificate bytes.
     package static let refusedChains = 4096
-    /// How long a refused chain is remembered.
+    /// How long a refused chain is kept.
     package static let refusedChainMilliseconds: Int64 = 60 * 1000
-    /// Leaves under their intermediates, which a pinned root's signature stands behind; an entry
-    /// takes some 3 KB. Each certificate has two forms (`ECDSATwin`), so that anybody can make four
-    /// entries of one chain, and no more.
+    /// Leaf and intermediate pairs that were verified up to a pinned root. An entry takes about 3
+    /// KB. Each certificate has two forms (`ECDSATwin`), so anybody can make four entries of one
+    /// chain, and no more.
     package static let validatedPairs = 256
-    /// Intermediates under pinned roots, in two forms each; Apple has used one for StoreKit 2 so
-    /// far.
+    /// Intermediates verified under pinned roots, in two forms each. Apple has used one for
+    /// StoreKit 2 so far.
     package static let validatedIntermediates = 64
 
-    /// One certificate of a receipt; Apple's take up to 1,500 octets.
+    /// Bytes of one certificate of a receipt. Apple's take up to 1,500 octets.
     package static let cmsCertificateBytes = 16 * 1024
-    /// The SignerInfo; Apple's takes 460 octets.
+    /// Bytes of the SignerInfo. Apple's takes 460 octets.
     package static let cmsSignerInfoBytes = 16 * 1024
-    /// Object identifiers, algorithm identifiers and versions.
+    /// Bytes of object identifiers, algorithm identifiers and versions.
     package static let cmsSmallElementBytes = 256
-    /// Segments of a receipt's content below this size, and how many of them are read. Software
-    /// that writes segments makes them of 1,000 octets or more, and only the last is shorter. Each
-    /// costs up to 32 ns: all of them 0.1 ms, about what a receipt's signature costs.
+    /// A content segment of a receipt is short below this size; a receipt has at most this number
+    /// of short segments. Software that writes segments makes them 1,000 octets or longer, except
+    /// the last. Each costs up to 32 ns; all 4,096 cost 0.1 ms, about as much as a receipt's
+    /// signature.
     package static let cmsShortSegmentBytes = 64
     package static let cmsShortSegments = 4096
-    /// Entries of digestAlgorithms; Apple names one.
+    /// Entries of digestAlgorithms. Apple's have one.
     package static let cmsDigestAlgorithms = 8
-    /// One attribute of a receipt, an in-app record included; Apple's take up to 500 octets. It is
-    /// the most that is carried over from one chunk to the next.
+    /// Bytes of one attribute of a receipt, in-app records included. Apple's take up to 500
+    /// octets. This bounds the bytes that are carried over from one chunk to the next.
     package static let receiptAttributeBytes = 64 * 1024
-    /// Attributes without a name that are kept for the caller, of a receipt and of its in-app
-    /// records each; Apple's receipts have about ten, of some 300 octets together.
+    /// Unnamed attributes that are kept for the caller, separately for a receipt and for its
+    /// in-app records. Apple's receipts have about ten, with about 300 octets in total.
     package static let receiptUnknownAttributes = 256
     package static let receiptUnknownBytes = 64 * 1024
-    /// Layouts of in-app records that are remembered while a receipt is read; they differ by the
-    /// lengths of product ids, mostly. All of them take 15 KB.
+    /// Layouts of in-app records kept while a receipt is read. They differ mostly by the lengths
+    /// of product ids. All eight take 15 KB.
     package static let inAppLayouts = 8
-    /// A record whose layout is remembered, and its attributes; Apple's take up to 500 octets, and
-    /// have up to 22.
+    /// Bytes and attributes of a record whose layout is kept. Apple's records take up to 500
+    /// octets and have up to 22 attributes.
     package static let inAppLayoutBytes = 512
     package static let inAppLayoutAttributes = 24
-    /// Room is made at once for the records of what has arrived: for one in so many octets at the
-    /// most, and with so much text each. Apple's take from 300 octets, with 60 of text.
+    /// Capacity for the in-app records that have arrived is reserved up front: at most one record
+    /// per this number of octets, with at most this much text each. Apple's records take 300
+    /// octets or more, 60 of which are text.
     static let smallestReservedRecordBytes = 256
     static let largestReservedTextBytes = 96
-    /// A buffer of a receipt that arrives is freed when it is empty and larger than this.
+    /// A streamed receipt frees its carry buffer when the buffer is empty and larger than this.
     static let keptCarryBytes = 4 * 1024
-    /// Base64 of a receipt is decoded in pieces of this size, which stay in the processor's cache.
+    /// Base64 of a receipt is decoded in chunks of this size, which stay in the processor's
+    /// cache.
     package static let base64ChunkBytes = 32 * 1024
-    /// JSON that wraps a receipt for the sake of a game engine. It is held whole, unlike a receipt.
+    /// Bytes of the JSON in which a game engine wraps a receipt. Unlike a receipt, it is buffered
+    /// whole.
     package static let receiptWrapperBytes = 1024 * 1024
 
-    /// Certificates that evidence may bring along. Apple's receipts carry three.
+    /// Certificates in one item of evidence. Apple's receipts have three.
     package static let bagCertificates = 16
-    /// Links of RSA chains known to hold; Apple has used nine signing certificates since 2009,
-    /// and an entry takes some 10 KB: two certificates, parsed, with their keys.
+    /// Verified links of RSA chains. Apple has used nine signing certificates since 2009. An
+    /// entry takes about 10 KB: two parsed certificates with their keys.
     package static let validatedLinks = 256
-    /// Octets at a certificate's end that its hash in tables is made of. They are its signature's,
-    /// which two certificates of one issuer do not share.
+    /// Octets at a certificate's end that its table hash covers. They are part of the signature,
+    /// which no two certificates of one issuer share.
     static let certificateHashBytes = 32
-    /// Prepared RSA keys that are kept for each certificate, for as many threads at once.
+    /// Idle prepared RSA keys kept for each certificate, for the same number of concurrent
+    /// threads.
     static let idleRSAKeys = 8
 
-    /// Bits of an RSA key that signs certificates or receipts: what Apple's have, and nothing below
-    /// is safe from being factored.
+    /// Bits of an RSA key that signs certificates or receipts. Apple's keys have at least this
+    /// size. Smaller ones are not safe from factoring.
     package static let smallestRSAKeyBits = 2048
-    /// Bits of Apple's old key of transaction receipts, the one exception.
+    /// Bits of Apple's old key for transaction receipts, the only exception.
     package static let legacyRSAKeyBits = 1024
-    /// What Apple's hierarchy has at the most, and OpenSSL verifies in reasonable time.
+    /// The largest size in Apple's hierarchy, which OpenSSL verifies in reasonable time.
     package static let largestRSAKeyBits = 4096
-    /// The public exponent of every Apple key. Smaller ones invite forgeries (e = 3).
+    /// The public exponent of every Apple key. Smaller exponents invite forgeries (e = 3).
     package static let smallestRSAExponent: UInt64 = 65_537
 
-    /// A transaction receipt, as text or in base64. The largest seen takes 3,769 bytes.
+    /// Bytes of a transaction receipt, as text or in base64. The largest seen takes 3,769 bytes.
     package static let transactionReceiptBytes = 64 * 1024
-    /// Members of one text property list; purchase-info has had 24 at most.
+    /// Members of one text property list. purchase-info has had at most 24.
     package static let textPropertyListMembers = 128
 
-    /// Signatures that share one inversion. It costs 8 to 18 µs, so that a share is below a
-    /// fortieth of a verification; their numbers take 10 KB a thread.
+    /// Signatures that share one modular inversion. It costs 8 to 18 µs, so a share is below a
+    /// fortieth of a verification. The operands take 10 KB per thread.
     static let signaturesPerInversion = 64
-    /// Signatures of a batch for which room is kept between batches; about 120 bytes each.
+    /// Signatures of a batch whose memory is kept between batches; about 120 bytes each.
     static let signaturesKept = 4096
-    /// Idle batch verifiers that are kept; more threads than this at once are not expected.
+    /// Idle batch verifiers kept. More concurrent threads than this are not expected.
     static let idleBatchVerifiers = 64
-    /// Keys that a thread keeps ready for EVP. Apple uses one or two at a time.
+    /// Keys that each thread keeps prepared for EVP. Apple uses one or two at a time.
     static let preparedKeys = 8
-    /// Signatures of a key that have to hold before it gets a table: by then, doing without has
-    /// cost about what the table costs.
+    /// Valid signatures of a key before it gets a table. At that point the verifications without
+    /// a table have cost about as much as the table does.
     package static let keyTableUses = 512
-    /// Tables at once, 150 KB each. Apple uses one leaf key for about two years, and one more for
-    /// each environment at the most.
+    /// Key tables at once, 150 KB each. Apple uses one leaf key for about two years, and at most
+    /// one more for each environment.
     package static let keyTables = 16
 }

@@ -1,39 +1,40 @@
 import AssayModels
 
-/// A chain as evidence brings it along: parsed, of the right shape, its issuer named by a pinned
-/// root, and no signature checked.
+/// A parsed chain from evidence. It has the right shape, and a pinned root has its issuer's name.
+/// No signature is checked yet.
 struct UnvalidatedChain: Sendable {
     let leaf: Certificate
-    /// Nil: the leaf is itself pinned, and alone.
+    /// Nil when the leaf itself is pinned and is alone in x5c.
     let intermediate: Certificate?
-    /// The pinned roots whose subject is the intermediate's issuer; or the pinned leaf itself.
+    /// The pinned roots whose subject is the intermediate's issuer, or the pinned leaf itself.
     let candidates: [TrustAnchor]
 }
 
-/// A chain that reaches a pinned root, whatever its keys are.
+/// A chain that reaches a pinned root, with keys of any type.
 protocol AnchoredChain: Sendable {
     var leaf: Certificate { get }
     var anchor: TrustAnchor { get }
-    /// The leaf's serial number, lower-case hexadecimal.
+    /// The leaf's serial number, in lower-case hexadecimal.
     var serial: String { get }
-    /// The leaf was pinned itself, for development.
+    /// Whether the leaf itself is pinned, for development.
     var isPinnedLeaf: Bool { get }
 }
 
-/// A chain that reaches a pinned root, link by link. Its windows are not "valid now": they are
-/// compared with the effective date of each piece of evidence.
+/// A chain that is verified link by link up to a pinned root. It is not "valid now": each
+/// verification compares its windows with the effective date of the evidence.
 final class ValidatedChain: AnchoredChain {
     let certificates: UnvalidatedChain
     let anchor: TrustAnchor
     let leafKey: PublicKey
     let serial: String
-    /// When all of its certificates are valid.
+    /// The seconds at which all of its certificates are valid. Nil when there are none.
     private let window: ClosedRange<Int64>?
-    /// The same chain under the other pinned roots of the anchor's name and key: a root that was
-    /// renewed.
+    /// The same chain under other pinned roots with the anchor's name and key, which are renewals
+    /// of one root.
     private let renewals: [ValidatedChain]
 
-    /// - Parameter anchors: one or more roots of one name and key, all of which verify it.
+    /// - Parameter anchors: one or more roots with one name and key, all of which verify the
+    ///   chain.
     convenience init(
         _ certificates: UnvalidatedChain, anchors: [TrustAnchor], leafKey: PublicKey
     ) {
@@ -61,24 +62,25 @@ final class ValidatedChain: AnchoredChain {
 
     var leaf: Certificate { certificates.leaf }
     var isPinnedLeaf: Bool { certificates.intermediate == nil }
-    /// The last second at which it is valid under any of its roots.
+    /// The last second at which the chain is valid under any of its roots.
     var lastValid: Int64 { ([self] + renewals).compactMap(\.window?.upperBound).max() ?? 0 }
 
-    /// This chain under a root that is valid at that second.
+    /// Returns this chain under a root that is valid at that second.
     func valid(at seconds: Int64) throws(Refusal) -> ValidatedChain {
         if let window, window.contains(seconds) { return self }
         for renewal in renewals where renewal.window?.contains(seconds) == true { return renewal }
         try certificates.checkValidity(at: seconds)
-        // Leaf and intermediate are valid then, and so is a root, but none that signed.
+        // Leaf, intermediate and a candidate root are valid then, but no root that signed the
+        // intermediate is.
         try anchor.certificate.checkValidity(at: seconds, as: .root)
         return self
     }
 }
 
 extension UnvalidatedChain {
-    /// The x5c of RFC 7515, section 4.1.6, as Apple fills it: leaf, intermediate, root.
+    /// Parses the x5c of RFC 7515, section 4.1.6, as Apple fills it: leaf, intermediate, root.
     ///
-    /// The third entry has to be there and is otherwise not believed: it never becomes an anchor.
+    /// The third entry has to be present. It is never trusted and never becomes an anchor.
     init(x5c: [[UInt8]], trust: TrustStore) throws(Refusal) {
         guard x5c.count == Limits.x5cCertificates else {
             self = try Self.pinnedLeaf(x5c, trust)
@@ -119,7 +121,8 @@ extension UnvalidatedChain {
         self.init(leaf: leaf, intermediate: intermediate, candidates: candidates)
     }
 
-    /// Xcode's StoreKit testing: one self-made certificate, which an operator pinned.
+    /// Accepts the chain of Xcode's StoreKit testing: one self-signed certificate that an
+    /// operator pinned.
     private static func pinnedLeaf(
         _ x5c: [[UInt8]], _ trust: TrustStore
     ) throws(Refusal) -> UnvalidatedChain {
@@ -156,7 +159,7 @@ extension UnvalidatedChain {
         _ = try intermediate.ecdsaDigest(as: .intermediate)
     }
 
-    /// When its certificates are valid, without them.
+    /// The validity windows alone, without the certificates.
     var windows: ChainWindows {
         ChainWindows(
             leaf: leaf.window, intermediate: intermediate?.window,
@@ -165,10 +168,10 @@ extension UnvalidatedChain {
 
     func checkValidity(at seconds: Int64) throws(Refusal) { try windows.check(at: seconds) }
 
-    /// The public-key operations: one for each key of the pinned roots of that name, and one for
-    /// the leaf.
+    /// Verifies the signatures: one public-key operation for each distinct key of the candidate
+    /// roots, and one for the leaf.
     ///
-    /// - Parameter intermediates: those that validated before cost nothing again.
+    /// - Parameter intermediates: a cache. An intermediate in it costs no public-key operation.
     func validate(
         intermediates: ValidatedIntermediates
     ) throws(Refusal) -> ValidatedChain {
@@ -188,13 +191,13 @@ extension UnvalidatedChain {
     }
 }
 
-/// What is kept of a refused chain: so much that it can be dated anew.
+/// The part of a refused chain that is kept: its windows, so that another date can be checked.
 struct ChainWindows: Sendable {
     let leaf: CertificateWindow
     let intermediate: CertificateWindow?
     let roots: [CertificateWindow]
 
-    /// Leaf and intermediate, and a root that is valid then.
+    /// Checks that leaf, intermediate and at least one root are valid at that second.
     func check(at seconds: Int64) throws(Refusal) {
         try leaf.check(at: seconds, as: .leaf)
         try intermediate?.check(at: seconds, as: .intermediate)

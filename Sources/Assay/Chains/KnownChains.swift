@@ -2,28 +2,27 @@ import AssayLocks
 import AssayModels
 import Synchronization
 
-/// The chains of one trust configuration, by the exact bytes of the JWS header that brought them.
+/// Caches the chains of one trust store, by the exact bytes of the JWS header that contains them.
 ///
 /// A valid chain is entered once a signature under it has held, and never as "valid now": each
-/// piece of evidence compares the windows with its own effective date. A header is easily varied
-/// around a genuine chain, but nobody can sign it then: so no flood evicts an entry, nor do its
-/// headers cost a public-key operation each. Refused chains are remembered apart. Simultaneous
-/// requests for one unknown chain share one validation: the first holds the slot's lock, the others
-/// wait for its result.
+/// verification compares the validity windows with its own effective date. An attacker can vary
+/// the header around a genuine chain but cannot sign under it, so a flood of such headers evicts
+/// no entry and costs no public-key operation per header. Refused chains are kept in a separate
+/// table. Simultaneous requests for one unknown chain share one validation: the first holds the
+/// slot's lock, the others wait for its result.
 final class KnownChains: Sendable {
     private let trust: TrustStore
     private let intermediates = ValidatedIntermediates()
     private let pairs = ValidatedPairs()
     private let tables = Locked(Tables())
     private let validationCount = Atomic<Int>(0)
-    /// Quick rather than proof against collisions: only chains that validated are looked up by
-    /// it, and the header is then compared byte for byte.
+    /// A fast hash that need not resist collisions: only validated chains are looked up by it,
+    /// and the header is then compared byte for byte.
     private let keyedHash: HeaderHash
 
     typealias HeaderHash = @Sendable (Span<UInt8>) -> UInt64
 
-    /// - Parameter keyedHash: the hash of a header; by default under a seed that nobody outside
-    ///   knows.
+    /// - Parameter keyedHash: the hash of a header. The default uses a secret random seed.
     init(trust: TrustStore, keyedHash: HeaderHash? = nil) {
         self.trust = trust
         let seed = UInt64.random(in: 1...UInt64.max)
@@ -32,36 +31,37 @@ final class KnownChains: Sendable {
 
     /// Full validations so far, for tests and metrics.
     var validations: Int { validationCount.load(ordering: .relaxed) }
-    /// Valid and refused entries.
+    /// The numbers of known and refused entries.
     var counts: (known: Int, refused: Int) {
         tables.withLock { ($0.known.count, $0.refused.count) }
     }
 
-    /// The chains that validated, and how often one was asked for that had and that had not.
+    /// The known chains, and the counts of look-ups that found one and that did not.
     var statistics: (hits: UInt64, misses: UInt64, refusedHits: UInt64, chains: [ValidatedChain]) {
         tables.withLock {
             ($0.hits, $0.misses, $0.refusedHits, $0.known.values.map(\.chain.chain))
         }
     }
 
-    /// The chain of the header that this JWS begins with, where it was among the last that were
-    /// asked for: a comparison, in place of a search for the header's end and of a hash.
+    /// The chain of this JWS's header if it is among the most recently used. Takes one comparison
+    /// per entry, instead of a search for the header's end and a hash.
     ///
-    /// - Parameter counts: whether this is the look-up that verification begins with.
+    /// - Parameter counts: whether to count a hit. True for the first look-up of a verification.
     func recent(_ token: Span<UInt8>, counts: Bool) -> KnownChain? {
         tables.withLock { $0.recent(token, counts: counts) }
     }
 
-    /// Whether that header's chain has validated.
+    /// Whether the chain of this header has validated.
     func isKnown(header: Span<UInt8>) -> Bool {
         let key = keyedHash(header)
         return tables.withLock { $0.lookUp(key, header) != nil }
     }
 
-    /// The validated chain of a JWS header (base64url, as it stands in the token), or the first
-    /// check that it fails, at that effective date.
+    /// The validated chain of a JWS header (base64url, as in the token) at the effective date.
+    /// Throws the refusal of the first check that fails.
     ///
-    /// To put a chain aside takes no public-key operation, and waits for nobody who does one.
+    /// Deferring a chain takes no public-key operation and does not wait for a validation in
+    /// progress.
     func resolve(
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp,
         unknownChains: UnknownChainPolicy = .validate
@@ -71,7 +71,7 @@ final class KnownChains: Sendable {
             _ = try known.chain.valid(at: try effectiveDate.seconds())
             return .validated(known)
         }
-        // From here on it is a stranger: its digest stands for it in the tables below.
+        // Unknown header: identified by its SHA-256 below.
         let digest = HeaderDigest(header)
         let slot: ChainSlot
         switch tables.withLock({ $0.entry(digest, key, header, now: now) }) {
@@ -92,7 +92,7 @@ final class KnownChains: Sendable {
         return try result.get().map { KnownChain(header: header, chain: $0) }
     }
 
-    /// A signature under that header has held: from now on it is known.
+    /// Enters a chain as known, after a signature under its header has held.
     func enter(_ chain: KnownChain) {
         guard !chain.isEntered.load(ordering: .relaxed) else { return }
         chain.isEntered.store(true, ordering: .relaxed)
@@ -101,8 +101,8 @@ final class KnownChains: Sendable {
         tables.withLock { $0.enter(chain, key) }
     }
 
-    /// One step further in the slot, whose lock is held. Verdicts show the order of
-    /// checks: shape, algorithm, structure, markers, then dates, then signatures.
+    /// Advances the slot by one step; the caller holds its lock. Checks run in a fixed order:
+    /// shape, algorithm, structure, markers, then dates, then signatures.
     private func resolve(
         _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate,
         deferring unknownChains: ChainID?
@@ -118,7 +118,7 @@ final class KnownChains: Sendable {
                     _ = try valid.valid(at: try effectiveDate.seconds())
                     return .success(.validated(valid))
                 }
-                // A leaf that is itself pinned has no signature to check.
+                // A pinned leaf has no certificate signature to check.
                 if let unknownChains, let intermediate = chain.intermediate {
                     let isValidated = intermediates.contains(intermediate)
                     return .success(.deferred(unknownChains.issued(byValidated: isValidated)))
@@ -153,10 +153,11 @@ final class KnownChains: Sendable {
     }
 }
 
-/// A validated chain with the header that brought it. A class, so that a look-up copies nothing.
+/// A validated chain with the JWS header that contains it. A class, so that a look-up copies
+/// nothing.
 final class KnownChain: Sendable {
     let chain: ValidatedChain
-    /// SHA-256 after the header and the full stop behind.
+    /// SHA-256 state after the header and the full stop that follows it.
     let headerDigest: SHA256
     let header: [UInt8]
     fileprivate let isEntered = Atomic<Bool>(false)
@@ -177,7 +178,7 @@ final class KnownChain: Sendable {
     }
 }
 
-/// SHA-256 of a header that is not known to be valid.
+/// SHA-256 of a header that is not a known chain's.
 private struct HeaderDigest: Hashable {
     private let octets: [UInt8]
 
@@ -186,14 +187,15 @@ private struct HeaderDigest: Hashable {
     var chain: ChainID { ChainID(digest: octets) }
 }
 
-/// One unknown or refused chain; its lock is held while it is validated.
+/// One unknown or refused chain. Its lock is held during validation.
 private final class ChainSlot: Sendable {
     enum State: Sendable {
         case new
-        /// Of the right shape; a date has kept it from being validated.
+        /// Well-formed. A failed date check has prevented validation so far, or it was deferred.
         case unvalidated(UnvalidatedChain)
         case valid(ValidatedChain)
-        /// A refusal `after` whose dates the signatures were tried, or before any date mattered.
+        /// Refused. `after` holds the windows to check first if the signatures were checked; nil
+        /// if the chain failed before its dates mattered.
         case refused(Refusal, after: ChainWindows?)
     }
 
@@ -204,9 +206,10 @@ private final class ChainSlot: Sendable {
     }
 }
 
-/// What the lock guards.
+/// The state behind the lock.
 private struct Tables {
-    /// A class, so that its use is noted without a look-up; the tables' lock guards `lastUse`.
+    /// A class, so that a use is recorded without a look-up. The lock of the tables guards
+    /// `lastUse`.
     final class Known: @unchecked Sendable {
         let chain: KnownChain
         var lastUse: UInt64
@@ -226,13 +229,13 @@ private struct Tables {
     var refused: [HeaderDigest: Refused] = [:]
     private var inFlight: [HeaderDigest: ChainSlot] = [:]
     private var uses: UInt64 = 0
-    /// The last that were asked for, all of them among the known.
+    /// The most recently used entries of `known`.
     private var recent: [Known] = []
     private(set) var hits: UInt64 = 0
     private(set) var misses: UInt64 = 0
     private(set) var refusedHits: UInt64 = 0
 
-    /// The look-up that verification begins with.
+    /// The first look-up of a verification; counts a hit or a miss.
     mutating func find(_ key: UInt64, _ header: Span<UInt8>) -> KnownChain? {
         guard let chain = lookUp(key, header) else {
             misses &+= 1
@@ -268,11 +271,12 @@ private struct Tables {
 
     enum Entry {
         case known(KnownChain)
-        /// In flight: another request has it too, and may be validating it.
+        /// In flight: another request has this slot and is possibly validating it.
         case unknown(ChainSlot, isInFlight: Bool)
     }
 
-    /// Looks again among the known: since the caller did, another request may have settled it.
+    /// Repeats the look-up among the known chains: another request can have entered this chain
+    /// since.
     mutating func entry(
         _ digest: HeaderDigest, _ key: UInt64, _ header: Span<UInt8>, now: Timestamp
     ) -> Entry {
@@ -325,7 +329,8 @@ private struct Tables {
 
     private mutating func dropExpired(_ now: Timestamp) {
         refused = refused.filter { now < $0.value.expires }
-        // Still full of fresh ones: a flood of distinct chains. None of them is worth keeping.
+        // Still full of fresh entries, so this is a flood of distinct chains. None is worth
+        // keeping.
         if refused.count >= Limits.refusedChains { refused.removeAll(keepingCapacity: true) }
     }
 }

@@ -1,6 +1,6 @@
 import AssayModels
 
-/// What a chain of RSA signs, and so what its certificates have to be.
+/// The purpose of an RSA chain, which decides the requirements on its certificates.
 package struct RSAChainPurpose: Equatable, Sendable {
     /// Apple's marker extension of the leaf.
     package let leafMarker: CertificateExtensions.Markers
@@ -8,21 +8,22 @@ package struct RSAChainPurpose: Equatable, Sendable {
     package let intermediateMarker: CertificateExtensions.Markers
     package let smallestLeafBits: Int
 
-    /// App receipts and transaction receipts of version 3.
+    /// App receipts, and transaction receipts of version 3.
     package static let receipts = RSAChainPurpose(
         leafMarker: .receiptSigning, intermediateMarker: .worldwideDeveloperRelations,
         smallestLeafBits: Limits.smallestRSAKeyBits)
-    /// Transaction receipts of version 2, until 2015: the one purpose of a key of 1024 bits.
+    /// Transaction receipts of version 2, until 2015: the only purpose that allows a 1024-bit
+    /// key.
     package static let purchaseReceipts = RSAChainPurpose(
         leafMarker: .purchaseReceiptSigning, intermediateMarker: .iTunesStore,
         smallestLeafBits: Limits.legacyRSAKeyBits)
 }
 
-/// Leaf ← intermediate ← pinned root, every link verified and every certificate valid at the
-/// effective date that it was built for.
+/// A chain of leaf, intermediate and pinned root. Every link is verified, and every certificate
+/// is valid at the effective date of the validation.
 final class ValidatedRSAChain: AnchoredChain {
     let leaf: Certificate
-    /// Nil: the leaf is itself pinned, for development.
+    /// Nil when the leaf itself is pinned, for development.
     let intermediate: Certificate?
     let anchor: TrustAnchor
     let leafKey: RSAPublicKey
@@ -50,17 +51,17 @@ final class ValidatedRSAChain: AnchoredChain {
 
 /// Finds the path from a leaf to a pinned root.
 ///
-/// Several intermediates share one name, and two of them (of 2008 and of 2013) one key: so every
-/// candidate that bears the issuer's name is carried through the stages (structure,
-/// algorithms, markers, dates, signatures), and the first that passes all of them is the one. Where
-/// none passes, the refusal is that of the last stage that any of them reached.
+/// Several intermediates share one name, and two (of 2008 and of 2013) share one key. So every
+/// candidate with the issuer's name goes through the stages (structure, algorithms, markers,
+/// dates, signatures), and the first path that passes all stages is used. If none passes, the
+/// refusal comes from the last stage that any path reached.
 struct RSAChainBuilder {
     let purpose: RSAChainPurpose
     let trust: TrustStore
     let links: ValidatedLinks
     let unknownChains: UnknownChainPolicy
 
-    /// - Parameter bag: certificates that came with the evidence, in any order.
+    /// - Parameter bag: the certificates in the evidence, in any order.
     func validate(
         leaf: Certificate, bag: [Certificate], effectiveDate: EffectiveDate
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
@@ -76,9 +77,10 @@ struct RSAChainBuilder {
         return try validate(leaf, under: issuers, effectiveDate)
     }
 
-    /// The chain of a known leaf, without a look at what else has its issuer's name: anybody can
-    /// add that to a receipt. The answer is what all of them together would get, because the first
-    /// root that any of them names is the one that is found; nil where that is not certain.
+    /// The chain of a known leaf, found without the other certificates of its issuer's name,
+    /// which anybody can add to a receipt. The result equals that of the full search, because its
+    /// root is the first one that any candidate names as its issuer. Nil where this is not
+    /// certain.
     private func known(
         _ leaf: Certificate, _ issuers: [Certificate], _ effectiveDate: EffectiveDate
     ) -> ValidatedRSAChain? {
@@ -124,13 +126,14 @@ struct RSAChainBuilder {
         return try signed(leaf, leafKey, paths)
     }
 
-    /// One way up from the leaf.
+    /// A path from the leaf's issuer up to a root.
     fileprivate struct Path {
         let intermediate: Certificate
         let anchor: TrustAnchor
     }
 
-    /// Xcode's StoreKit testing: one self-made certificate, which an operator pinned.
+    /// Validates Xcode's StoreKit testing evidence: one self-signed certificate that an operator
+    /// pinned.
     private func pinned(
         _ pin: TrustAnchor, _ effectiveDate: EffectiveDate
     ) throws(Refusal) -> ValidatedRSAChain {
@@ -145,7 +148,7 @@ struct RSAChainBuilder {
             leaf: pin.certificate, intermediate: nil, anchor: pin, leafKey: key)
     }
 
-    /// The certificates that bear the name of the leaf's issuer.
+    /// The certificates whose subject is the leaf's issuer.
     private func issuers(
         of leaf: Certificate, in bag: [Certificate]
     ) throws(Refusal) -> [Certificate] {
@@ -173,14 +176,14 @@ struct RSAChainBuilder {
         return candidates
     }
 
-    /// Those that may issue certificates, each with the pinned roots that bear the name of its
-    /// issuer.
+    /// The candidates that are allowed to issue certificates, each paired with the pinned roots
+    /// whose subject is its issuer.
     private func paths(from issuers: [Certificate]) throws(Refusal) -> [Path] {
         let candidates = try passing(issuers) { candidate throws(Refusal) in
             try candidate.checkForm(as: .intermediate)
             try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
         }
-        // Root by root: see `tries`.
+        // Ordered by root, as `tries` requires.
         let paths = trust.anchors.flatMap { anchor in
             candidates.filter { $0.isIssued(inNameOf: anchor.certificate) }
                 .map { Path(intermediate: $0, anchor: anchor) }
@@ -192,13 +195,13 @@ struct RSAChainBuilder {
                     + "intermediate")
         }
         return try passing(paths) { path throws(Refusal) in
-            // A root of version 1 has no extensions to say so.
+            // Version 1 certificates have no extensions to check.
             guard path.anchor.certificate.version == 3 else { return }
             try path.anchor.certificate.checkIssues(as: .root, certificatesBelow: 1)
         }
     }
 
-    /// The public-key operations: two for each path at most, none for links known to hold.
+    /// Verifies the signatures: at most two public-key operations per path, none for known links.
     private func signed(
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
@@ -221,7 +224,7 @@ struct RSAChainBuilder {
                 links.holds(path.intermediate, under: path.anchor.certificate, rootKey)
             else { continue }
             isAnchored = true
-            // Asked for only now, so that only what a pinned root's intermediate signed is kept.
+            // Checked only now, so that only leaves under a pinned root's intermediate are kept.
             guard links.holds(leaf, under: path.intermediate, key) else { continue }
             return .validated(ValidatedRSAChain(leaf, path, leafKey))
         }
@@ -236,16 +239,18 @@ struct RSAChainBuilder {
         throw refusal
     }
 
-    /// The paths whose signatures decide. The answer tells the root, and not the intermediate: so
-    /// the first root that any path reaches is found, and no other path to the root of a known one
-    /// is tried. Intermediates that anybody adds to a receipt of a known leaf cost no signature.
+    /// The paths whose signatures decide. The verdict names the root, not the intermediate. So
+    /// the first root that any path reaches is found, and other paths to the root of a known path
+    /// are not tried. Intermediates that an attacker adds to a receipt with a known leaf cost no
+    /// signature check.
     private static func tries(_ paths: [Path], known: Int?) -> [Path] {
         guard let known else { return paths }
         let root = paths[known].anchor.fingerprint
         return paths[..<known].filter { $0.anchor.fingerprint != root } + [paths[known]]
     }
 
-    /// All that its signatures depend on, each certificate with its length within it.
+    /// A digest of everything that the signatures depend on. DER includes each certificate's
+    /// length.
     private static func identity(_ leaf: Certificate, _ paths: [Path]) -> ChainID {
         var digest = SHA256()
         digest.update(leaf.der.span)

@@ -2,14 +2,14 @@ public import AssayModels
 
 /// The pinned certificates of one trust configuration, and the certificates it denies.
 ///
-/// An anchor of a chain comes from here alone; a root that a chain brings along proves nothing.
+/// Only this store provides trust anchors. A root certificate inside the evidence proves nothing.
 public struct TrustStore: Sendable {
     public private(set) var anchors: [TrustAnchor]
-    /// Certificates, or keys, that are refused wherever they occur (CERTIFICATE_REVOKED): SHA-256
-    /// of a certificate, of its TBSCertificate or of its SubjectPublicKeyInfo. The fingerprint of a
-    /// certificate stands for both forms of its ECDSA signature.
+    /// Certificates and keys that are refused wherever they occur (CERTIFICATE_REVOKED): SHA-256
+    /// of a certificate, of its TBSCertificate or of its SubjectPublicKeyInfo. A certificate's
+    /// fingerprint matches both forms of its ECDSA signature.
     public private(set) var denied: Set<Fingerprint> = []
-    /// Certificates that may complete a chain of RSA; they are trusted in nothing.
+    /// Untrusted certificates that complete RSA chains.
     private(set) var intermediates: [Certificate]
 
     init(anchors: [TrustAnchor], intermediates: [Certificate] = []) {
@@ -17,7 +17,7 @@ public struct TrustStore: Sendable {
         self.intermediates = intermediates
     }
 
-    /// What two stores of the same trust have in common, and others have not.
+    /// Equal for two stores with the same trust, and different otherwise.
     package struct Identity: Hashable {
         struct Anchor: Hashable {
             let fingerprint: String
@@ -37,14 +37,14 @@ public struct TrustStore: Sendable {
             intermediates: intermediates.map(\.fingerprint.text), denied: denied)
     }
 
-    /// Trusts nothing; a store to pin into.
+    /// Trusts nothing; the base to pin certificates into.
     public static let empty = TrustStore(anchors: [])
 
-    /// This store and one more certificate, as DER or PEM text.
+    /// Returns this store with one more pinned certificate, from DER or PEM text.
     ///
-    /// A certificate authority becomes a root. A self-signed certificate, such as Xcode's
-    /// StoreKit testing one, is good alone in `x5c`, for `Xcode` and `LocalTesting` evidence.
-    /// - Parameter development: true: it never validates Production evidence.
+    /// A certificate authority becomes a root. A self-signed certificate, such as Xcode's for
+    /// StoreKit testing, is valid alone in `x5c`, for `Xcode` and `LocalTesting` evidence.
+    /// - Parameter development: if true, the certificate never validates Production evidence.
     public func pinning(
         _ certificate: [UInt8], development: Bool
     ) throws(TrustStoreError) -> TrustStore {
@@ -60,8 +60,8 @@ public struct TrustStore: Sendable {
         if !anchors.contains(where: { $0.fingerprint == anchor.fingerprint }) {
             store.anchors.append(anchor)
         }
-        // One name and key pinned twice, the same certificate or a renewed one: the stricter
-        // reading stands for all, so that their order decides nothing.
+        // Anchors with one name and key: a certificate pinned twice, or a renewed one. The
+        // stricter setting applies to all, so the order of pinning does not matter.
         let renewals = store.anchors.indices.filter { store.anchors[$0].hasNameAndKey(of: anchor) }
         if development || renewals.contains(where: { store.anchors[$0].development }) {
             for index in renewals { store.anchors[index].development = true }
@@ -69,8 +69,8 @@ public struct TrustStore: Sendable {
         return store
     }
 
-    /// This store and one more intermediate, as DER or PEM text, for receipts that do not bring
-    /// theirs along. It needs a pinned root's signature like any other.
+    /// Returns this store with one more intermediate, from DER or PEM text, for receipts without
+    /// their intermediate. The intermediate still needs a pinned root's signature.
     public func adding(intermediate certificate: [UInt8]) throws(TrustStoreError) -> TrustStore {
         let parsed: Certificate
         do throws(CertificateError) {
@@ -91,7 +91,8 @@ public struct TrustStore: Sendable {
         return store
     }
 
-    /// This store, refusing certificates (or keys) of these fingerprints.
+    /// Returns this store with these fingerprints of certificates and keys added to the deny
+    /// list.
     public func denying(_ fingerprints: Set<Fingerprint>) -> TrustStore {
         var store = self
         store.denied.formUnion(fingerprints)
@@ -99,23 +100,23 @@ public struct TrustStore: Sendable {
     }
 }
 
-/// A certificate that is trusted because it was pinned.
+/// A certificate that is trusted because it is pinned.
 public struct TrustAnchor: Sendable {
     /// The subject's common name.
     public let name: String
-    /// SHA-256 of the DER, lower-case hexadecimal.
+    /// SHA-256 of the DER, in lower-case hexadecimal.
     public let fingerprint: String
     public let notBefore: Timestamp
     public let notAfter: Timestamp
-    /// Never good for Production evidence.
+    /// Whether the anchor is for development only and never validates Production evidence.
     public internal(set) var development: Bool
-    /// One of Apple's, built in.
+    /// Whether this is one of Apple's built-in roots.
     public let isApple: Bool
 
-    /// The detail of evidence that is valid under it.
+    /// The detail of a valid verdict under this anchor.
     let acceptance: String
     let certificate: Certificate
-    /// Computed once: a receipt has a path to it for each intermediate.
+    /// Computed once, because a receipt has a path to this anchor for each intermediate.
     let deniableFingerprints: [Fingerprint]
     let ecKey: PublicKey?
     let rsaKey: RSAPublicKey?
@@ -134,7 +135,7 @@ public struct TrustAnchor: Sendable {
         rsaKey = certificate.rsaKey(smallestBits: Limits.smallestRSAKeyBits)
     }
 
-    /// Whether it verifies what that one verifies: the same root, or one that was renewed.
+    /// Whether both verify the same certificates: they are the same root, or a renewed one.
     func hasNameAndKey(of other: TrustAnchor) -> Bool {
         let (mine, others) = (certificate, other.certificate)
         return mine.der[mine.subject] == others.der[others.subject]
@@ -150,12 +151,12 @@ public struct TrustAnchor: Sendable {
     }
 }
 
-/// Why a certificate can't be pinned.
+/// The reason that a certificate cannot be pinned.
 public enum TrustStoreError: Error, Equatable {
-    /// Neither DER nor PEM of one X.509 certificate; why.
+    /// Neither DER nor PEM of one X.509 certificate, with the reason.
     case notACertificate(String)
-    /// A key that no chain of Apple's shape can end in.
+    /// A key type or size that no chain of Apple's shape uses.
     case unsupportedKey
-    /// An intermediate that may not issue certificates.
+    /// An intermediate that is not a certificate authority.
     case notACertificateAuthority
 }

@@ -2,9 +2,9 @@ public import AssayModels
 
 /// Verifies App Store evidence against one trust store.
 ///
-/// The door of this library. No clock, no socket, no file: bytes, a time, trust and a policy in,
-/// a verdict out. Shared freely between threads; what it keeps is a cache of validated chains,
-/// which never changes an answer.
+/// The entry point of this library. It uses no clock, socket or file: the inputs are bytes, a
+/// time, a trust store and a policy; the output is a verdict. Threads share one verifier freely.
+/// It keeps a cache of validated chains, which never changes an answer.
 ///
 /// ```swift
 /// let verifier = Verifier(trust: .apple)
@@ -20,8 +20,8 @@ public final class Verifier: Sendable {
     let signatures: ES256Verifiers
     private let keyTables: KeyTableBuilding
 
-    /// - Parameter keyTables: who builds the tables that make a much used key three to four times
-    ///   faster.
+    /// - Parameter keyTables: when key tables are built. A table makes a frequently used key
+    ///   three to four times faster.
     public init(trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures) {
         self.trust = trust
         self.keyTables = keyTables
@@ -29,24 +29,24 @@ public final class Verifier: Sendable {
         signatures = ES256Verifiers(tables: KeyTables(isEnabled: keyTables != .never))
     }
 
-    /// Whether `buildPendingKeyTables` has something to do; costs nothing to ask.
+    /// Whether `buildPendingKeyTables` has work to do. The check costs nothing.
     public var hasPendingKeyTables: Bool { signatures.tables.hasPending }
 
-    /// Builds a table for each key that has come into frequent use; others verify meanwhile. Takes
-    /// some 16 to 30 ms each: a thread's work that has nothing better to do.
+    /// Builds a table for each key that has come into frequent use. Other threads keep verifying.
+    /// Each table takes about 16 to 30 ms, so run this on an idle thread.
     ///
-    /// - Returns: how many were built.
+    /// - Returns: the number of tables built.
     @discardableResult
     public func buildPendingKeyTables() -> Int { signatures.tables.buildPending() }
 
-    /// Verifies one piece of evidence.
+    /// Verifies one item of evidence.
     ///
     /// - Parameters:
-    ///   - evidence: a compact JWS, with at most one line break after it; a notification also as
-    ///     its POST body; a transaction receipt
-    ///     is its text or base64 of it; an app receipt is DER, BER or base64 of it.
-    ///   - inApp: the in-app records of an app receipt that are returned.
-    ///   - now: the present; evidence signed later is refused (with five minutes' allowance).
+    ///   - evidence: a compact JWS with at most one trailing line break, or a notification's POST
+    ///     body; a transaction receipt as text or base64; an app receipt as DER, BER or base64.
+    ///   - inApp: the in-app records of an app receipt to return.
+    ///   - now: the current time. Evidence signed later is refused, with a tolerance of five
+    ///     minutes.
     public func verify(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
@@ -60,9 +60,9 @@ public final class Verifier: Sendable {
         return batch[0].verification
     }
 
-    /// Whether this JWS brings a chain that has validated before, and nothing within it that could
-    /// bring another: verifying it takes no more than one ES256 signature does. Costs about a
-    /// microsecond; false for what is no JWS.
+    /// Whether this JWS has a chain that validated before, and cannot nest evidence with another
+    /// chain: verifying it then takes one ES256 signature at most. The check costs about a
+    /// microsecond. False for anything but a JWS.
     public func hasKnownChain(_ evidence: Span<UInt8>, as kind: EvidenceKind) -> Bool {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest:
@@ -75,10 +75,11 @@ public final class Verifier: Sendable {
         }
     }
 
-    /// First half: parses, finds the chain, digests. The result owns all that it needs of the
-    /// bytes; `settle` does the signatures of many such at once.
+    /// Parses the evidence, resolves its chain and computes its digest: the first half of a
+    /// verification. The result owns the bytes that it needs. `verifySignatures` does the second
+    /// half for a whole batch.
     ///
-    /// - Parameter unknown: what becomes of evidence whose chain has not validated before.
+    /// - Parameter unknownChains: how to handle evidence whose chain has not validated before.
     public func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
@@ -108,12 +109,13 @@ public final class Verifier: Sendable {
         }
     }
 
-    /// Second half: checks the signatures of the whole batch in one call, then each policy. What a
-    /// notification holds has its turn in a second call, once the notification itself is believed.
+    /// Checks the signatures of the whole batch in one call, then each policy: the second half of
+    /// a verification. A second call checks what is nested in notifications, once their own
+    /// signatures hold.
     ///
-    /// - Precondition: all of the batch was prepared by this verifier.
+    /// - Precondition: this verifier prepared the whole batch.
     public func verifySignatures(_ batch: inout [PreparedVerification]) {
-        // Receipts have none: their chain and signature were verified when they were prepared.
+        // Receipts have no pending signatures: `prepare` verified their chain and signature.
         if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
         if keyTables == .withSignatures, hasPendingKeyTables { buildPendingKeyTables() }
     }
@@ -137,7 +139,7 @@ public final class Verifier: Sendable {
         for index in batch.indices {
             let count = batch[index].pendingSignatureCount
             guard count > 0 else { continue }
-            // Another's trust would be asked about what a notification holds.
+            // Nested evidence would be checked against another verifier's trust store.
             precondition(
                 batch[index].request.verifier == ObjectIdentifier(self),
                 "another verifier has prepared this")
@@ -146,8 +148,8 @@ public final class Verifier: Sendable {
         }
     }
 
-    /// The kind that a payload seems to be of, before anything of it is verified; for tools that
-    /// let people leave the kind open. Nil where it is no evidence that is known here.
+    /// The likely kind of unverified evidence, or nil when no known kind matches. For tools where
+    /// the kind is optional.
     public static func likelyKind(of evidence: Span<UInt8>) -> EvidenceKind? {
         switch EvidenceShape.detect(evidence) {
         case .appReceipt: return .appReceipt
@@ -180,7 +182,7 @@ public final class Verifier: Sendable {
         }
     }
 
-    /// Says what else it seems to be; every JWS begins with the base64 of an opening brace.
+    /// Names the likely kind of anything but a JWS. Every JWS begins with the base64 of `{`.
     private static func checkBeginsLikeJWS(_ evidence: Span<UInt8>) throws(Refusal) {
         guard evidence.count > 0 else { return }
         try evidence.checkTokenEdges()
@@ -196,8 +198,8 @@ public final class Verifier: Sendable {
         }
     }
 
-    /// The JWS inside of a notification's POST body, `{"signedPayload": "…"}`; other evidence is
-    /// its own token.
+    /// The JWS inside a notification's POST body, `{"signedPayload": "…"}`. Other evidence is
+    /// returned as it is.
     private static func token(
         in evidence: Span<UInt8>, as kind: EvidenceKind
     ) throws(Refusal) -> [UInt8] {
@@ -216,14 +218,14 @@ public final class Verifier: Sendable {
     }
 }
 
-/// Who builds the table of a key that has come into frequent use. Until it is there, and without
-/// one, OpenSSL's own verification answers; the answers are the same.
+/// When a table is built for a key that has come into frequent use. Without a table OpenSSL
+/// verifies, with the same answers.
 public enum KeyTableBuilding: Sendable {
-    /// Nobody.
+    /// Tables are never built.
     case never
-    /// `Verifier.settle` (and so `verify`), on the thread that calls it: one call in a key's life,
-    /// for Apple's one in about two years, takes some 16 to 30 ms longer.
+    /// `Verifier.verifySignatures` (and so `verify`) builds it on the calling thread. One call in
+    /// a key's life takes about 16 to 30 ms longer; for Apple's keys, one in about two years.
     case withSignatures
-    /// Whoever calls `Verifier.buildPendingKeyTables`, such as a server on a thread of its own.
+    /// `Verifier.buildPendingKeyTables` builds it, for example on a server's own thread.
     case onRequest
 }
