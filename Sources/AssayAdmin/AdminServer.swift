@@ -1,16 +1,17 @@
 public import AssayIO
 public import AssayServer
 
-/// Tells operators and their tools how a server is: health, metrics, and a page for people.
+/// Serves the state of the server to operators and their tools: health, metrics and a status
+/// page.
 ///
-/// It has a thread of its own and reads what the server publishes: neither waits for the other.
+/// Runs on its own thread and reads what the server publishes. Neither waits for the other.
 public final class AdminServer: Sendable {
-    /// Where it listens, with the port that the system chose.
+    /// The listening address, with the port that the system chose.
     public let endpoint: Endpoint
     private let listener: HTTPListener
 
-    /// - Parameter allowsAnyAddress: whether others than this machine may reach it. What it tells
-    ///   is no secret of a client's, but nobody else's business either.
+    /// - Parameter allowsAnyAddress: Whether other machines can reach the listener. Its answers
+    ///   contain no client secrets, but are not meant for the public either.
     public init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false
     ) throws(AdminError) {
@@ -25,7 +26,7 @@ public final class AdminServer: Sendable {
         listener = try HTTPListener(descriptor) { site.answer($0) }
     }
 
-    /// Whether that address can be the admin listener's.
+    /// Throws if the endpoint is not a valid address for the admin listener.
     public static func check(
         _ endpoint: Endpoint, allowsAnyAddress: Bool
     ) throws(AdminError) {
@@ -37,22 +38,22 @@ public final class AdminServer: Sendable {
         guard endpoint.isLiteral else { throw .notLiteral(endpoint) }
     }
 
-    /// Closes everything. Once.
+    /// Closes the listener and all connections. Call it once.
     public func stop() { listener.stop() }
 }
 
-/// Why there is no admin listener.
+/// The reason why the admin listener did not start.
 public enum AdminError: Error, Equatable, Sendable {
-    /// Neither `tcp://` nor `unix:`.
+    /// The address is neither `tcp://` nor `unix:`.
     case notOffered(Endpoint)
-    /// Others than this machine could reach it, and nothing says that they may.
+    /// Other machines could reach the address, and the configuration does not allow that.
     case notLocal(Endpoint)
-    /// A name that would have to be looked up.
+    /// The address contains a name that needs a lookup.
     case notLiteral(Endpoint)
     case listen(Endpoint, LoopError)
     /// libmicrohttpd is not installed.
     case missingLibrary
-    /// libmicrohttpd refuses to start.
+    /// libmicrohttpd failed to start.
     case notStarted
     case system(LoopError)
 }

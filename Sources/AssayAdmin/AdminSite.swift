@@ -2,14 +2,15 @@ import AssayIO
 import AssayModels
 package import AssayServer
 
-/// What the admin listener answers, by path.
+/// Routes the requests of the admin listener by path.
 package struct AdminSite: Sendable {
     private let monitor: ServerMonitor
     private let isLocal: Bool
     private let metricsPage = CachedPage()
     private let statusPage = CachedPage()
 
-    /// A loop publishes ten times a second; one that has not for so long does not turn.
+    /// The age of the last published state at which the loop counts as stuck. A running loop
+    /// publishes ten times a second.
     static let stuckNanoseconds: UInt64 = 2_000_000_000
 
     package init(monitor: ServerMonitor, isLocal: Bool) {
@@ -25,7 +26,8 @@ package struct AdminSite: Sendable {
     ]
 
     package func answer(_ request: HTTPRequest) -> HTTPAnswer {
-        // A page of another site could make a browser ask us by its own name (DNS rebinding).
+        // Prevents DNS rebinding: a page of another site could make a browser send requests here
+        // under that site's name.
         guard !isLocal || isOwnName(request.host) else {
             return .text(421, "ask by address, or as localhost")
         }
@@ -46,7 +48,7 @@ package struct AdminSite: Sendable {
         return page()
     }
 
-    /// An old client sends none.
+    /// Whether the Host header is empty, an address or localhost. Old clients send no header.
     private func isOwnName(_ host: String?) -> Bool {
         guard let host, !host.isEmpty else { return true }
         let authority = host.last == "]" || !host.contains(":") ? host + ":0" : host
@@ -58,7 +60,7 @@ package struct AdminSite: Sendable {
         .text(200, Self.paths.map { "\($0.path)  \($0.tells)" }.joined(separator: "\n"))
     }
 
-    /// The loop's age where it does not turn any more.
+    /// The age of the last published state in seconds if the loop is stuck, otherwise nil.
     private func stuckSeconds(_ age: UInt64, _ state: ServerState) -> UInt64? {
         guard state.phase != .stopped, age > Self.stuckNanoseconds else { return nil }
         return age / 1_000_000_000
@@ -106,10 +108,10 @@ package struct AdminSite: Sendable {
     }
 }
 
-/// A page as it was made last, for all who ask for it soon after.
+/// The last rendering of a page, reused for further requests.
 ///
-/// It is kept ten times as long as it took to make: however many ask, making it takes no more than
-/// a tenth of a processor, and none of a crowd waits for as many pages as there are others in it.
+/// Keeps the page for ten times its rendering time. Rendering therefore takes at most a tenth of
+/// a processor at any request rate, and concurrent requests wait for one rendering at most.
 private final class CachedPage: Sendable {
     private struct Kept {
         let answer: HTTPAnswer

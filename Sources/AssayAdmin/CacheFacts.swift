@@ -2,7 +2,7 @@ import Assay
 import AssayModels
 import AssayServer
 
-/// What all verifiers of a server keep and trust, together.
+/// The combined caches and trusted roots of all verifiers of a server.
 struct CacheFacts {
     private(set) var hits: UInt64 = 0
     private(set) var misses: UInt64 = 0
@@ -10,9 +10,9 @@ struct CacheFacts {
     private(set) var refusedChains = 0
     private(set) var validations = 0
     private(set) var keyTables = 0
-    /// Those that end first come first.
+    /// The known chains, ordered by the end of their validity.
     private(set) var chains: [VerifierStatistics.KnownChain] = []
-    /// Each pinned root once, in the order in which they were pinned.
+    /// The pinned roots without duplicates, in pinning order.
     private(set) var roots: [TrustAnchor] = []
     /// Fingerprints of roots that are not Apple's and can validate Production evidence.
     private(set) var foreignProductionRoots: Set<String> = []
@@ -46,7 +46,7 @@ struct CacheFacts {
 }
 
 extension Timestamp {
-    /// Negative where that is over.
+    /// The number of days until `end`, rounded down to tenths; negative if `end` is in the past.
     func days(until end: Timestamp) -> Double {
         (Double(end.seconds - seconds) / 86_400 * 10).rounded(.down) / 10
     }

@@ -1,23 +1,23 @@
-/// Curves over the last minutes as inline SVG, drawn here: the page needs no script.
+/// Curves over the last minutes as inline SVG. The page needs no script.
 ///
-/// The drawing stretches with the page and its strokes do not; what is written stands beside it,
-/// as text of the page.
+/// The drawing stretches with the page, but its strokes keep their width. Labels are text of the
+/// page beside the drawing.
 struct Curves {
     struct Curve {
         let name: String
-        /// Its class in the style sheet: `a` or `b`.
+        /// The curve's class in the style sheet: `a` or `b`.
         let style: String
         let filled: Bool
-        /// One value a sample, the oldest first; nil where there is none.
+        /// One value per sample, the oldest first; nil where a sample has no value.
         let values: [Double?]
     }
 
     let title: String
     let unit: String
     let curves: [Curve]
-    /// How far apart samples are.
+    /// The interval between samples in seconds.
     let seconds: Int
-    /// Samples that the width has room for.
+    /// The number of samples that fit the width.
     let slots: Int
 
     private static let (width, height) = (1000.0, 200.0)
@@ -73,14 +73,14 @@ struct Curves {
                     "<path class=\"area \(curve.style)\" d=\"M\(path)V\(Int(Self.height))"
                     + "H\(Self.tenths(first.x))Z\"/>"
             }
-            // A lone point shows as a dot of the stroke's width.
+            // A single point is drawn as a dot of the stroke's width.
             let dot = points.count == 1 ? "h0" : ""
             text += "<path class=\"line \(curve.style)\" d=\"M\(path)\(dot)\"/>"
         }
         return text
     }
 
-    /// Neighbouring values with their places, counted so that the newest has the last one.
+    /// Runs of consecutive values with their slots. The newest value is in the last slot.
     private func runs(_ values: [Double?]) -> [[(place: Int, value: Double)]] {
         let shown = values.suffix(slots)
         var runs: [[(place: Int, value: Double)]] = [[]]
@@ -94,7 +94,7 @@ struct Curves {
         return runs.filter { !$0.isEmpty }
     }
 
-    /// The next of 1, 2 and 5 times a power of ten.
+    /// The smallest of 1, 2 and 5 times a power of ten that is not below `value`.
     static func niceTop(_ value: Double) -> Double {
         guard value > 0 else { return 1 }
         var power = 0.001
@@ -105,9 +105,9 @@ struct Curves {
     private static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 }
 
-/// Numbers for people.
+/// Formats numbers for display.
 enum Format {
-    /// Three digits or so: 0.12, 3.4, 56, 7,890.
+    /// The number with about three digits: 0.12, 3.4, 56, 7,890.
     static func short(_ value: Double) -> String {
         let magnitude = abs(value)
         if magnitude >= 100 || value == value.rounded() { return count(Int(value.rounded())) }
@@ -119,7 +119,7 @@ enum Format {
         value.map { short($0) + " ms" } ?? "–"
     }
 
-    /// With commas between thousands.
+    /// The number with commas between thousands.
     static func count(_ value: some BinaryInteger) -> String {
         let digits = String(value.magnitude)
         var text = ""
@@ -154,7 +154,7 @@ enum Format {
         return share > 99.9 && part != whole ? "99.9 %" : "\(short((share * 10).rounded() / 10)) %"
     }
 
-    /// Text as it may stand in a page, in attributes too.
+    /// The text escaped for HTML text and attribute values.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

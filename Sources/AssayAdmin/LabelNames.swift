@@ -1,7 +1,7 @@
 import AssayServer
 import AssayWire
 
-// How the closed sets of labels are written.
+// The names of the closed label sets.
 
 extension CallLabel {
     var method: String {
@@ -32,7 +32,7 @@ extension RefusalLabel {
 }
 
 extension EnvironmentLabel {
-    /// As Apple spells it, and as a policy names it.
+    /// The environment's name in Apple's spelling, which policies use, too.
     var name: String {
         switch self {
         case .production: "Production"
@@ -47,7 +47,7 @@ extension EnvironmentLabel {
 }
 
 extension Status {
-    /// As gRPC's metrics spell it.
+    /// The status name as in gRPC's metrics.
     var grpcName: String {
         switch self {
         case .ok: "OK"

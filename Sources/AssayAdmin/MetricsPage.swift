@@ -4,7 +4,7 @@ import AssayModels
 import AssayServer
 import AssayWire
 
-/// All metrics of one server at one moment.
+/// All metrics of a server at one moment.
 struct MetricsPage {
     private let state: ServerState
     private let age: UInt64
@@ -47,7 +47,7 @@ struct MetricsPage {
             CallLabel.allCases.flatMap { call in
                 Status.allCases.compactMap { status in
                     let count = metrics.handled(call, status)
-                    // OK always, so that a rate of errors has something to be compared with.
+                    // OK is always present, so that an error rate has a denominator.
                     guard count > 0 || status == .ok else { return nil }
                     return (
                         Self.labels(call) + [("grpc_code", status.grpcName)], Double(count)

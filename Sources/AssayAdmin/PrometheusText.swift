@@ -1,7 +1,7 @@
 import AssayServer
 
-/// Prometheus' text format 0.0.4. Names, helps and label names are the source's own; the values of
-/// labels are escaped.
+/// Writes Prometheus text format 0.0.4. Metric names, help texts and label names come from this
+/// source code; label values are escaped.
 struct PrometheusText {
     private(set) var bytes: [UInt8] = []
 
@@ -11,7 +11,7 @@ struct PrometheusText {
 
     init() { bytes.reserveCapacity(16 * 1024) }
 
-    /// One metric with all of its samples.
+    /// Writes one metric with all of its samples.
     mutating func metric(
         _ name: String, _ kind: Kind, _ help: String,
         _ samples: [(labels: Labels, value: Double)]
@@ -26,7 +26,7 @@ struct PrometheusText {
         metric(name, kind, help, [([], value)])
     }
 
-    /// - Parameter scale: what a unit of the distribution is in the metric's own.
+    /// - Parameter scale: The number of the distribution's units in one unit of the metric.
     mutating func histogram(
         _ name: String, _ help: String, _ labels: Labels, _ values: Distribution,
         scale: Double

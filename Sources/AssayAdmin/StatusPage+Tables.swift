@@ -5,7 +5,7 @@ import AssayServer
 import AssayWire
 
 extension StatusPage {
-    /// - Parameter rows: cells of HTML.
+    /// - Parameter rows: HTML text of the cells.
     private func table(
         _ title: String, _ note: String, _ head: [String], _ rows: [[String]], empty: String
     ) -> String {

@@ -4,8 +4,8 @@ import AssayModels
 import AssayServer
 import AssayWire
 
-/// How a server is and was in the last minutes, for people. Complete in itself: no script, no
-/// picture, no font from elsewhere. All that is not a number of ours is escaped.
+/// The status page: the server's current state and its last minutes. Self-contained, without
+/// scripts, images or external fonts. Escapes everything except the server's own numbers.
 struct StatusPage {
     let state: ServerState
     let history: History
@@ -13,10 +13,10 @@ struct StatusPage {
     let stuckSeconds: UInt64?
     let caches: CacheFacts
 
-    /// Samples of the shortest time that the curves show, two minutes.
+    /// The number of samples in the shortest time range that the curves show, two minutes.
     private static let slotsLeast = 60
     private static let refreshSeconds = 5
-    /// Rows of a table that could have hundreds.
+    /// The maximum number of rows in a table. Complete tables can have hundreds.
     static let rowsMost = 20
 
     init(

@@ -1,4 +1,4 @@
-/// The look of the status page, light and dark.
+/// The style sheet of the status page, light and dark.
 enum StatusStyle {
     static let css = """
         :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b1f27;--soft:#626b7a;\

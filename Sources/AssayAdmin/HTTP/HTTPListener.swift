@@ -3,10 +3,11 @@ import CMicrohttpd
 import Glibc
 import Synchronization
 
-/// What is looked at of a request.
+/// The relevant parts of an HTTP request.
 package struct HTTPRequest: Sendable {
     package var method: String
-    /// As it was sent, without its query. Escapes stay: no path here needs one.
+    /// The path as sent, without its query. Percent escapes are not decoded: no path here needs
+    /// them.
     package var path: String
     package var host: String?
 
@@ -24,25 +25,26 @@ package struct HTTPAnswer: Sendable {
     package var body: [UInt8]
 }
 
-/// Answers HTTP requests on one thread of its own; libmicrohttpd reads and writes them.
+/// Answers HTTP requests on its own thread; libmicrohttpd reads and writes them.
 ///
-/// Each connection is for one request and has ten seconds in all, however it spends them; its
-/// request has to fit into 8 KB. Above the limit of connections others wait in the system's queue.
+/// Each connection carries one request and is closed after ten seconds at most. A request has to
+/// fit into 8 KB. Connections above the limit wait in the system's listen queue.
 @safe
 final class HTTPListener: Sendable {
-    /// More than supervisors, scrapers and people ever open; 8 KB each.
+    /// The connection limit: more than supervisors, scrapers and browsers open. Each takes 8 KB.
     static let connections: UInt32 = 256
-    /// A browser's headers take 1 to 2 KB; the answer's own headers have to fit, too.
+    /// The memory of one connection. A browser's headers take 1 to 2 KB; the response headers
+    /// have to fit, too.
     static let connectionBytes = 8 * 1024
     static let idleSeconds: UInt32 = 5
     static let connectionSeconds: UInt64 = 10
-    /// How often connections' ages are looked at, and whether it is over.
+    /// The interval of the checks for old connections and for `stop()`.
     private static let tickMilliseconds: Int32 = 200
 
     private let thread: WorkerPool
     private let isStopping = Atomic(false)
 
-    /// - Parameter descriptor: a listening socket, owned from now on.
+    /// - Parameter descriptor: A listening socket. The listener takes ownership of it.
     init(
         _ descriptor: Int32, answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
     ) throws(AdminError) {
@@ -65,20 +67,21 @@ final class HTTPListener: Sendable {
         }
     }
 
-    /// Closes all connections and waits for the thread's end. Once.
+    /// Closes all connections and waits until the thread ends. Call it once.
     func stop() {
         isStopping.store(true, ordering: .relaxed)
         thread.stop()
     }
 }
 
-/// The daemon, which one thread runs; made before that thread begins to.
+/// The libmicrohttpd daemon. `@unchecked Sendable` because one thread runs it, and it is created
+/// before that thread starts.
 @safe
 private final class HTTPService: @unchecked Sendable {
     private let library: UnsafePointer<cmicrohttpd>
     private var daemon: OpaquePointer?
     private let answer: @Sendable (HTTPRequest) -> HTTPAnswer
-    /// Connections by their sockets, and when they came.
+    /// The open connections: the start time of each socket's connection.
     private var opened: [Int32: UInt64] = [:]
 
     init?(_ descriptor: Int32, _ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer) {
@@ -100,13 +103,15 @@ private final class HTTPService: @unchecked Sendable {
         guard unsafe daemon != nil else { return nil }
     }
 
-    /// One turn: waits for what comes, answers it, and closes what has had its time.
+    /// Performs one turn: waits for events, answers requests and closes connections past their
+    /// limit.
     func run(milliseconds: Int32) {
         _ = unsafe library.pointee.run_wait(daemon, milliseconds)
         let now = SystemClock.monotonicNanoseconds
         let oldest = now - min(now, HTTPListener.connectionSeconds * 1_000_000_000)
         for (socket, since) in opened where since < oldest {
-            // The library sees the end and closes; a connection that it just closed is not here.
+            // The library sees the end of input and closes the socket. `opened` has no socket
+            // that the library already closed.
             _ = shutdown(socket, Int32(SHUT_RDWR))
         }
     }
