@@ -2,8 +2,8 @@ public import AssayIO
 public import AssayModels
 public import AssayWire
 
-/// A client of one server. Any number of tasks may use it at once: their calls share a
-/// connection, and answers are taken as they come.
+/// A client of one server. Multiple tasks can use it concurrently: their calls share one
+/// connection, and answers arrive in any order.
 ///
 /// ```swift
 /// let client = try await AssayClient.connect(to: Endpoint("tcp://127.0.0.1:7443"))
@@ -11,11 +11,11 @@ public import AssayWire
 /// if answer.verification.verdict == .valid { … }
 /// ```
 ///
-/// It connects when there is something to send, and again after a loss.
+/// The client connects when it has something to send, and reconnects after a lost connection.
 public final class AssayClient: Sendable {
     private let channel: Channel
 
-    /// A client that has not connected yet.
+    /// Creates a client without connecting.
     public convenience init(
         address: Endpoint, options: ClientOptions = ClientOptions()
     ) throws(ClientError) {
@@ -28,14 +28,14 @@ public final class AssayClient: Sendable {
         }
     }
 
-    /// A client on a loop of the caller's, which has to run until the client is closed.
+    /// Creates a client on the given event loop, which has to run until the client is closed.
     package init(address: Endpoint, options: ClientOptions = ClientOptions(), loop: EventLoop) {
         channel = Channel(to: address, options: options, on: loop)
     }
 
     deinit { channel.close() }
 
-    /// A client that has connected, and has found an Assay server there.
+    /// Connects a new client and confirms with a ping that an Assay server answers.
     public static func connect(
         to address: Endpoint, options: ClientOptions = ClientOptions()
     ) async throws(ClientError) -> AssayClient {
@@ -44,18 +44,19 @@ public final class AssayClient: Sendable {
         return client
     }
 
-    /// Where it connects to.
+    /// The address of the server.
     public var address: Endpoint { channel.endpoint }
 
-    /// Has evidence verified. A refusal is an answer: look at its verdict.
+    /// Verifies evidence. A refusal is an answer, not an error: check its verdict.
     ///
     /// - Parameters:
-    ///   - evidence: As the app or Apple sent it; the body of a notification as it was posted.
-    ///   - app: Name of the server's app entry; empty: its default one.
-    ///   - timeout: How long the answer is worth waiting for, at most 30 s; nil: as the options
-    ///     have it.
-    ///   - mayWait: For bulk work: rather wait than be refused by a busy server. It is served
-    ///     after calls that do not say so; give it a long timeout.
+    ///   - evidence: The evidence as the app or Apple sent it; for a notification, the posted
+    ///     body.
+    ///   - app: The name of the server's app entry; empty for the default entry.
+    ///   - timeout: How long to wait for the answer, at most 30 s; nil for the timeout of the
+    ///     options.
+    ///   - mayWait: Asks a busy server to queue the call instead of refusing it, for bulk work.
+    ///     The server serves such calls after all others; use a long timeout.
     public func verify(
         _ evidence: [UInt8], _ call: VerifyCall, app: String = "", timeout: Duration? = nil,
         traceparent: String = "", mayWait: Bool = false
@@ -70,14 +71,14 @@ public final class AssayClient: Sendable {
         return VerifyAnswer(verification: verification, payloadJSON: answer.body)
     }
 
-    /// Whether the server is serving.
+    /// Returns whether the server is serving.
     public func health(timeout: Duration? = nil) async throws(ClientError) -> Bool {
         let answer = try await perform(ClientRequest(.health, timeout: timeout))
         guard case .health(let isServing) = answer.result else { throw .unexpectedAnswer }
         return isServing
     }
 
-    /// What the server is: version, kinds, limits, roots.
+    /// Returns the server's version, kinds, limits and roots.
     public func info(timeout: Duration? = nil) async throws(ClientError) -> ServerInfo {
         let answer = try await perform(ClientRequest(.info, timeout: timeout))
         guard case .info(let info) = answer.result else { throw .unexpectedAnswer }
@@ -90,7 +91,7 @@ public final class AssayClient: Sendable {
         guard case .pong = answer.result else { throw .unexpectedAnswer }
     }
 
-    /// Closes the connection. Calls that have no answer yet, and later ones, end with `closed`.
+    /// Closes the connection. Outstanding and later calls fail with `closed`.
     public func close() { channel.close() }
 
     private func perform(_ request: ClientRequest) async throws(ClientError) -> ClientAnswer {
@@ -98,7 +99,7 @@ public final class AssayClient: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: CheckedContinuation<ClientResult, Never>) in
                 channel.send(request, id: id) { waiter.resume(returning: $0) }
-                // The handler may have run before there was anything to cancel.
+                // The cancellation handler can run before the call exists.
                 if Task.isCancelled { channel.cancel(id) }
             }
         } onCancel: {
@@ -111,7 +112,7 @@ public final class AssayClient: Sendable {
 /// The answer to one verification.
 public struct VerifyAnswer: Equatable, Sendable {
     public let verification: Verification
-    /// The signed JSON, where the call asked for it and the verdict is VALID; else empty.
+    /// The signed JSON if the call requested it and the verdict is VALID; otherwise empty.
     public let payloadJSON: [UInt8]
 }
 

@@ -2,9 +2,9 @@ package import AssayIO
 import AssayWire
 import Synchronization
 
-/// The way to one server: a connection, the next one when it is lost, and the requests that wait
-/// for either. `send`, `cancel` and `close` may be used from any thread; the rest belongs to the
-/// loop's, which is what `@unchecked` stands for.
+/// The connection to one server, its replacement after a loss, and the requests that wait for
+/// either. Any thread can call `newId`, `send`, `cancel` and `close`; only the loop's thread uses
+/// the rest, hence `@unchecked Sendable`.
 package final class Channel: @unchecked Sendable {
     package let endpoint: Endpoint
     package let options: ClientOptions
@@ -19,10 +19,10 @@ package final class Channel: @unchecked Sendable {
         case close
     }
 
-    // The loop's thread only, from here on.
+    // Only the loop's thread uses the following.
 
     private enum State {
-        /// There is none, and none is wanted, or it is too early for the next attempt.
+        /// Not connected: no request waits, or the next attempt is not due yet.
         case disconnected
         case connecting(Connection)
         case connected(Connection)
@@ -30,13 +30,13 @@ package final class Channel: @unchecked Sendable {
     }
 
     private var state = State.disconnected
-    /// Connections on which answers are still to come, but which take no new requests.
+    /// Connections that take no new requests and still have outstanding answers.
     private var draining: [Connection] = []
     private var waiting = WaitingLine()
     private var backoff: Backoff
     private var timer: Timer?
     private var turnEnd: TurnEnd?
-    /// Loop time at which the timer fires.
+    /// The loop time at which the timer fires.
     private var alarm: UInt64?
 
     package init(to endpoint: Endpoint, options: ClientOptions, on loop: EventLoop) {
@@ -48,11 +48,11 @@ package final class Channel: @unchecked Sendable {
             longest: options.longestPause.milliseconds)
     }
 
-    /// An id for `send`; never 0, which is the server's.
+    /// Returns an id for `send`. Never 0, which the server uses for connection-level frames.
     package func newId() -> UInt64 { lastId.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// Sends a request, with those that come in the same turn of the loop. `completion` is called
-    /// once, on the loop's thread; from there, `send` itself may call it.
+    /// Sends a request together with the others of the same turn of the loop. Calls `completion`
+    /// once, on the loop's thread. If the caller is on that thread, `send` itself can call it.
     package func send(
         _ request: ClientRequest, id: UInt64, completion: @escaping @Sendable (ClientResult) -> Void
     ) {
@@ -63,17 +63,17 @@ package final class Channel: @unchecked Sendable {
         }
     }
 
-    /// Ends a request that was sent before with `cancelled`, if it has not ended yet.
+    /// Ends an earlier request with `cancelled` if it is still pending.
     package func cancel(_ id: UInt64) { put(.cancel(id)) }
 
-    /// Ends all requests with `closed`, those to come too.
+    /// Ends all requests with `closed`, including later ones.
     package func close() { put(.close) }
 
-    /// False when the loop has been stopped.
+    /// Returns false if the loop has stopped.
     @discardableResult
     private func put(_ message: Message) -> Bool {
         inbox.withLock { inbox in
-            // One job takes all that gathers until it runs.
+            // One job handles all messages that arrive before it runs.
             if inbox.isEmpty, !loop.post({ [self] in takeInbox() }) { return false }
             inbox.append(message)
             return true
@@ -123,8 +123,7 @@ package final class Channel: @unchecked Sendable {
         }
     }
 
-    /// Moves requests from the waiting line to the connection, as far as they may, and sees to it
-    /// that there is one.
+    /// Moves waiting requests to the connection up to its limits, and connects if necessary.
     private func pump() {
         switch state {
         case .connected(let connection):
@@ -191,7 +190,7 @@ package final class Channel: @unchecked Sendable {
         case .opened:
             state = .connected(connection)
             pump()
-            // Unlike reads, this and `wrote` may come before a turn's wait.
+            // Unlike reads, `opened` and `wrote` can come before the loop waits for events.
             flush()
         case .wrote:
             pump()
@@ -201,7 +200,7 @@ package final class Channel: @unchecked Sendable {
             pump()
             closeDrained()
         case .drained:
-            // A server that drains before its first answer is as good as none.
+            // A server that drains before its first answer counts as a failed attempt.
             if !connection.hasAnswered { backoff.fail(at: loop.now) }
             state = .disconnected
             draining.append(connection)
@@ -262,7 +261,7 @@ package final class Channel: @unchecked Sendable {
         pump()
     }
 
-    /// What was in flight on a lost connection.
+    /// Retries or fails the requests that were in flight on a lost connection.
     private func retry(_ exchanges: [PendingCall]) {
         var retried: [PendingCall] = []
         for exchange in exchanges where !exchange.isAbandoned {
@@ -278,7 +277,7 @@ package final class Channel: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Has `sweep` run at that time or before.
+    /// Schedules `sweep` at the given time or earlier.
     private func wake(at time: UInt64) {
         if let alarm, alarm <= time { return }
         guard let timer, !timer.isClosing else { return }
@@ -287,12 +286,13 @@ package final class Channel: @unchecked Sendable {
         timer.start(afterMilliseconds: time > now ? time - now : 0) { [self] in
             alarm = nil
             sweep()
-            // Timers come before a turn's wait: nothing may be left over for its end.
+            // Timers fire before the loop waits for events, so the output can't wait for the
+            // turn's end.
             flush()
         }
     }
 
-    /// Ends what is over, and sets the alarm for what comes next.
+    /// Ends requests and connections past their deadlines, and schedules the next sweep.
     private func sweep() {
         let now = loop.now
         for exchange in Array(waiting.exchanges) where exchange.deadline <= now {
@@ -330,12 +330,12 @@ package final class Channel: @unchecked Sendable {
     }
 }
 
-/// When the next attempt to connect may be made.
+/// The time of the next connection attempt, with exponential backoff.
 struct Backoff {
     let shortest: UInt64
     let longest: UInt64
     private var failures = 0
-    /// Loop time.
+    /// Loop time in milliseconds.
     private(set) var nextAttempt: UInt64 = 0
 
     init(shortest: UInt64, longest: UInt64) {
@@ -344,7 +344,7 @@ struct Backoff {
     }
 
     mutating func fail(at now: UInt64) {
-        // 2^16 times the shortest pause is beyond any longest one worth having.
+        // 2^16 times the shortest pause exceeds any reasonable longest pause.
         let pause = min(shortest << UInt64(min(failures, 16)), longest)
         failures += 1
         nextAttempt = now + pause - UInt64.random(in: 0...pause / 2)
@@ -352,7 +352,7 @@ struct Backoff {
 
     mutating func wait(until time: UInt64) { nextAttempt = max(nextAttempt, time) }
 
-    /// The server works: the next attempt, whenever it is needed, is made at once.
+    /// The server works, so the next attempt can start at once.
     mutating func reset() {
         failures = 0
         nextAttempt = 0

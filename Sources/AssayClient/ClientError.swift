@@ -1,26 +1,27 @@
 public import AssayIO
 public import AssayWire
 
-/// Why a call has no answer. A refused purchase is an answer, not an error.
+/// The reason why a call has no answer. A refused purchase is an answer, not an error.
 public enum ClientError: Error, Hashable, Sendable {
-    /// No connection could be made.
+    /// The connection attempt failed.
     case connectFailed(LoopError)
-    /// The connection went while the call was in flight, and it was not, or could not be, retried.
+    /// The connection was lost while the call was in flight, and the call could not be retried.
     case connectionLost
-    /// Told by the server, or found here when the server told nothing.
+    /// The deadline passed. Reported by the server, or by the client if the server did not
+    /// answer.
     case deadlineExceeded
     /// The task was cancelled.
     case cancelled
-    /// The server could not do the call, or not on this connection. Trying again helps after
-    /// `retryAfterMilliseconds`; 0: it does not.
+    /// The server could not perform the call, or not on this connection. A retry can succeed
+    /// after `retryAfterMilliseconds`; 0 means that retrying does not help.
     case status(AssayWire.Status, message: String, retryAfterMilliseconds: UInt32)
-    /// The peer does not speak the protocol.
+    /// The peer does not follow the protocol.
     case protocolViolation(String)
     /// The client was closed.
     case closed
-    /// Above what a server reads: see `FrameLimits`.
+    /// The request exceeds the limits of `FrameLimits`.
     case requestTooLarge
-    /// As many calls are waiting as `ClientOptions.waitingLimit` allows.
+    /// The number of waiting calls has reached `ClientOptions.waitingLimit`.
     case tooManyWaiting
 }
 

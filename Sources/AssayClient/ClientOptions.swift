@@ -1,34 +1,35 @@
 public import AssayIO
 public import AssayWire
 
-/// How a client behaves. The defaults suit a backend and its server in one network.
+/// The settings of a client. The defaults suit a backend and a server in the same network.
 public struct ClientOptions: Sendable {
-    /// How long a call may take where it does not say; longer ones are cut to `longestTimeout`.
+    /// The default timeout of a call. Longer timeouts are reduced to `longestTimeout`.
     public var timeout: Duration
-    /// How long one attempt to connect may take.
+    /// The timeout of one connection attempt.
     public var connectTimeout: Duration
-    /// Send a call once more, on a new connection, when its connection was lost before the
-    /// answer, or when the server was draining and refused it. All calls can be repeated safely.
+    /// Retries a call once, on a new connection, if the connection was lost before the answer or
+    /// if the draining server refused the call. All calls are safe to repeat.
     public var retriesOnce: Bool
-    /// Calls wait, up to their deadline, for a server that can't be reached at the moment. Off:
-    /// they fail with the attempt to connect.
+    /// Keeps calls waiting, until their deadline, while the server is unreachable. If false,
+    /// calls fail with the connection attempt.
     public var waitsForServer: Bool
-    /// Calls in flight on the connection; further ones wait their turn.
+    /// The maximum number of calls in flight on the connection. Further calls wait.
     public private(set) var inFlightLimit: Int
-    /// Calls waiting for their turn, or for a connection: above what any process should have,
-    /// so that a server that stands still does not fill this process's memory.
+    /// The maximum number of calls that wait for a connection or for their turn. It is above
+    /// normal use and bounds this process's memory when a server hangs.
     public private(set) var waitingLimit: Int
-    /// Pause before the second attempt in a row to connect; it doubles from attempt to attempt.
-    /// Up to half of a pause is left out at random, so that clients of one server spread.
+    /// The pause before the second consecutive connection attempt. It doubles with each attempt.
+    /// A random part of up to half the pause is omitted, so that the clients of a server spread
+    /// out.
     public var shortestPause: Duration
     /// The longest pause between attempts.
     public var longestPause: Duration
-    /// What a request may be; the server's limits, where they were configured.
+    /// The size limits of a request. Match the server's limits if those are configured.
     public var requestLimits: FrameLimits
-    /// Off: answers come without their evidence, for a client that only counts verdicts.
+    /// Decodes the evidence in answers. False suits a client that only counts verdicts.
     package var readsEvidence = true
-    /// Whom to trust at `tls://` addresses, and what to show there; nil: whom the system trusts,
-    /// and nothing.
+    /// The trusted roots and the client certificate for `tls://` addresses; nil for the system's
+    /// roots and no certificate.
     public var tls: TLSContext?
 
     /// - Precondition: `inFlightLimit` and `waitingLimit` are above 0.
@@ -52,16 +53,16 @@ public struct ClientOptions: Sendable {
         self.tls = tls
     }
 
-    /// The longest that a server lets a call take.
+    /// The longest timeout that a server accepts.
     public static let longestTimeout = Duration.seconds(30)
 }
 
 extension Duration {
-    /// Rounded up; never negative.
+    /// The duration in milliseconds, rounded up; 0 if negative.
     var milliseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // A thousand years are enough, and do not overflow.
+        // A cap of a thousand years prevents overflow.
         let whole = UInt64(min(seconds, 32_000_000_000)) * 1000
         return whole + UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }

@@ -1,46 +1,46 @@
 import AssayIO
 import AssayWire
 
-/// One connection and the exchanges in flight on it. Belongs to the loop's thread.
+/// One connection and its calls in flight. Only the loop's thread uses it.
 final class Connection {
     enum State {
         case connecting
         case open
-        /// The server takes no new requests; answers to earlier ones still come.
+        /// The server takes no new requests, but still answers earlier ones.
         case draining
         case closed
     }
 
-    /// What a connection tells its channel.
+    /// The events that a connection reports to its channel.
     enum Event {
         case opened
-        /// Bytes have gone out: there may be room for further requests.
+        /// Bytes were written, so further requests may fit.
         case wrote
-        /// Answers have come: likewise.
+        /// Answers arrived, so further requests may fit.
         case received
-        /// Takes no new requests from here on.
+        /// The server takes no new requests from now on.
         case drained
-        /// The draining server did not take this one.
+        /// The draining server refused this call.
         case notTaken(PendingCall)
-        /// The last event.
+        /// The last event of a connection.
         case ended(End)
     }
 
     enum End {
         case connectFailed(LoopError)
         case lost
-        /// The server ended it with a frame of id 0.
+        /// The server ended the connection with a frame of id 0.
         case refused(ClientError, retryAfterMilliseconds: UInt64)
         case violation(String)
-        /// The loop closed it: no other can be made.
+        /// The loop closed the connection; no new connection is possible.
         case loopStopped
     }
 
     private(set) var state = State.connecting
     private(set) var inFlight: [UInt64: PendingCall] = [:]
-    /// Whether it has brought any answer: the server is one, and works.
+    /// Whether the server has answered at least once.
     private(set) var hasAnswered = false
-    /// Loop time at which a connection that isn't there yet is given up.
+    /// The loop time at which an incomplete connection attempt fails.
     let connectDeadline: UInt64
 
     private let loop: EventLoop
@@ -50,9 +50,9 @@ final class Connection {
     private let decoder = FrameDecoder(limits: .response)
     private var stream: Stream?
     private var handler: ((Connection, Event) -> Void)?
-    /// Frames of this turn, written together at its end.
+    /// The frames of this turn, written together at its end.
     private var output: [UInt8] = []
-    /// A failure that came before `Stream.connect` returned.
+    /// A failure before `Stream.connect` returned.
     private var earlyFailure: LoopError?
 
     init(
@@ -91,12 +91,12 @@ final class Connection {
         }
     }
 
-    /// A server tells that it does not take a certificate when the client has connected already.
+    /// A server rejects a client certificate only after the client considers the connection open.
     private func isRefusal(_ error: LoopError) -> Bool {
         if case .tls = error { !hasAnswered } else { false }
     }
 
-    /// Ends it; its exchanges stay in `inFlight` for the channel to decide on.
+    /// Ends the connection. Its calls stay in `inFlight`; the channel decides about these.
     func end(_ end: End) {
         guard state != .closed else { return }
         state = .closed
@@ -109,13 +109,13 @@ final class Connection {
 
     // MARK: Sending
 
-    /// Whether a request would go out now.
+    /// Whether the connection takes a request now.
     func canSend(inFlightLimit: Int) -> Bool {
         guard state == .open, inFlight.count < inFlightLimit, let stream else { return false }
         return output.count + stream.unwrittenCount < ClientLimits.unwrittenBytes
     }
 
-    /// Puts a request among those that go out at the end of this turn.
+    /// Adds a request to the output of this turn.
     func send(_ exchange: PendingCall) {
         let request = exchange.request
         guard request.body.count <= limits.frameBytes else {
@@ -138,11 +138,11 @@ final class Connection {
         inFlight[exchange.id] = exchange
     }
 
-    /// Writes what the turn has gathered.
+    /// Writes the output of this turn.
     func flush() {
         guard !output.isEmpty, state != .closed, let stream else { return }
         stream.write(output)
-        // The stream has copied what the system did not take.
+        // The stream has copied the bytes that the system did not take.
         output.removeAll(keepingCapacity: output.capacity <= ClientLimits.keptOutputBytes)
     }
 
@@ -195,7 +195,7 @@ final class Connection {
         }
     }
 
-    /// A frame that answers no single request.
+    /// Handles a frame with id 0, which applies to the whole connection.
     private func takeNotice(_ notice: ResponseHead) {
         guard notice.status == .unavailable else {
             return end(

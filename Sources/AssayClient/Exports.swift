@@ -1,4 +1,4 @@
-// What the client's interface speaks of: `import AssayClient` is enough to use it.
+// Exports the types of the public interface, so that `import AssayClient` suffices.
 @_exported public import enum AssayIO.Endpoint
 @_exported public import enum AssayIO.EndpointError
 @_exported public import enum AssayIO.LoopError

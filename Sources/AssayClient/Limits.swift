@@ -1,16 +1,16 @@
-/// Numbers that nobody needs to set. Times are in milliseconds.
+/// Fixed limits. Times are in milliseconds.
 enum ClientLimits {
-    /// How much later than the server a deadline is enforced here: its own answer, which says
-    /// that it was the server that took long, comes first.
+    /// How much later than the server the client enforces a deadline. The server's own answer,
+    /// which shows that the server was slow, then arrives first.
     static let deadlineGrace: UInt64 = 250
-    /// A server answers every request, late ones too. One that has not, so long after the
-    /// deadline, is gone, and the connection with it.
+    /// A server answers every request, even a late one. If an answer is missing this long after
+    /// the deadline, the connection counts as lost.
     static let overdue: UInt64 = 10_000
-    /// Deadlines are looked through no more often than this.
+    /// The minimum interval between checks of the deadlines.
     static let sweepPeriod: UInt64 = 10
-    /// Bytes given to the stream and not yet taken by the system: above it, calls wait. More than
-    /// a connection of high bandwidth and latency has under way.
+    /// The limit of bytes that the stream has and the system has not taken. Above it, calls wait.
+    /// It exceeds the bytes in transit on a connection of high bandwidth and latency.
     static let unwrittenBytes = 1024 * 1024
-    /// Memory kept for the bytes of the next turn.
+    /// The output capacity that is kept for the next turn.
     static let keptOutputBytes = 256 * 1024
 }

@@ -1,12 +1,12 @@
 package import AssayWire
 
-/// What goes to the server.
+/// A request to the server.
 package struct ClientRequest: Sendable {
     package var call: RequestHead.Call
     package var body: [UInt8]
     package var app: String
     package var traceparent: String
-    /// Nil: that of the options.
+    /// Nil for the timeout of the options.
     package var timeout: Duration?
     package var mayWait: Bool
 
@@ -23,7 +23,7 @@ package struct ClientRequest: Sendable {
     }
 }
 
-/// What came back, with status OK.
+/// An answer with status OK.
 package struct ClientAnswer: Sendable {
     package let result: ResponseHead.CallResult
     package let body: [UInt8]
@@ -31,13 +31,13 @@ package struct ClientAnswer: Sendable {
 
 package typealias ClientResult = Result<ClientAnswer, ClientError>
 
-/// One request and who waits for its answer. Belongs to the loop's thread.
+/// One request and the completion that waits for its answer. Only the loop's thread uses it.
 final class PendingCall {
     let id: UInt64
     private(set) var request: ClientRequest
-    /// Loop time.
+    /// Loop time in milliseconds.
     let deadline: UInt64
-    /// Whether it may be sent once more.
+    /// Whether the request can be sent once more.
     var canRetry: Bool
     private var completion: ((ClientResult) -> Void)?
 
@@ -52,10 +52,10 @@ final class PendingCall {
         self.completion = completion
     }
 
-    /// Nobody waits for it any more. On its connection it still has to be answered.
+    /// Whether the call has ended. If it was sent, the server still has to answer it.
     var isAbandoned: Bool { completion == nil }
 
-    /// Ends it; a second end does nothing.
+    /// Ends the call with a result. Further calls have no effect.
     func end(_ result: ClientResult) {
         guard let completion else { return }
         self.completion = nil
@@ -63,16 +63,16 @@ final class PendingCall {
         completion(result)
     }
 
-    /// When it ends here without an answer, once it has been sent.
+    /// The time at which a sent call ends here without an answer.
     var lastMoment: UInt64 { deadline + ClientLimits.deadlineGrace }
-    /// When the lack of an answer means that the connection is dead.
+    /// The time at which a missing answer means that the connection is dead.
     var overdueMoment: UInt64 { lastMoment + ClientLimits.overdue }
 }
 
-/// PendingCalls that are not on a connection, first in, first out.
+/// The queue of calls that are not on a connection, first in, first out.
 struct WaitingLine {
     private var byId: [UInt64: PendingCall] = [:]
-    /// In order; those of exchanges that were removed stay until their turn.
+    /// The ids in order. Ids of removed calls stay until their turn.
     private var order: [UInt64] = []
     private var head = 0
 
@@ -85,7 +85,7 @@ struct WaitingLine {
         order.append(exchange.id)
     }
 
-    /// Puts exchanges that had their turn before in front.
+    /// Puts calls that already left the queue in front.
     mutating func prepend(_ exchanges: [PendingCall]) {
         order.replaceSubrange(..<head, with: exchanges.map(\.id))
         head = 0
@@ -113,7 +113,7 @@ struct WaitingLine {
         return byId.values.sorted { $0.id < $1.id }
     }
 
-    /// Drops what had its turn, once it is half of the line: each id is moved once on average.
+    /// Drops used ids once these are half of the array, so that each id moves once on average.
     private mutating func trim() {
         guard head == order.count || head >= 1024 && head * 2 >= order.count else { return }
         order.removeFirst(head)

@@ -1,6 +1,6 @@
 import AssayIO
 
-/// The loop of all clients that were not given one. It runs as long as the process.
+/// The event loop of all clients without a loop of their own. It runs until the process ends.
 enum SharedLoop {
     private static let started: Result<EventLoop, LoopError> = {
         do throws(LoopError) {
