@@ -113,7 +113,7 @@ public struct AdvancedCommercePriceIncreaseInfo: Equatable, Sendable {
     public init() {}
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AdvancedCommercePeriod: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -126,7 +126,7 @@ public struct AdvancedCommercePeriod: RawRepresentable, Hashable, Sendable {
     public static let p1y = Self(rawValue: "P1Y")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AdvancedCommerceRefundReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -140,7 +140,7 @@ public struct AdvancedCommerceRefundReason: RawRepresentable, Hashable, Sendable
     public static let simulateRefundDecline = Self(rawValue: "SIMULATE_REFUND_DECLINE")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AdvancedCommerceRefundType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -150,7 +150,7 @@ public struct AdvancedCommerceRefundType: RawRepresentable, Hashable, Sendable {
     public static let custom = Self(rawValue: "CUSTOM")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AdvancedCommerceOfferPeriod: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -166,7 +166,7 @@ public struct AdvancedCommerceOfferPeriod: RawRepresentable, Hashable, Sendable 
     public static let p1y = Self(rawValue: "P1Y")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AdvancedCommerceOfferReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -176,7 +176,7 @@ public struct AdvancedCommerceOfferReason: RawRepresentable, Hashable, Sendable 
     public static let retention = Self(rawValue: "RETENTION")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AdvancedCommercePriceIncreaseInfoStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

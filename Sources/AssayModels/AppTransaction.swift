@@ -22,7 +22,7 @@ public struct AppTransaction: Equatable, Sendable {
     public init() {}
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct PurchasePlatform: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -67,7 +67,7 @@ public struct AppData: Equatable, Sendable {
     public init() {}
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct NotificationTypeV2: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -97,7 +97,7 @@ public struct NotificationTypeV2: RawRepresentable, Hashable, Sendable {
     public static let priceChange = Self(rawValue: "PRICE_CHANGE")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct Subtype: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -121,7 +121,7 @@ public struct Subtype: RawRepresentable, Hashable, Sendable {
     public static let unreported = Self(rawValue: "UNREPORTED")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -133,7 +133,7 @@ public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
     public static let revoked = Self(rawValue: 5)
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct ConsumptionRequestReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -102,7 +102,7 @@ public struct InAppPurchaseReceipt: Equatable, Sendable {
     public init() {}
 }
 
-/// The kind of product bought. Keeps values that Apple adds later.
+/// The kind of product bought. An open enumeration: keeps values that Apple adds later.
 public struct InAppProductType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }

@@ -49,7 +49,7 @@ public struct RenewalCommitmentInfo: Equatable, Sendable {
     public init() {}
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct ExpirationIntent: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -61,7 +61,7 @@ public struct ExpirationIntent: RawRepresentable, Hashable, Sendable {
     public static let other = Self(rawValue: 5)
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct AutoRenewStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -70,7 +70,7 @@ public struct AutoRenewStatus: RawRepresentable, Hashable, Sendable {
     public static let on = Self(rawValue: 1)
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -79,7 +79,7 @@ public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable {
     public static let consentedOrNotNeeded = Self(rawValue: 1)
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct RenewalBillingPlanType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

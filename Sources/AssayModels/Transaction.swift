@@ -60,7 +60,7 @@ public struct TransactionCommitmentInfo: Equatable, Sendable {
     public init() {}
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct ProductType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -71,7 +71,7 @@ public struct ProductType: RawRepresentable, Hashable, Sendable {
     public static let nonRenewingSubscription = Self(rawValue: "Non-Renewing Subscription")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -80,7 +80,7 @@ public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     public static let purchased = Self(rawValue: "PURCHASED")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct RevocationReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -89,7 +89,7 @@ public struct RevocationReason: RawRepresentable, Hashable, Sendable {
     public static let issue = Self(rawValue: 1)
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct OfferType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -100,7 +100,7 @@ public struct OfferType: RawRepresentable, Hashable, Sendable {
     public static let winBack = Self(rawValue: 4)
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct TransactionReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -109,7 +109,7 @@ public struct TransactionReason: RawRepresentable, Hashable, Sendable {
     public static let renewal = Self(rawValue: "RENEWAL")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -120,7 +120,7 @@ public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
     public static let oneTime = Self(rawValue: "ONE_TIME")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct RevocationType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -130,7 +130,7 @@ public struct RevocationType: RawRepresentable, Hashable, Sendable {
     public static let familyRevoke = Self(rawValue: "FAMILY_REVOKE")
 }
 
-/// Keeps values that Apple adds later.
+/// An open enumeration: keeps values that Apple adds later.
 public struct BillingPlanType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// SHA-256 as a value: a copy of it continues from the same state.
+/// A SHA-256 computation with value semantics: a copy continues from the same state.
 package struct SHA256: Sendable {
     private var state = SHA256_CTX()
 
@@ -39,8 +39,8 @@ package struct SHA256Digest: Sendable {
     package var text: String { hexadecimal(octets.span) }
 }
 
-/// SHA-1 as a value, for receipts and certificates of its time: a copy of it continues from the
-/// same state. Nothing but those rests on it.
+/// A SHA-1 computation with value semantics: a copy continues from the same state. Used only for
+/// receipts and certificates from the SHA-1 era.
 package struct SHA1: Sendable {
     private var state = SHA_CTX()
 
@@ -76,7 +76,7 @@ package struct SHA1Digest: Sendable {
     package var text: String { hexadecimal(octets.span) }
 }
 
-/// SHA-384, for the device binding of StoreKit 2 payloads.
+/// SHA-384 for the device binding of StoreKit 2 payloads.
 package enum SHA384 {
     /// 48 octets.
     package static func digest(_ bytes: Span<UInt8>) -> [48 of UInt8] {

@@ -1,10 +1,11 @@
-/// The other form of an ECDSA signature. Where (r, s) verifies, so does (r, n − s), n being the
-/// order of the key's curve: anybody can write one for the other, and nobody can make a third.
+/// Computes the other valid form of an ECDSA signature. Where (r, s) verifies, (r, n − s)
+/// verifies too, with n the order of the key's curve. Anyone can derive one from the other; there
+/// is no third form.
 enum ECDSATwin {
-    /// The twin on each curve that signs certificates, in DER. One of them verifies where the
-    /// signature does: the one of the signer's curve.
+    /// Returns the twin of a DER signature for each curve that signs certificates. If the
+    /// signature verifies, exactly the twin for the signer's curve verifies.
     ///
-    /// - Parameter signature: `SEQUENCE { r INTEGER, s INTEGER }`; anything else has no twin.
+    /// - Parameter signature: `SEQUENCE { r INTEGER, s INTEGER }`. Other input has no twin.
     static func twins(of signature: Span<UInt8>) -> [[UInt8]] {
         do throws(DERError) {
             var outer = DERReader(signature)
@@ -25,7 +26,7 @@ enum ECDSATwin {
         }
     }
 
-    /// n of P-256 and of P-384 (SEC 2, sections 2.4.2 and 2.5.1), big-endian.
+    /// The orders n of P-256 and P-384 (SEC 2, sections 2.4.2 and 2.5.1), big-endian.
     private static let orders: [[UInt8]] = [
         [UInt8](repeating: 0xFF, count: 4) + [UInt8](repeating: 0, count: 4)
             + [UInt8](repeating: 0xFF, count: 8)
@@ -41,7 +42,7 @@ enum ECDSATwin {
             ],
     ]
 
-    /// `order` − `number` without leading zeros; nil unless 0 < `number` < `order`.
+    /// Returns `order` − `number` without leading zeros, or nil unless 0 < `number` < `order`.
     private static func difference(_ order: [UInt8], _ number: [UInt8]) -> [UInt8]? {
         guard !number.isEmpty, number.count <= order.count else { return nil }
         var result = order

@@ -1,4 +1,4 @@
-/// One ES256 signature to check: RFC 7518, section 3.4.
+/// An ES256 signature to verify (RFC 7518, section 3.4).
 package struct ES256Check: Sendable {
     package var key: PublicKey
     package var digest: SHA256Digest
@@ -11,7 +11,7 @@ package struct ES256Check: Sendable {
     }
 }
 
-/// r ‖ s, each 32 octets big-endian, both in 1 ..< n.
+/// An ES256 signature: r ‖ s, each 32 octets big-endian, both in 1 ..< n.
 package struct ES256Signature: Sendable {
     static let size = 64
     private let octets: [64 of UInt8]
@@ -22,7 +22,7 @@ package struct ES256Signature: Sendable {
         0xF3B9_CAC2_FC63_2551,
     ]
 
-    /// Nil unless 64 octets with r and s in range.
+    /// Returns nil unless there are 64 octets with r and s in range.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.size, Self.isInRange(bytes, from: 0),
             Self.isInRange(bytes, from: 32)
@@ -30,7 +30,7 @@ package struct ES256Signature: Sendable {
         octets = [64 of UInt8] { bytes[$0] }
     }
 
-    /// Whether those 32 octets are a number from 1 to n - 1.
+    /// Whether the 32 octets from `start` are a number from 1 to n − 1.
     private static func isInRange(_ bytes: Span<UInt8>, from start: Int) -> Bool {
         var bits: UInt64 = 0
         for index in 0..<4 { bits |= bytes.word(at: start + index * 8) }
@@ -45,7 +45,7 @@ package struct ES256Signature: Sendable {
     var r: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<32) } }
     var s: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(32..<64) } }
 
-    /// `SEQUENCE { r INTEGER, s INTEGER }`, as EVP wants it.
+    /// Writes `SEQUENCE { r INTEGER, s INTEGER }`, the form that EVP expects.
     func encode(into der: inout ES256DER) {
         der.count = 2
         der.append(integer: r)
@@ -55,14 +55,14 @@ package struct ES256Signature: Sendable {
     }
 }
 
-/// A signature in DER, in place: at most two INTEGERs of 33 octets and three headers of two.
+/// A DER signature in inline storage: at most two INTEGERs of 33 octets and three headers of two.
 struct ES256DER {
     fileprivate(set) var octets = [72 of UInt8](repeating: 0)
     fileprivate(set) var count = 0
 
     var bytes: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<count) } }
 
-    /// - Parameter magnitude: big-endian and not zero.
+    /// - Parameter magnitude: Big-endian and not zero.
     fileprivate mutating func append(integer magnitude: Span<UInt8>) {
         var first = 0
         while magnitude[first] == 0 { first += 1 }

@@ -1,27 +1,27 @@
 internal import COpenSSL
 
-/// Verifies the ES256 signatures of batch after batch (RFC 7518, section 3.4; SEC 1, section
-/// 4.1.4), and keeps what it needs for that: nothing is allocated a signature. One thread at a
-/// time.
+/// Verifies batches of ES256 signatures (RFC 7518, section 3.4; SEC 1, section 4.1.4). Reuses its
+/// buffers, so that no signature needs an allocation. Not thread-safe.
 ///
-/// For a key with a table both products of u₁·G + u₂·Q come from tables, one inversion of s serves
-/// up to `Limits.signaturesPerInversion` signatures, and x is compared without a division. Other
-/// keys go through EVP, whose answers are the measure of the former: where anything fails in an
-/// unforeseen way, EVP answers.
+/// If the key has a table, both products of u₁·G + u₂·Q come from tables, one inversion of s
+/// serves up to `Limits.signaturesPerInversion` signatures, and x is compared without a division.
+/// Other keys are verified by EVP. EVP is the reference: it also verifies where the table path
+/// fails unexpectedly.
 @safe package final class ES256BatchVerifier: @unchecked Sendable {
-    /// The batch. Whoever fills it, empties it.
+    /// The batch. The caller fills and clears it.
     package var checks: [ES256Check] = []
-    /// The answers, in the batch's order.
+    /// The results in the batch's order: whether each signature verifies.
     package private(set) var holds: [Bool] = []
 
     private let tables: KeyTables
     private var prepared = PreparedKeys()
     private var der = ES256DER()
-    /// Signatures that wait for their common inversion.
+    /// Signatures queued for a common inversion.
     private var waiting: [Waiting] = []
     private let numbers = ES256Numbers()
 
-    /// A signature whose key has a table; `checks` keeps the key, and so the group, alive.
+    /// A queued signature whose key has a table. `checks` keeps the key alive, and with it the
+    /// group.
     @safe private struct Waiting {
         let index: Int
         let keyGroup: OpaquePointer
@@ -32,7 +32,7 @@ internal import COpenSSL
         waiting.reserveCapacity(Limits.signaturesPerInversion)
     }
 
-    /// Fills `holds`.
+    /// Verifies all of `checks` and fills `holds`.
     package func verify() {
         holds.removeAll(keepingCapacity: true)
         var run: Run?
@@ -55,14 +55,14 @@ internal import COpenSSL
         verifyWaiting()
     }
 
-    /// Empties the batch, so that its keys may go; room for a usual one stays.
+    /// Empties the batch and releases its keys. Keeps the storage of a batch of usual size.
     package func clear() {
         let keepsRoom = checks.capacity <= Limits.signaturesKept
         checks.removeAll(keepingCapacity: keepsRoom)
         holds.removeAll(keepingCapacity: keepsRoom)
     }
 
-    /// Signatures of one key in a row.
+    /// A run of consecutive signatures of one key.
     private struct Run {
         let key: PublicKey
         let table: KeyTable?
@@ -97,7 +97,8 @@ internal import COpenSSL
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Called from the last place to the first. Nil where OpenSSL failed.
+    /// Verifies one signature by the tables. Call from the last place to the first. Returns nil
+    /// if OpenSSL failed.
     private func holdsByTables(_ index: Int, at place: Int) -> Bool? {
         let keyGroup = unsafe waiting[place].keyGroup
         return unsafe numbers.holds(

@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// The big numbers and points that one `ES256BatchVerifier` works with, made once.
+/// The big numbers and points of one `ES256BatchVerifier`, allocated once.
 ///
-/// Montgomery's arithmetic throughout: `multiply(a, b)` is a·b·R⁻¹ mod n, R being 2²⁵⁶. Everything
-/// here is public, so nothing needs to take constant time.
+/// Uses Montgomery arithmetic: `multiply(a, b)` is a·b·R⁻¹ mod n, with R = 2²⁵⁶. All values are
+/// public, so constant time is not needed.
 @safe final class ES256Numbers {
     private let curve = P256.shared
     private let context: OpaquePointer
-    /// s of each place.
+    /// The s of each place.
     private let s: [OpaquePointer]
-    /// s₀, then s₀·s₁·R⁻¹, then s₀·s₁·s₂·R⁻², and so on.
+    /// The running products: s₀, s₀·s₁·R⁻¹, s₀·s₁·s₂·R⁻², and so on.
     private let products: [OpaquePointer]
-    /// R divided by the product at the place that is next, once inverted.
+    /// After the inversion: R divided by the product at the next place.
     private let inverse: OpaquePointer
     private let r: OpaquePointer
     private let e: OpaquePointer
@@ -44,13 +44,14 @@ internal import COpenSSL
         unsafe BN_CTX_free(context)
     }
 
-    /// - Parameter s: in 1 ..< n.
+    /// Stores the s of one signature.
+    /// - Parameter s: In 1 ..< n.
     func enter(_ s: Span<UInt8>, at place: Int) {
         unsafe set(self.s[place], s)
     }
 
-    /// One inversion for all (Montgomery's trick): the product is inverted, and `takeWeight` then
-    /// peels one factor after the other off it. False where OpenSSL failed.
+    /// Inverts all s with one inversion (Montgomery's trick): inverts the product, from which
+    /// `takeWeight` then removes one factor at a time. Returns false if OpenSSL failed.
     func invert(count: Int) -> Bool {
         guard unsafe BN_copy(products[0], s[0]) != nil else { return false }
         for place in 1..<max(count, 1) {
@@ -62,7 +63,7 @@ internal import COpenSSL
             && BN_to_montgomery(inverse, inverse, curve.montgomeryOrder, context) == 1
     }
 
-    /// Whether x of u₁·G + u₂·Q is r mod n. Called from the last place to the first. Nil where
+    /// Whether x of u₁·G + u₂·Q is r mod n. Call from the last place to the first. Returns nil if
     /// OpenSSL failed.
     func holds(
         r: Span<UInt8>, digest: Span<UInt8>, at place: Int, keyGroup: OpaquePointer
@@ -83,14 +84,14 @@ internal import COpenSSL
         return hasX()
     }
 
-    /// `weight` becomes R / s of this place; `inverse` belongs to the place before.
+    /// Sets `weight` to R / s of this place and moves `inverse` to the place before.
     private func takeWeight(at place: Int) -> Bool {
         guard place > 0 else { return unsafe BN_copy(weight, inverse) != nil }
         return unsafe multiply(weight, inverse, products[place - 1])
             && multiply(inverse, inverse, s[place])
     }
 
-    /// Whether the affine x of the sum, X/Z², is r, or r + n where that is below p.
+    /// Whether the affine x of the sum, X/Z², is r, or r + n if that is below p.
     private func hasX() -> Bool? {
         guard
             unsafe EC_POINT_get_Jprojective_coordinates_GFp(
@@ -112,14 +113,14 @@ internal import COpenSSL
         return unsafe BN_ucmp(e, x) == 0
     }
 
-    /// product = a·b·R⁻¹ mod n
+    /// Sets product = a·b·R⁻¹ mod n.
     private func multiply(
         _ product: OpaquePointer, _ a: OpaquePointer, _ b: OpaquePointer
     ) -> Bool {
         unsafe BN_mod_mul_montgomery(product, a, b, curve.montgomeryOrder, context) == 1
     }
 
-    /// Big-endian octets.
+    /// Sets a number from big-endian octets.
     private func set(_ number: OpaquePointer, _ octets: Span<UInt8>) {
         unsafe octets.withUnsafeBufferPointer { octets in
             guard unsafe BN_bin2bn(octets.baseAddress, Int32(octets.count), number) != nil

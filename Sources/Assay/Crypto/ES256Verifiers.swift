@@ -1,7 +1,7 @@
 import AssayLocks
 
-/// The batch verifiers of one `Verifier`: as many as threads ever verified at once, each lent to
-/// one at a time.
+/// The pool of batch verifiers of one `Verifier`. Each is used by one thread at a time; the pool
+/// grows to the number of concurrent threads and keeps `Limits.idleBatchVerifiers` idle ones.
 package final class ES256Verifiers: Sendable {
     package let tables: KeyTables
     private let idle = Locked<[ES256BatchVerifier]>([])

@@ -1,18 +1,18 @@
 internal import COpenSSL
 import Synchronization
 
-/// Multiples of one public key's point Q, so that k·Q costs a sixth.
+/// A table of multiples of one public key's point Q. It reduces the cost of k·Q to a sixth.
 ///
-/// OpenSSL multiplies a group's generator through such a table and every other point without. So
-/// this is P-256 again with Q for its generator, for which OpenSSL's own
-/// `EC_GROUP_precompute_mult` fills the table: some 16 to 30 ms and 150 KB. Only read afterwards,
-/// so that threads share it.
+/// OpenSSL uses such a table only for a group's generator. So `group` is P-256 with Q as its
+/// generator, and OpenSSL's own `EC_GROUP_precompute_mult` fills the table: 16 to 30 ms and 150
+/// KB. The table is read-only after that, so threads share it.
 @safe package final class KeyTable: @unchecked Sendable {
     let group: OpaquePointer
-    /// The place among `Limits.keyTables`, given back with this.
+    /// The slot among `Limits.keyTables`; released with this table.
     private let place: KeyTablePlace
 
-    /// Nil where OpenSSL builds no table, or one that does not multiply as OpenSSL does without.
+    /// Returns nil if OpenSSL builds no table, or if the table's products differ from OpenSSL's
+    /// own.
     init?(_ key: PublicKey, place: KeyTablePlace) {
         let curve = P256.shared
         guard key.curve == .p256, let context = unsafe BN_CTX_new() else { return nil }
@@ -36,7 +36,8 @@ import Synchronization
 
     deinit { unsafe EC_GROUP_free(group) }
 
-    /// Tried before it is believed: a wrong table must cost speed, never a verdict.
+    /// Compares products with and without the table: a wrong table must cost speed, never a
+    /// verdict.
     private func multiplies(asWithoutTable point: OpaquePointer, _ context: OpaquePointer) -> Bool {
         let curve = P256.shared
         let scalar = unsafe bigNumber()
@@ -46,7 +47,7 @@ import Synchronization
             unsafe EC_POINT_free(product)
             unsafe EC_POINT_free(expected)
         }
-        // n − 1 and its halves reach every window of the table, with both signs.
+        // n − 1 and its halves use every window of the table, with both signs.
         unsafe precondition(BN_sub(scalar, curve.order, BN_value_one()) == 1)
         for _ in 0..<8 {
             guard unsafe EC_POINT_mul(group, product, scalar, nil, nil, context) == 1,
@@ -59,13 +60,13 @@ import Synchronization
     }
 }
 
-/// One of the `Limits.keyTables` places; gives itself back.
+/// One of the `Limits.keyTables` slots. Releases the slot on deinit.
 package final class KeyTablePlace: Sendable {
     private let taken: KeyTableCount
 
     private init(_ taken: KeyTableCount) { self.taken = taken }
 
-    /// Nil where all are taken.
+    /// Takes a slot; returns nil if all are taken.
     static func take(of count: KeyTableCount) -> KeyTablePlace? {
         guard count.value.add(1, ordering: .relaxed).newValue <= Limits.keyTables else {
             count.value.subtract(1, ordering: .relaxed)
@@ -77,7 +78,7 @@ package final class KeyTablePlace: Sendable {
     deinit { taken.value.subtract(1, ordering: .relaxed) }
 }
 
-/// Tables that are there or being built.
+/// The shared count of tables that exist or are being built.
 final class KeyTableCount: Sendable {
     let value = Atomic<Int>(0)
 }

@@ -1,22 +1,22 @@
 import AssayLocks
 import Synchronization
 
-/// Which keys get a table, and when.
+/// Decides which keys get a table, and when.
 ///
-/// A key asks for one when enough of its signatures held; only keys of validated chains verify
-/// anything. Whoever calls `buildPending` builds, others verify through EVP meanwhile. A table
-/// ends with its key, and so with the chain that brought it.
+/// A key requests a table after `Limits.keyTableUses` valid signatures. Only keys of validated
+/// chains verify anything. The caller of `buildPending` builds the tables; other threads verify
+/// through EVP meanwhile. A table lives as long as its key, and so as long as the key's chain.
 package final class KeyTables: Sendable {
     private let count = KeyTableCount()
     private let pending = Locked<[PendingKey]>([])
-    /// So that looking costs no lock.
+    /// Lets `hasPending` answer without a lock.
     private let pendingCount = Atomic<Int>(0)
-    /// OpenSSL built no table once: it will not do so another time.
+    /// Set when OpenSSL failed to build a table. It would fail again.
     private let isBroken = Atomic<Bool>(false)
     private let isEnabled: Bool
     private let build: Builder
 
-    /// Nil where OpenSSL cannot.
+    /// Builds a table; returns nil if OpenSSL cannot.
     package typealias Builder = @Sendable (PublicKey, KeyTablePlace) -> KeyTable?
 
     package init(
@@ -26,17 +26,17 @@ package final class KeyTables: Sendable {
         self.build = build
     }
 
-    /// Tables that are there or being built.
+    /// The number of tables that exist or are being built.
     package var tables: Int { count.value.load(ordering: .relaxed) }
 
     package var hasPending: Bool { pendingCount.load(ordering: .relaxed) > 0 }
 
-    /// Counts signatures that held without a table.
+    /// Counts valid signatures of a key without a table.
     package func note(_ key: PublicKey, held: Int) {
         guard isEnabled, held > 0, key.curve == .p256 else { return }
         let uses = key.uses.add(held, ordering: .relaxed)
-        // Exactly one thread crosses the line. While every place is taken, a key asks again after
-        // as many uses more.
+        // Exactly one thread crosses the line. While every slot is taken, the key asks again
+        // after `keyTableUses` more signatures.
         let line = Limits.keyTableUses
         guard uses.oldValue / line != uses.newValue / line else { return }
         guard key.table == nil, tables < Limits.keyTables, !isBroken.load(ordering: .relaxed)
@@ -48,14 +48,14 @@ package final class KeyTables: Sendable {
         }
     }
 
-    /// Builds the tables that are asked for, one after the other; some 16 to 30 ms each.
+    /// Builds the requested tables one after another; each takes 16 to 30 ms.
     ///
-    /// - Returns: how many were built.
+    /// - Returns: The number of tables built.
     @discardableResult
     package func buildPending() -> Int {
         var built = 0
         while let next = takePending() {
-            // The chain may be gone by now, or the key have asked twice.
+            // The chain can be gone by now, or the key queued twice.
             guard let key = next.key, key.table == nil else { continue }
             guard let place = KeyTablePlace.take(of: count) else { continue }
             guard let table = build(key, place) else {
@@ -77,7 +77,7 @@ package final class KeyTables: Sendable {
     }
 }
 
-/// A key that waits for its table, and may go while it waits.
+/// A key queued for a table. The weak reference lets the key go in the meantime.
 private struct PendingKey: Sendable {
     weak let key: PublicKey?
 }

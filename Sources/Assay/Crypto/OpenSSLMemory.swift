@@ -1,12 +1,12 @@
 import COpenSSL
 import Glibc
 
-/// Where OpenSSL's memory comes from.
+/// OpenSSL's allocator.
 package enum OpenSSLMemory {
-    /// Ends the process with a line on standard error when there is none, from here on. OpenSSL
-    /// itself would say that a signature does not verify, which is a wrong verdict.
+    /// Makes OpenSSL abort the process, with a line on standard error, when memory is exhausted.
+    /// OpenSSL itself would report that a signature does not verify, which is a wrong verdict.
     ///
-    /// - Returns: false where OpenSSL has memory already, and it is too late.
+    /// - Returns: False if OpenSSL has already allocated memory, which is too late.
     package static func endWhenExhausted() -> Bool {
         let code = unsafe CRYPTO_set_mem_functions(
             { count, _, _ in unsafe OpenSSLMemory.checked(malloc(count), count) },

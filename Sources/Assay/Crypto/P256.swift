@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// What never changes about P-256 (SEC 2, section 2.4.2), in OpenSSL's form. Read-only, shared.
+/// The constants of P-256 (SEC 2, section 2.4.2) in OpenSSL's form. Read-only and shared.
 @safe final class P256: @unchecked Sendable {
     static let shared = P256()
 
     /// OpenSSL's own group, whose generator has a built-in table.
     let group: OpaquePointer
-    /// n, and p − n: the r below it for which x may have been r + n as well.
+    /// n, and p − n: if r is below p − n, x can also be r + n.
     let order: OpaquePointer
     let fieldMinusOrder: OpaquePointer
     let montgomeryOrder: OpaquePointer
     let montgomeryField: OpaquePointer
-    /// R³ mod p, R being Montgomery's 2²⁵⁶: three multiplications by it, Z and Z make r·Z².
+    /// R³ mod p, with R = 2²⁵⁶ of Montgomery: multiplying r by it, Z and Z gives r·Z².
     let cubeOfR: OpaquePointer
 
     private init() {

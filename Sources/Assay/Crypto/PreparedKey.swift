@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// A key that EVP is ready to verify ECDSA signatures with; preparing costs some microseconds,
-/// and a prepared one serves any number of digests. One thread at a time.
+/// A key prepared for ECDSA verification by EVP. Preparing costs some microseconds; a prepared
+/// key verifies any number of digests. Not thread-safe.
 @safe final class PreparedKey {
     private let context: OpaquePointer
-    /// For comparison only; the context keeps the key alive, so that no other takes its address.
+    /// For comparison only. The context keeps the key alive, so its address is not reused.
     private let key: OpaquePointer
 
     init(_ publicKey: PublicKey) {
@@ -33,7 +33,7 @@ internal import COpenSSL
     }
 }
 
-/// The keys that one thread verified with last, prepared.
+/// The keys that one thread used last, prepared.
 struct PreparedKeys {
     private var keys: [PreparedKey] = []
     private var oldest = 0

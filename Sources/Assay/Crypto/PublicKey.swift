@@ -1,13 +1,13 @@
 internal import COpenSSL
 import Synchronization
 
-/// A public key that OpenSSL holds. Read-only after creation, so that threads share it.
+/// An elliptic-curve public key in OpenSSL's form. Read-only after creation, so threads share it.
 @safe package final class PublicKey: @unchecked Sendable {
     let key: OpaquePointer
     let curve: SubjectPublicKey.Curve
-    /// Signatures of this key that held, counted until it has a table.
+    /// The number of valid signatures of this key, counted until it has a table.
     let uses = Atomic<Int>(0)
-    /// Set once, by whoever builds it, while others verify without.
+    /// Set once, by the thread that builds the table. Other threads verify without it meanwhile.
     private let tableReference = AtomicLazyReference<KeyTable>()
 
     private init(owning key: OpaquePointer, _ curve: SubjectPublicKey.Curve) {
@@ -15,7 +15,7 @@ import Synchronization
         self.curve = curve
     }
 
-    /// Nil until `KeyTables` has found the key to be worth one.
+    /// The key's table; nil until `KeyTables` has built one.
     var table: KeyTable? { tableReference.load() }
 
     func adopt(_ table: KeyTable) { _ = tableReference.storeIfNil(table) }
@@ -30,12 +30,12 @@ import Synchronization
 
     deinit { unsafe EVP_PKEY_free(key) }
 
-    /// From an uncompressed point; nil where it does not lie on the curve.
+    /// Creates a key from an uncompressed point; returns nil if the point is not on the curve.
     package static func ec(_ curve: SubjectPublicKey.Curve, point: Span<UInt8>) -> PublicKey? {
         guard let key = unsafe EVP_PKEY_new() else { outOfMemory() }
         let result = unsafe PublicKey(owning: key, curve)
-        // Copying a curve's parameters and setting the point costs 7 µs; decoding a whole
-        // SubjectPublicKeyInfo (d2i_PUBKEY) costs 140 to 230 with OpenSSL 3.0.
+        // Copying a curve's parameters and setting the point costs 7 µs. Decoding a whole
+        // SubjectPublicKeyInfo (d2i_PUBKEY) costs 140 to 230 µs with OpenSSL 3.0.
         let template = curve == .p256 ? CurveParameters.p256 : CurveParameters.p384
         unsafe precondition(EVP_PKEY_copy_parameters(key, template.key) == 1)
         let isSet = unsafe point.withUnsafeBufferPointer { buffer in
@@ -48,7 +48,7 @@ import Synchronization
         return result
     }
 
-    /// Verifies a DER-encoded ECDSA signature over the message (RFC 5758, section 3.2).
+    /// Verifies a DER-encoded ECDSA signature over a message (RFC 5758, section 3.2).
     package func verifiesECDSA(
         _ signature: Span<UInt8>, over message: Span<UInt8>, digest: ECDSADigest
     ) -> Bool {
@@ -68,13 +68,13 @@ import Synchronization
     }
 }
 
-/// The digests of ECDSA links.
+/// The digests of ECDSA signatures on certificates.
 package enum ECDSADigest: Sendable {
     case sha256
     case sha384
 }
 
-/// A key without a point, to copy a curve's parameters from.
+/// A key without a point, the source of a curve's parameters.
 @safe private final class CurveParameters: @unchecked Sendable {
     static let p256 = CurveParameters(NID_X9_62_prime256v1)
     static let p384 = CurveParameters(NID_secp384r1)
@@ -93,13 +93,13 @@ package enum ECDSADigest: Sendable {
     }
 }
 
-/// Digest methods fetched once: an implicit fetch costs half a microsecond a call.
+/// Digest methods, fetched once: an implicit fetch costs half a microsecond per call.
 private enum Methods {
     nonisolated(unsafe) static let sha256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
     nonisolated(unsafe) static let sha384 = unsafe EVP_MD_fetch(nil, "SHA384", nil)
 }
 
-/// Verdicts must not be guessed where OpenSSL can't work.
+/// Ends the process when OpenSSL cannot allocate: a verdict must never be a guess.
 func outOfMemory() -> Never {
     fatalError("OpenSSL could not allocate; ending rather than answering wrongly")
 }

@@ -1,9 +1,9 @@
 import AssayLocks
 internal import COpenSSL
 
-/// The digests under RSA signatures of receipts and their certificates.
+/// The digests of RSA signatures on receipts and their certificates.
 package enum DigestAlgorithm: Sendable, Equatable {
-    /// Receipts before August 2023, and some after.
+    /// Used by receipts before August 2023, and by some after.
     case sha1
     case sha256
 
@@ -11,17 +11,18 @@ package enum DigestAlgorithm: Sendable, Equatable {
     package var octets: Int { self == .sha1 ? 20 : 32 }
 }
 
-/// An RSA public key that OpenSSL holds, for RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2).
-/// Read-only after creation, so that threads share it.
+/// An RSA public key in OpenSSL's form, for RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2). Read-only
+/// after creation, so threads share it.
 @safe package final class RSAPublicKey: @unchecked Sendable {
     private let key: OpaquePointer
-    /// Octets of the modulus, and so of every signature.
+    /// The length of the modulus in octets, and so of every signature.
     package let modulusOctets: Int
     package let bits: Int
     private let idle = Locked<[PreparedRSAKey]>([])
 
-    /// From big-endian magnitudes without leading zeros; nil unless the modulus is odd and has
-    /// `smallestBits` to 4096 bits, and the exponent is odd, from 65537 and of 64 bits at most.
+    /// Creates a key from big-endian magnitudes without leading zeros. Returns nil unless the
+    /// modulus is odd and has `smallestBits` to 4096 bits, and the exponent is odd, at least
+    /// 65537 and at most 64 bits long.
     package init?(modulus: Span<UInt8>, exponent: Span<UInt8>, smallestBits: Int) {
         guard modulus.count > 0, modulus[0] != 0, modulus[modulus.count - 1] & 1 == 1,
             (1...8).contains(exponent.count), exponent[0] != 0
@@ -68,7 +69,8 @@ package enum DigestAlgorithm: Sendable, Equatable {
         return unsafe key
     }
 
-    /// The builder keeps the pointer, not the text: only a literal lives long enough.
+    /// Returns a parameter name for the builder, which keeps the pointer: only a literal lives
+    /// long enough.
     private static func name(_ literal: StaticString) -> UnsafePointer<CChar> {
         unsafe UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
     }
@@ -79,12 +81,12 @@ package enum DigestAlgorithm: Sendable, Equatable {
         }
     }
 
-    /// Verifies a signature over a digest that is already there. The encoded message is compared
-    /// with the one strict form: full padding, DigestInfo with NULL parameters, nothing after.
+    /// Verifies a signature over a digest. Accepts only the one strict form of the encoded
+    /// message: full padding, DigestInfo with NULL parameters, nothing after it.
     package func verifies(
         signature: Span<UInt8>, overDigest digest: Span<UInt8>, algorithm: DigestAlgorithm
     ) -> Bool {
-        // RFC 8017, section 8.2.2, step 1: exactly as long as the modulus.
+        // RFC 8017, section 8.2.2, step 1: the signature is exactly as long as the modulus.
         guard signature.count == modulusOctets, digest.count == algorithm.octets else {
             return false
         }
@@ -96,8 +98,8 @@ package enum DigestAlgorithm: Sendable, Equatable {
         return verifies
     }
 
-    /// An idle one, or a new one: preparing costs some microseconds, and one thread at a time
-    /// verifies with each.
+    /// Returns an idle prepared key, or a new one. Preparing costs some microseconds, and a
+    /// prepared key is not thread-safe.
     private func prepared(for algorithm: DigestAlgorithm) -> PreparedRSAKey {
         let found = idle.withLock { idle in
             idle.lastIndex { $0.algorithm == algorithm }.map { idle.remove(at: $0) }
@@ -122,7 +124,7 @@ package enum DigestAlgorithm: Sendable, Equatable {
     }
 }
 
-/// A key that EVP is ready to verify signatures of one algorithm with. One thread at a time.
+/// A key prepared for verification by EVP with one digest algorithm. Not thread-safe.
 @safe private final class PreparedRSAKey: @unchecked Sendable {
     private let context: OpaquePointer
     let algorithm: DigestAlgorithm
@@ -152,7 +154,7 @@ package enum DigestAlgorithm: Sendable, Equatable {
     }
 }
 
-/// Digest methods fetched once, as for ECDSA.
+/// Digest methods, fetched once as for ECDSA.
 private enum RSAMethods {
     nonisolated(unsafe) static let sha1 = unsafe EVP_MD_fetch(nil, "SHA1", nil)
     nonisolated(unsafe) static let sha256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)

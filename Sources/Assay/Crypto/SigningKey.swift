@@ -1,20 +1,20 @@
 import COpenSSL
 
-/// A private key that signs development certificates and evidence. Verifying needs none.
+/// A private key that signs development certificates and evidence. Verification does not use it.
 ///
-/// Owns one `EVP_PKEY`, which is never changed after `init`: OpenSSL signs with one key on many
-/// threads, each call with a context of its own.
+/// Owns one `EVP_PKEY`, which is immutable after `init`. OpenSSL allows concurrent signing with
+/// one key, each call with its own context.
 @safe
 package final class SigningKey: @unchecked Sendable {
     private let key: OpaquePointer
-    /// DER of the SubjectPublicKeyInfo (RFC 5280, 4.1).
+    /// The DER SubjectPublicKeyInfo (RFC 5280, 4.1).
     package let subjectPublicKeyInfo: [UInt8]
-    /// The subjectPublicKey's octets: the uncompressed point, or the DER RSAPublicKey.
+    /// The octets of subjectPublicKey: the uncompressed point, or the DER RSAPublicKey.
     package let publicKey: [UInt8]
-    /// Octets of one of r and s in a raw ECDSA signature; 0 for RSA.
+    /// The octets of r (and of s) in a raw ECDSA signature; 0 for RSA.
     package let coordinateSize: Int
 
-    /// What a key is made of.
+    /// The key type: a curve, or RSA with a modulus size.
     package enum Kind: Sendable, Hashable {
         case p256, p384, p521
         case rsa(bits: Int)
@@ -29,7 +29,7 @@ package final class SigningKey: @unchecked Sendable {
         }
     }
 
-    /// What is hashed before the signature.
+    /// The digest of a signature.
     package enum Digest: Sendable, Hashable, CaseIterable {
         case sha1, sha256, sha384, sha512
 
@@ -60,7 +60,7 @@ package final class SigningKey: @unchecked Sendable {
 
     deinit { unsafe EVP_PKEY_free(key) }
 
-    /// A new random key.
+    /// Generates a random key.
     package convenience init(generating kind: Kind) throws(SigningKeyError) {
         let name = kind.groupName == nil ? "RSA" : "EC"
         let context = unsafe EVP_PKEY_CTX_new_from_name(nil, name, nil)
@@ -81,14 +81,14 @@ package final class SigningKey: @unchecked Sendable {
         try unsafe self.init(owning: key)
     }
 
-    /// The key of an unencrypted PKCS#8 (or SEC 1, PKCS#1) PEM text, or of its DER.
+    /// Reads a key from unencrypted PKCS#8 (or SEC 1, PKCS#1), in PEM or DER.
     package convenience init(encoded: [UInt8]) throws(SigningKeyError) {
         var made: OpaquePointer?
         let selection = OSSL_KEYMGMT_SELECT_KEYPAIR | OSSL_KEYMGMT_SELECT_ALL_PARAMETERS
         let context = unsafe OSSL_DECODER_CTX_new_for_pkey(
             &made, nil, nil, nil, selection, nil, nil)
         defer { unsafe OSSL_DECODER_CTX_free(context) }
-        // No passphrase is ever asked for on a terminal: an encrypted key is refused.
+        // Never prompts for a passphrase on a terminal: rejects encrypted keys.
         _ = unsafe OSSL_DECODER_CTX_set_pem_password_cb(context, { _, _, _, _ in -1 }, nil)
         let decoded = unsafe encoded.withUnsafeBufferPointer { bytes in
             var next = bytes.baseAddress
@@ -103,7 +103,7 @@ package final class SigningKey: @unchecked Sendable {
         try unsafe self.init(owning: key)
     }
 
-    /// DER of the PKCS#8 PrivateKeyInfo (RFC 5958), unencrypted.
+    /// Returns the unencrypted DER PrivateKeyInfo of PKCS#8 (RFC 5958).
     package func pkcs8() throws(SigningKeyError) -> [UInt8] {
         let info = unsafe EVP_PKEY2PKCS8(key)
         defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
@@ -113,10 +113,10 @@ package final class SigningKey: @unchecked Sendable {
         return der
     }
 
-    /// SHA-1 of the public key's octets: the key identifier of RFC 5280, 4.2.1.2 (1).
+    /// The key identifier of RFC 5280, 4.2.1.2 (1): SHA-1 of the public key's octets.
     package var keyIdentifier: [UInt8] { SigningKey.digest(publicKey, .sha1) }
 
-    /// An ECDSA signature in DER, or an RSA PKCS#1 v1.5 signature.
+    /// Signs bytes. Returns an ECDSA signature in DER, or an RSA PKCS#1 v1.5 signature.
     package func sign(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
         let context = unsafe EVP_MD_CTX_new()
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -139,12 +139,13 @@ package final class SigningKey: @unchecked Sendable {
         return signature
     }
 
-    /// An ECDSA signature as JWS wants it (RFC 7518, 3.4): r and s, each of the curve's size.
+    /// Signs bytes and returns an ECDSA signature in JWS form (RFC 7518, 3.4): r and s, each of
+    /// the curve's size.
     package func signRaw(_ bytes: [UInt8], digest: Digest) throws(SigningKeyError) -> [UInt8] {
         try raw(sign(bytes, digest: digest))
     }
 
-    /// The same, of what is hashed already.
+    /// Signs a digest and returns an ECDSA signature in JWS form.
     package func signRaw(_ digest: SHA256Digest) throws(SigningKeyError) -> [UInt8] {
         let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -165,7 +166,7 @@ package final class SigningKey: @unchecked Sendable {
         return try raw(encoded)
     }
 
-    /// r and s of an ECDSA signature in DER.
+    /// Converts a DER ECDSA signature to r and s.
     private func raw(_ encoded: [UInt8]) throws(SigningKeyError) -> [UInt8] {
         let size = coordinateSize
         let parsed: OpaquePointer? = unsafe encoded.withUnsafeBufferPointer { buffer in
@@ -196,17 +197,18 @@ package final class SigningKey: @unchecked Sendable {
     }
 }
 
-/// Why a private key could not be made, read or used.
+/// The errors of creating, reading or using a private key.
 package enum SigningKeyError: Error, Equatable {
-    /// OpenSSL knows no such curve, or no such key size.
+    /// OpenSSL does not support the curve or key size.
     case generationFailed
     /// Not an unencrypted private key in PEM or DER.
     case notAKey
-    /// A digest that this key is too small for, or raw form asked of an RSA key.
+    /// The key is too small for the digest, or is RSA where a raw signature was requested.
     case signingFailed
 }
 
-/// Bytes of OpenSSL's generator. Empty only where the system has no randomness at all.
+/// Returns bytes of OpenSSL's random generator, or an empty array if the system has no
+/// randomness.
 package func randomBytes(_ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         let status = unsafe RAND_bytes(buffer.baseAddress, Int32(count))
@@ -221,7 +223,8 @@ extension SigningKey {
         return unsafe take(data, count)
     }
 
-    /// The octets that an `i2d_` function allocated; cleared there, for they may be private.
+    /// Copies octets that an `i2d_` function allocated, then clears and frees them: they can be
+    /// private.
     private static func take(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int32) -> [UInt8]? {
         guard count > 0, let data = unsafe data else {
             ERR_clear_error()
@@ -231,8 +234,8 @@ extension SigningKey {
         return unsafe [UInt8](UnsafeBufferPointer(start: data, count: Int(count)))
     }
 
-    /// The BIT STRING's octets of SEQUENCE { AlgorithmIdentifier, BIT STRING }, as OpenSSL wrote
-    /// it.
+    /// Returns the BIT STRING's octets of SEQUENCE { AlgorithmIdentifier, BIT STRING } as OpenSSL
+    /// writes it.
     private static func bitString(ofPublicKeyInfo der: [UInt8]) -> [UInt8]? {
         func content(at start: Int) -> Range<Int>? {
             guard start + 2 <= der.count else { return nil }
