@@ -1,20 +1,20 @@
 import AssayModels
 
-/// What takes the content of a SignedData while it passes.
+/// Receives the content of a SignedData as it arrives.
 protocol ContentReader: Sendable {
-    /// Reads the next octets and hashes each part when it is read: SHA instructions wait for each
-    /// other most of the time, and the processor reads the next part meanwhile.
+    /// Reads the next octets and hashes each part after it is read: SHA instructions mostly wait
+    /// for each other, so the processor reads the next part in the meantime.
     mutating func receive(
         _ octets: Span<UInt8>, hashingInto digests: inout ContentDigests
     ) throws(Refusal)
 }
 
-/// Reads CMS SignedData (RFC 5652, section 5.1) as it arrives: BER in the wrapping, strict DER in
-/// what it holds.
+/// Reads CMS SignedData (RFC 5652, section 5.1) as it arrives: the outer structure as BER, the
+/// elements inside as strict DER.
 ///
-/// The digest algorithms come before the content and the certificates after it, so one pass hashes
-/// the content, hands it to its reader, and keeps only certificates and signer. Nothing here is
-/// believed: `UnverifiedSignedData` is what a signature is checked on.
+/// The digest algorithms come before the content and the certificates after it. So one pass
+/// hashes the content, passes it to its reader, and keeps only certificates and signer. The
+/// result is unverified; `UnverifiedSignedData` checks the signature.
 struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     var content: Content
     /// Content octets of the version.
@@ -25,7 +25,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     private(set) var signerInfo: [UInt8]?
 
     private var state = State.contentInfo
-    /// The constructed encodings that are open, outermost first.
+    /// The open constructed encodings, outermost first.
     private var frames: [Frame] = []
     private var segments = SegmentCount()
     /// Bytes read so far.
@@ -36,10 +36,10 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
         frames.reserveCapacity(6)  // From ContentInfo to OCTET STRING.
     }
 
-    /// Memory of certificates and signer.
+    /// Bytes of memory for certificates and signer.
     var heldBytes: Int { certificates.reduce(signerInfo?.count ?? 0) { $0 + $1.capacity } }
 
-    /// What comes next.
+    /// The element that the reader expects next.
     private enum State: Sendable {
         case contentInfo
         case contentType
@@ -52,7 +52,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
         case eContentType
         case explicitEContent
         case eContent
-        /// Octets of a primitive OCTET STRING; then what follows it.
+        /// Octets of a primitive OCTET STRING that are yet to arrive.
         case octets(remaining: Int, isSegment: Bool)
         /// The next segment of a constructed OCTET STRING, or its end.
         case segment
@@ -234,7 +234,7 @@ extension SignedDataReader {
             throw Refusal(
                 .invalidChain, "there are more than \(Limits.bagCertificates) certificates")
         }
-        // Attribute and other certificates ([0] to [3] here) have no place in a receipt.
+        // Receipts hold X.509 certificates only; the other choices ([0] to [3]) are refused.
         return try element(bytes, .sequence, limit: Limits.cmsCertificateBytes) {
             (reader: inout Self, element, bytes) throws(Refusal) in
             reader.certificates.append(bytes.array(element.whole))
@@ -288,7 +288,7 @@ extension SignedDataReader {
         case header(TLVHeader)
     }
 
-    /// The header that comes, inside of the innermost frame.
+    /// Decodes the next header, which has to lie inside the innermost frame.
     private func peek(_ bytes: Span<UInt8>) throws(Refusal) -> Peek {
         do throws(DERError) {
             guard let header = try TLVHeader.decode(bytes, at: 0, rules: .ber) else {
@@ -310,7 +310,7 @@ extension SignedDataReader {
             .malformed, "the CMS structure is broken near byte \(position): " + error.description)
     }
 
-    /// Opens the constructed encoding that has to come.
+    /// Opens a constructed encoding with the given tag.
     private mutating func open(
         _ bytes: Span<UInt8>, _ tag: Tag, then next: State
     ) throws(Refusal) -> ResumableStep {
@@ -329,7 +329,7 @@ extension SignedDataReader {
         }
     }
 
-    /// Nil: the innermost frame has not ended. Otherwise it is closed, or needs its octets.
+    /// Closes the innermost frame if it has ended; returns nil if it has not.
     private mutating func endOfFrame(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep? {
         if let end = frames[frames.count - 1].end {
             guard position == end else { return nil }
@@ -348,7 +348,7 @@ extension SignedDataReader {
         return .consumed(2)
     }
 
-    /// Closes that many frames, one a step.
+    /// Closes `count` frames, one per step.
     private mutating func close(
         _ bytes: Span<UInt8>, _ count: Int, then next: State, again: (Int) -> State
     ) throws(Refusal) -> ResumableStep {

@@ -1,10 +1,10 @@
 import AssayModels
 
-/// The one signer of a receipt (RFC 5652, section 5.3), parsed and believed in nothing.
+/// The single signer of a receipt (RFC 5652, section 5.3). Parsed but unverified.
 struct SignerInfo: Sendable {
     let identifier: Identifier
-    /// What the content's digest has to be, and the octets that are signed in its place; nil: the
-    /// signature is over the content itself.
+    /// The attributes that are signed in place of the content, with the content's digest; nil if
+    /// the signature is over the content itself.
     let signedAttributes: SignedAttributes?
     let signature: [UInt8]
 
@@ -14,7 +14,7 @@ struct SignerInfo: Sendable {
         case issuerAndSerialNumber(issuer: [UInt8], serialNumber: [UInt8])
         case subjectKeyIdentifier([UInt8])
 
-        /// The version of a SignerInfo that identifies its signer so.
+        /// The SignerInfo version for this kind of identifier.
         var version: UInt8 {
             switch self {
             case .issuerAndSerialNumber: 1
@@ -44,7 +44,7 @@ struct SignerInfo: Sendable {
         let attributes = try reader.readOptional(.context(0))
         algorithm = try AlgorithmField(from: &reader)
         signature = der.span.array(try reader.read(.octetString).content)
-        // unsignedAttrs prove nothing, and are not looked at.
+        // unsignedAttrs prove nothing and are ignored.
         _ = try reader.readOptional(.context(1))
         try reader.atEnd()
         signedAttributes = try attributes.map { (element) throws(DERError) in
@@ -68,8 +68,8 @@ struct SignerInfo: Sendable {
         }
     }
 
-    /// SHA-1 or SHA-256, RSA PKCS #1 v1.5, and the two in agreement.
-    /// - Returns: the digest algorithm.
+    /// Checks that the digest is SHA-1 or SHA-256, the signature RSA PKCS #1 v1.5, and that the
+    /// two match.
     func checkedAlgorithm() throws(Refusal) -> DigestAlgorithm {
         let found: (digest: DigestAlgorithm, withRSA: [UInt8])? =
             switch digest.identifier {
@@ -105,7 +105,7 @@ struct SignerInfo: Sendable {
             serialNumber: fields.bytes.array(serial.content))
     }
 
-    /// Whether that certificate is the signer's.
+    /// Whether the certificate is the signer's.
     func isSigner(_ certificate: Certificate) -> Bool {
         switch identifier {
         case .issuerAndSerialNumber(let issuer, let serialNumber):
@@ -117,12 +117,14 @@ struct SignerInfo: Sendable {
     }
 }
 
-/// signedAttrs: signed in the content's place, and bound to it by its digest (RFC 5652, 5.4).
+/// The signedAttrs: signed in place of the content and bound to it by its digest (RFC 5652,
+/// section 5.4).
 ///
-/// Section 5.3 demands DER of them, whatever the rest is encoded in. So what is signed, the DER of
-/// the SET OF attributes, is what was received but for its tag; another order is refused.
+/// Section 5.3 requires DER for them, whatever the encoding of the rest. So the signed octets,
+/// the DER of the SET OF attributes, are the received octets with another tag. Attributes in
+/// another order are refused.
 struct SignedAttributes: Sendable {
-    /// With the tag SET instead of [0], as section 5.4 has them hashed.
+    /// The attributes with the tag SET instead of [0], as section 5.4 requires for hashing.
     let signedOctets: [UInt8]
     /// Values of contentType and messageDigest, in the order found.
     private var contentTypes: [[UInt8]] = []
@@ -150,7 +152,8 @@ struct SignedAttributes: Sendable {
         }
     }
 
-    /// Both exactly once, of this content (section 11.1 and 11.2).
+    /// Checks that both attributes occur exactly once and match the content (sections 11.1 and
+    /// 11.2).
     func check(contentDigest: [UInt8]) throws(Refusal) {
         guard contentTypes == [OID.data] else {
             throw Refusal(

@@ -1,7 +1,7 @@
 import AssayModels
 
-/// Reads the payload of an app receipt as it arrives: a SET of attributes, each
-/// SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }, in any order, strict DER.
+/// Reads the payload of an app receipt as it arrives: a SET of attributes, each SEQUENCE { type
+/// INTEGER, version INTEGER, value OCTET STRING }, in any order. The payload is strict DER.
 struct AppReceiptReader: ContentReader, Sendable {
     private var feeder = ChunkFeeder()
     private var attributes: AppReceiptAttributes
@@ -13,7 +13,7 @@ struct AppReceiptReader: ContentReader, Sendable {
             inApp: InAppCollector(selection, expecting: expectations, layouts: layouts))
     }
 
-    /// The layouts that it began with and those that it added; nil: it added none.
+    /// The initial layouts and the added ones; nil if none were added.
     var newLayouts: InAppLayouts? {
         attributes.inApp.layouts.hasGrown ? attributes.inApp.layouts.handedOn : nil
     }
@@ -34,10 +34,10 @@ struct AppReceiptReader: ContentReader, Sendable {
         digests.update(octets.extracting(hashed..<octets.count))
     }
 
-    /// Memory of what was read and is kept.
+    /// Bytes of memory for the attributes and buffers.
     var heldBytes: Int { attributes.heldBytes + feeder.heldBytes }
 
-    /// What was read, now that the content has ended.
+    /// Returns the payload after the content has ended.
     mutating func finish() throws(Refusal) -> UnverifiedAppReceipt {
         guard try feeder.finish(&attributes) else {
             throw Refusal(.malformed, "the receipt's payload ends too early")
@@ -51,25 +51,26 @@ struct AppReceiptReader: ContentReader, Sendable {
 /// The payload of a receipt whose signature has not been checked.
 struct UnverifiedAppReceipt: Sendable {
     let receipt: AppReceipt
-    /// What of the caller's expectations an in-app record has.
+    /// The product id and transaction id of the in-app record that meets the caller's
+    /// expectations.
     let expectedProduct: String?
     let expectedTransaction: String?
 }
 
-/// The SET itself: one attribute a step.
+/// Reads the SET, one attribute per step.
 private struct AppReceiptAttributes: ResumableReader, Sendable {
     private(set) var receipt = AppReceipt()
     private(set) var inApp: InAppCollector
-    /// Types that have occurred, of those that may do so once.
+    /// A bit for each type in `single` that has occurred.
     private var seen: UInt64 = 0
-    /// Types that Apple writes once. What else there may be some day is not ours to refuse.
+    /// Types that Apple writes once. Types that Apple adds later can repeat without refusal.
     private static let single: UInt64 = ([Int64](0...16) + [18, 19, 20, 21, 23, 25, 32])
         .reduce(0) { $0 | 1 << UInt64($1) }
-    /// Octets of the SET that are still to come; nil before its header.
+    /// Octets of the SET that are yet to arrive; nil before its header.
     private var remaining: Int?
     private var dates = ReceiptDates()
     private var unknown = UnknownAttributes()
-    /// Octets of the attributes with a name.
+    /// Octets of the attributes with a named field.
     private var namedBytes = 0
 
     var heldBytes: Int { namedBytes + unknown.bytes + inApp.heldBytes }
@@ -171,7 +172,7 @@ struct ReceiptAttributeFields {
         }
     }
 
-    /// The same for attributes of the receipt itself, most of which are in-app records.
+    /// Reads an attribute of the receipt itself; most are in-app records.
     @inline(__always)
     fileprivate init(large reader: inout DERReader) throws(DERError) {
         if let large = reader.readLargeAttribute() {
@@ -198,14 +199,14 @@ struct ReceiptAttributeFields {
 }
 
 extension DERReader {
-    /// An attribute in the form that nearly all of an in-app record have: a type of two octets, a
-    /// version of one, a value below 116 octets. What it reads, the general way reads alike; nil,
-    /// and nothing read, where the form is another.
+    /// Reads an attribute in the form that is most common in an in-app record: a type of two
+    /// octets, a version of one octet and a value below 116 octets. The general parser returns
+    /// the same for this form. Returns nil, and reads nothing, for any other form.
     @inline(__always)
     fileprivate mutating func readShortAttribute() -> ReceiptAttributeFields? {
         let start = position
         guard remaining >= Self.shortAttributeHeader else { return nil }
-        // 30 LL 02 02 TT TT 02 01 VV 04 NN, in two words that overlap.
+        // 30 LL 02 02 TT TT 02 01 VV 04 NN, in two overlapping words.
         let (word, end) = (bytes.word(at: start), bytes.word(at: start &+ 3))
         let length = Int(word >> 48 & 0x7F)
         let type = Int64(word >> 16 & 0xFFFF)
@@ -223,13 +224,13 @@ extension DERReader {
                 tag: .octetString, start: start &+ 9, content: content..<position))
     }
 
-    /// An attribute in the form of an in-app record: type and version of one octet, a value of 256
-    /// to 65535. Nil, and nothing read, where the form is another.
+    /// Reads an attribute in the form of an in-app record: type and version of one octet each, a
+    /// value of 256 to 65535 octets. Returns nil, and reads nothing, for any other form.
     @inline(__always)
     fileprivate mutating func readLargeAttribute() -> ReceiptAttributeFields? {
         let start = position
         guard remaining >= Self.largeAttributeHeader else { return nil }
-        // 30 82 LL LL 02 01 TT 02 01 VV 04 82 NN NN, in two words that overlap.
+        // 30 82 LL LL 02 01 TT 02 01 VV 04 82 NN NN, in two overlapping words.
         let (word, end) = (bytes.word(at: start), bytes.word(at: start &+ 6))
         let length = Int(word >> 32 & 0xFFFF)
         let value = Int(end & 0xFFFF)
@@ -249,11 +250,11 @@ extension DERReader {
 
     private static var largeAttributeHeader: Int { 14 }
 
-    /// Up to where the value begins.
+    /// Octets before the value.
     private static var shortAttributeHeader: Int { 11 }
 
-    /// The one character string of an attribute, nil where it is empty. Apple writes UTF8String
-    /// and IA5String; which of them proves nothing.
+    /// Reads the single character string of an attribute; nil if it is empty. Apple writes
+    /// UTF8String and IA5String; the choice carries no meaning.
     mutating func readText() throws(DERError) -> String? {
         guard let range = try readTextRange() else { return nil }
         guard let text = String(validating: bytes.array(range), as: UTF8.self) else {
@@ -262,7 +263,7 @@ extension DERReader {
         return text
     }
 
-    /// Where the text lies; nil: it is empty.
+    /// Reads the range of the attribute's text; nil if it is empty.
     @inline(__always)
     mutating func readTextRange() throws(DERError) -> Range<Int>? {
         let element = try readElement()
@@ -277,10 +278,10 @@ extension DERReader {
         return element.content.isEmpty ? nil : element.content
     }
 
-    /// The one INTEGER of an attribute.
+    /// Reads the single INTEGER of an attribute.
     @inline(__always)
     mutating func readNumber() throws(DERError) -> Int64 {
-        // 0, 1 and other small ones: most of them.
+        // Most numbers are 0, 1 or another one-octet value.
         if remaining == 3 {
             let octets = bytes.extracting(position..<position &+ 3)
             if octets[0] == Tag.integer.rawValue, octets[1] == 1 {
@@ -298,7 +299,7 @@ extension DERReader {
         return value
     }
 
-    /// A date as text; nil where it is empty.
+    /// Reads a date written as text; nil if it is empty.
     @inline(__always)
     mutating func readDate(_ dates: inout ReceiptDates) throws(DERError) -> Timestamp? {
         guard let range = try readTextRange() else { return nil }

@@ -1,49 +1,50 @@
 import AssayLocks
 import AssayModels
 
-/// Reads in-app records, most of which have the layout of one before: the same attributes, with
-/// values of the same size. Such a record is compared with the other in one go, and then only the
-/// values are read that may differ. Any other is read attribute by attribute; the outcome is the
-/// same.
+/// Reads in-app records and remembers their layouts: the attributes and the sizes of their
+/// values. Most records repeat an earlier layout. Such a record is compared with the remembered
+/// one as a whole, and only the values that can differ are read. Any other record is read
+/// attribute by attribute, with the same result.
 struct InAppLayouts: Sendable {
-    /// One for each place. What is in arrays here lies in few of them for all layouts: one of its
-    /// own for each would be counted with each record.
+    /// The remembered layouts, one per place. The arrays below hold the data of all layouts:
+    /// separate arrays for each layout would be reference-counted with each record.
     private var layouts: [Layout] = []
-    /// The place that the next new layout takes.
+    /// The place of the next new layout.
     private var nextPlace = 0
-    /// A record of each layout, and FF for each of its octets that another has to have too.
+    /// One record per layout.
     private var records: [UInt8] = []
     private var fixed: [UInt8] = []
-    /// The values of each layout that may differ.
+    /// The values of each layout that can differ.
     private var varying: [Varying] = []
     private var misses = 0
-    /// Whether layouts were added since this was handed on.
+    /// Whether layouts were added since the last `handedOn`.
     private(set) var hasGrown = false
     private var dates = InAppDates()
-    /// Attributes without a name here, of the record that was read last.
+    /// Attributes of unknown type in the record read last.
     private(set) var unknown: [ReceiptAttributeFields] = []
 
-    /// Memory of the layouts that are remembered.
+    /// Bytes of memory for the remembered layouts.
     var heldBytes: Int {
         records.capacity + fixed.capacity + varying.capacity * MemoryLayout<Varying>.stride
             + layouts.capacity * MemoryLayout<Layout>.stride
     }
 
     private struct Layout: Sendable {
-        /// Octets of its records; 0: there is none.
+        /// Octets per record; 0 for an empty place.
         var size = 0
-        /// What one of them says: true of another but for the values that may differ.
+        /// The fields of the remembered record. All but the varying values apply to every record
+        /// of the layout.
         var fields = InAppPurchases.Compact()
         var varyingCount = 0
     }
 
     private struct Varying: Sendable {
         var attribute = InAppAttribute.unpublished
-        /// The value itself, without its tag and length.
+        /// The range of the value, without its tag and length.
         var range = 0..<0
     }
 
-    /// - Returns: the record, its text where it was read.
+    /// Reads one in-app record. Text fields are ranges of `record`.
     @inline(__always)
     mutating func read(_ record: Span<UInt8>) throws(DERError) -> InAppPurchases.Compact {
         for place in layouts.indices where matches(record, place) {
@@ -60,7 +61,9 @@ struct InAppLayouts: Sendable {
         return record.equals(records.span.extracting(range), where: fixed.span.extracting(range))
     }
 
-    /// - Precondition: the record matches the layout of that place.
+    /// Reads the values that can differ.
+    ///
+    /// - Precondition: the record matches the layout at that place.
     @inline(__always)
     private mutating func readVarying(
         _ record: Span<UInt8>, _ place: Int
@@ -86,17 +89,18 @@ struct InAppLayouts: Sendable {
         return fields
     }
 
-    /// What `DERReader.readInteger` reads, of an INTEGER whose tag and length were compared: of one
-    /// to eight octets.
+    /// Reads the content of an INTEGER whose tag and length were compared: one to eight octets.
+    /// The result equals that of `DERReader.readInteger`.
     @inline(__always)
     private static func integer(
         _ record: Span<UInt8>, _ range: Range<Int>
     ) throws(DERError) -> Int64 {
         let bits = 8 &* range.count
-        // A record's headers lie before its first value: there are eight octets up to its end.
+        // The record's headers precede its first value, so eight octets exist before the value's
+        // end.
         let word = Int64(bitPattern: record.word(at: range.upperBound &- 8))
         let value = (word << (64 &- bits)) >> (64 &- bits)
-        // X.690, section 8.3.2: the first nine bits are not all alike.
+        // X.690, section 8.3.2: the first nine bits are neither all 0 nor all 1.
         if range.count > 1 {
             let first = value >> (bits &- 9)
             guard first != 0, first != -1 else {
@@ -114,7 +118,7 @@ struct InAppLayouts: Sendable {
         var list = try reader.readInside(.set)
         try reader.atEnd()
         var fields = InAppPurchases.Compact()
-        /// Types that have occurred, of those that Apple writes once.
+        /// A bit for each known type that has occurred; Apple writes each once.
         var seen: UInt64 = 0
         var attributes: [ReceiptAttributeFields] = []
         attributes.reserveCapacity(Limits.inAppLayoutAttributes)
@@ -145,7 +149,8 @@ struct InAppLayouts: Sendable {
         else { return }
         if layouts.isEmpty { makeRoom() }
         let place = nextPlace
-        // Where no two records are alike, remembering each would cost more than it saves.
+        // Once the places are full, only every fourth miss replaces a layout: if no two records
+        // are alike, remembering each costs more than it saves.
         misses += 1
         guard layouts[place].size == 0 || misses % 4 == 0 else { return }
         nextPlace = (place + 1) % Limits.inAppLayouts
@@ -158,7 +163,8 @@ struct InAppLayouts: Sendable {
             guard let known = InAppAttribute(attribute.type) else { continue }
             var range = attribute.value.content
             if known != .unpublished {
-                // Small numbers seldom change but for these; long texts there are none.
+                // Small numbers seldom change, except these two flags. Texts with a long-form
+                // length do not occur.
                 let isFlag =
                     known == .number(.isTrialPeriod) || known == .number(.isInIntroOfferPeriod)
                 guard range.count > 3 || isFlag && range.count == 3,
@@ -171,16 +177,16 @@ struct InAppLayouts: Sendable {
             }
             let place = start + range.lowerBound..<start + range.upperBound
             fixed.fill(place, with: 0)
-            // Never compared, and a customer's.
+            // Clears the values: they are a customer's and are never compared.
             records.fill(place, with: 0)
         }
     }
 
-    /// How many layouts there are, and the octets that they have of records; for tests.
+    /// The number of remembered layouts, and the octets of their records; for tests.
     var places: Int { layouts.count { $0.size > 0 } }
     var remembered: [UInt8] { records }
 
-    /// The same layouts for another receipt to begin with.
+    /// A copy of the layouts as the starting point for another receipt.
     var handedOn: InAppLayouts {
         var copy = self
         copy.hasGrown = false
@@ -198,9 +204,9 @@ struct InAppLayouts: Sendable {
     }
 }
 
-/// The layouts of receipts that were valid, for the next one to begin with. They decide how quickly
-/// a record is read and not what is read. Only valid receipts add to them: others' records prove
-/// nothing, and would only be in the way.
+/// The layouts of valid receipts, as the starting point for the next receipt. They affect how
+/// fast a record is read, never the result. Only valid receipts add layouts: forged records would
+/// displace useful ones.
 final class KnownLayouts: Sendable {
     private let layouts = Locked(InAppLayouts())
 
@@ -209,15 +215,15 @@ final class KnownLayouts: Sendable {
     func keep(_ new: InAppLayouts) { layouts.withLock { $0 = new } }
 }
 
-/// What an attribute of a record is.
+/// The kind of an in-app record's attribute.
 enum InAppAttribute: Equatable {
     case number(InAppPurchases.Field)
     case date(InAppPurchases.Field)
     case text(InAppPurchases.TextField)
-    /// Seen in every record, empty or 0, and without a published meaning.
+    /// Occurs in every record, empty or 0; its meaning is not published.
     case unpublished
 
-    /// Nil: one that is not known.
+    /// Returns nil for an unknown type.
     init?(_ type: Int64) {
         switch type {
         case 1701: self = .number(.quantity)
@@ -241,11 +247,12 @@ enum InAppAttribute: Equatable {
     }
 }
 
-/// The dates of records. Those of a field mostly lie on the day that it had in the record before.
+/// Reads the dates of records. A field's date mostly falls on the same day as in the previous
+/// record.
 struct InAppDates: Sendable {
     private var fields = [4 of ReceiptDates](repeating: ReceiptDates())
 
-    /// Milliseconds; nil: there is no date.
+    /// Returns milliseconds since 1970, or nil for an empty date.
     @inline(__always)
     mutating func parse(
         _ octets: Span<UInt8>, _ range: Range<Int>, of field: InAppPurchases.Field
@@ -259,7 +266,7 @@ struct InAppDates: Sendable {
 }
 
 extension InAppPurchases.Compact {
-    /// Sets the field of that attribute, if it is one of these.
+    /// Sets the field of the attribute; ignores attributes without a field.
     fileprivate mutating func set(
         _ type: Int64, _ value: consuming DERReader, _ dates: inout InAppDates
     ) throws(DERError) {
