@@ -1,5 +1,5 @@
 /// Standard base64 with padding (RFC 4648, section 4), in its one canonical form: no white space,
-/// no missing or extra padding, no bits set behind the last byte. So are x5c entries written.
+/// no missing or extra padding, no bits set after the last byte. x5c entries have this form.
 package enum Base64 {
     package static func decode(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -7,13 +7,13 @@ package enum Base64 {
         return bytes
     }
 
-    /// Appends what the text stands for; leaves `bytes` as it was on error.
+    /// Appends the decoded bytes; leaves `bytes` unchanged on error.
     package static func decode(
         _ text: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {
         guard text.count % 4 == 0 else { throw .length }
         var end = text.count
-        // At most two signs of padding; any other is no digit.
+        // At most two padding characters; any other `=` is an invalid digit.
         if end > 0, text[end - 1] == Base64Digits.padding { end -= 1 }
         if end < text.count, text[end - 1] == Base64Digits.padding { end -= 1 }
         try Base64Digits.standard.decode(text.extracting(0..<end), into: &bytes)
@@ -26,13 +26,13 @@ package enum Base64 {
     }
 }
 
-/// Why a text is not base64 (of either alphabet). Offsets count from the text's start.
+/// An error in base64 text of either alphabet. Offsets count from the text's start.
 package enum Base64Error: Error, Equatable {
-    /// A number of digits that no whole number of bytes is written with, or a lack of padding.
+    /// A digit count that encodes no whole number of bytes, or missing padding.
     case length
-    /// A byte that is no digit of this alphabet.
+    /// A byte that is not a digit of this alphabet.
     case invalidCharacter(offset: Int)
-    /// Bits behind the last byte that are not zero: another text already stands for these bytes.
+    /// Bits after the last byte that are not zero; the canonical text for these bytes is another.
     case trailingBits
 }
 
@@ -46,16 +46,16 @@ extension Base64Error: CustomStringConvertible {
     }
 }
 
-/// What both alphabets share: four digits are three bytes.
+/// The coding that both alphabets share: four digits encode three bytes.
 final class Base64Digits: Sendable {
-    /// Of each character its value, or `invalid`.
+    /// The value of each character, or `invalid`.
     private let values: [256 of UInt8]
-    /// Of each place in a block and each character the octets that it adds, lowest first; the
-    /// highest bit where it is no digit.
+    /// Maps each place in a block and each character to the octets that it adds, lowest first.
+    /// The highest bit marks characters that are not digits.
     private let blocks: [UInt32]
 
     static let padding = UInt8(ascii: "=")
-    /// Above every value, in bits that no value has.
+    /// Bits that no digit's value has.
     private static let invalid: UInt8 = 0xC0
 
     static let standardAlphabet: [64 of UInt8] = alphabet(
@@ -91,12 +91,12 @@ final class Base64Digits: Sendable {
         }
     }
 
-    /// Decodes digits alone, without padding; appends, and leaves `bytes` as it was on error.
+    /// Appends the decoded digits, which have no padding; leaves `bytes` unchanged on error.
     func decode(_ text: Span<UInt8>, into bytes: inout [UInt8]) throws(Base64Error) {
         guard text.count % 4 != 1 else { throw .length }
         let before = bytes.count
         let size = Self.size(text.count)
-        // Appending nothing to an empty array writes to the one that all empty arrays share.
+        // Appending nothing to an empty array writes to the storage that all empty arrays share.
         guard size > 0 else { return }
         var error: Base64Error?
         bytes.append(addingCapacity: size) { output in error = decode(text, to: &output) }
@@ -106,12 +106,13 @@ final class Base64Digits: Sendable {
         }
     }
 
-    /// The bytes that so many digits without padding stand for.
+    /// The number of bytes that `digits` digits without padding encode.
     static func size(_ digits: Int) -> Int { digits / 4 * 3 + max(digits % 4 - 1, 0) }
 
-    /// The same where there is room for them; what is in it on error is nothing.
+    /// Decodes digits into an output that has room for the bytes. On error, the output's contents
+    /// are undefined.
     ///
-    /// - Precondition: such a number of digits can be.
+    /// - Precondition: the number of digits is valid for base64.
     func decode(_ text: Span<UInt8>, to output: inout OutputSpan<UInt8>) -> Base64Error? {
         let whole = text.count / 4 * 4
         let blocks = blocks
@@ -125,7 +126,7 @@ final class Base64Digits: Sendable {
         return nil
     }
 
-    /// The two or three digits behind the last block, or none.
+    /// Decodes the two or three digits after the last block, if any.
     private func decodeRest(
         _ text: Span<UInt8>, to output: inout OutputSpan<UInt8>, _ seen: inout UInt8,
         _ unused: inout UInt8
@@ -154,7 +155,7 @@ final class Base64Digits: Sendable {
         return .length
     }
 
-    /// The digits of bytes, without padding.
+    /// Encodes bytes as digits, without padding.
     static func encode(_ bytes: Span<UInt8>, _ alphabet: [64 of UInt8]) -> [UInt8] {
         let size = bytes.count / 3 * 4 + (bytes.count % 3 > 0 ? bytes.count % 3 + 1 : 0)
         return [UInt8](capacity: size) { output in

@@ -1,16 +1,16 @@
-/// Decodes base64 as it arrives, as receipts come: the standard alphabet, with CR, LF and space
-/// tolerated between digits, padded or not padded, and nothing else.
+/// Decodes base64 as it arrives, in the forms in which receipts are sent: the standard alphabet,
+/// with or without padding. Allows CR, LF and space between digits, and no other characters.
 package struct Base64Stream: Sendable {
-    /// Digits that wait for the rest of their block; fewer than four.
+    /// Digits of an incomplete block; fewer than four.
     private var pending: [UInt8] = []
     private var padding = 0
-    /// Characters before this block, for offsets.
+    /// Characters before the current block, for offsets.
     private var position = 0
 
     package init() {}
 
-    /// Appends what the chunk's whole blocks stand for; where it throws, what those before the
-    /// fault stand for, so that the bytes do not depend on how the text was cut.
+    /// Appends the bytes of the whole blocks. On error, it first appends the bytes of the blocks
+    /// before the fault, so that the result does not depend on the chunk boundaries.
     package mutating func decode(
         _ chunk: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {
@@ -23,14 +23,14 @@ package struct Base64Stream: Sendable {
         }
     }
 
-    /// Decodes what remains, now that the text has ended.
+    /// Decodes the remaining digits after the text has ended.
     package mutating func finish(into bytes: inout [UInt8]) throws(Base64Error) {
         guard padding == 0 || (pending.count + padding) == 4 else { throw .length }
         try Base64Digits.standard.decode(pending.span, into: &bytes)
         pending.removeAll()
     }
 
-    /// Small enough to be scanned again where it is not digits alone.
+    /// Small enough to scan again if it contains more than digits.
     private static let blockSize = 4096
 
     private mutating func decodeBlock(
@@ -41,7 +41,7 @@ package struct Base64Stream: Sendable {
         {
             return
         }
-        // White space, padding, or a chunk's border inside of a block.
+        // White space, padding, or a chunk boundary inside a block.
         var digits = pending
         digits.reserveCapacity(block.count + 4)
         var fault: Base64Error?

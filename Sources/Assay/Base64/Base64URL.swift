@@ -1,5 +1,5 @@
 /// Base64url without padding (RFC 7515, appendix C), in its one canonical form: no `+`, `/`, `=`
-/// or white space, no bits set behind the last byte.
+/// or white space, no bits set after the last byte.
 package enum Base64URL {
     package static func decode(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -7,7 +7,7 @@ package enum Base64URL {
         return bytes
     }
 
-    /// Appends what the text stands for; leaves `bytes` as it was on error.
+    /// Appends the decoded bytes; leaves `bytes` unchanged on error.
     package static func decode(
         _ text: Span<UInt8>, into bytes: inout [UInt8]
     ) throws(Base64Error) {

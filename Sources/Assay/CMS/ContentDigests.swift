@@ -1,8 +1,8 @@
 import AssayModels
 
 extension DigestAlgorithm {
-    /// Reads an AlgorithmIdentifier, with parameters absent or NULL (RFC 5754, section 2); nil
-    /// where it names an algorithm that no receipt uses.
+    /// Reads an AlgorithmIdentifier, with parameters absent or NULL (RFC 5754, section 2).
+    /// Returns nil for an algorithm that no receipt uses.
     static func read(
         _ bytes: Span<UInt8>, _ element: DERElement
     ) throws(Refusal) -> DigestAlgorithm? {
@@ -23,7 +23,7 @@ extension DigestAlgorithm {
     }
 }
 
-/// Hashes content with every supported algorithm that was announced before it.
+/// Hashes content with every supported algorithm that was announced before the content.
 struct ContentDigests: Sendable {
     /// Algorithms announced, supported or not.
     private(set) var count = 0
@@ -31,7 +31,7 @@ struct ContentDigests: Sendable {
     private var sha256: SHA256?
     /// Octets hashed so far.
     private var octets = 0
-    /// Octets that both algorithms take at once (FIPS 180-4, section 5.2.1).
+    /// The block size of both algorithms, in octets (FIPS 180-4, section 5.2.1).
     private static let blockOctets = 64
 
     mutating func add(_ algorithm: DigestAlgorithm?) {
@@ -49,13 +49,13 @@ struct ContentDigests: Sendable {
         self.octets += octets.count
     }
 
-    /// How many of the next octets complete whole blocks, which are hashed where they lie; a part
-    /// of a block is copied aside until the rest comes.
+    /// The number of the next `count` octets that complete whole blocks. Whole blocks are hashed
+    /// in place; a partial block is copied and kept until its rest arrives.
     func octetsOfWholeBlocks(in count: Int) -> Int {
         max(0, (octets + count) & -Self.blockOctets - octets)
     }
 
-    /// The digest of all that passed; nil where the algorithm was not announced.
+    /// Returns the digest of all octets so far, or nil if the algorithm was not announced.
     func digest(_ algorithm: DigestAlgorithm) -> [UInt8]? {
         switch algorithm {
         case .sha1: sha1?.finish().octets.span.array

@@ -1,7 +1,7 @@
 import AssayModels
 
-/// Counts the short segments of a constructed OCTET STRING: an empty one costs as much as thirty
-/// octets of content, so their number is bounded.
+/// Counts the short segments of a constructed OCTET STRING. Their number is limited because an
+/// empty segment costs as much as thirty octets of content.
 struct SegmentCount: Sendable {
     private var short = 0
 

@@ -1,12 +1,12 @@
 import AssayModels
 
-/// What a SignedData holds beside its content, all of it read and none of it believed.
+/// The digests, certificates and signer of a SignedData. Parsed but unverified.
 struct UnverifiedSignedData: Sendable {
     let digests: ContentDigests
     let certificates: [Certificate]
     let signer: SignerInfo
 
-    /// - Parameter links: has certificates of validated chains, which need not be parsed again.
+    /// - Parameter links: the certificates of validated chains, which need not be parsed again.
     init<Content>(
         _ reader: SignedDataReader<Content>, links: ValidatedLinks
     ) throws(Refusal) {
@@ -29,9 +29,9 @@ struct UnverifiedSignedData: Sendable {
         self.certificates = parsed
     }
 
-    /// RFC 5652, section 5.1, for what a receipt can hold: X.509 certificates alone, content of the
-    /// type id-data. Lists of revocation of another format than X.509's, which raise the version
-    /// to 5, are skipped like all of them.
+    /// Checks the version by RFC 5652, section 5.1, for the contents of a receipt: X.509
+    /// certificates only, content of the type id-data. Revocation lists in a format other than
+    /// X.509's raise the version to 5; they are skipped like all revocation lists.
     private static func check(
         version: [UInt8], signer: SignerInfo, revocationLists: Bool
     ) throws(Refusal) {
@@ -43,7 +43,7 @@ struct UnverifiedSignedData: Sendable {
         }
     }
 
-    /// Checks algorithm, chain and signature, in this order, and gives the chain.
+    /// Checks algorithm, chain and signature, in this order, and returns the chain.
     func verify(
         _ chains: RSAChainBuilder, effectiveDate: EffectiveDate
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
@@ -63,8 +63,8 @@ struct UnverifiedSignedData: Sendable {
         }
     }
 
-    /// RFC 5652, section 5.4: over the signed attributes where there are any, over the content
-    /// where there are none.
+    /// Checks the signature by RFC 5652, section 5.4: over the signed attributes if there are
+    /// any, otherwise over the content.
     private func check(
         _ digest: [UInt8], _ algorithm: DigestAlgorithm, key: RSAPublicKey
     ) throws(Refusal) {

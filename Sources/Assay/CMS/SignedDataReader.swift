@@ -135,7 +135,7 @@ struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     }
 }
 
-// MARK: What the states do
+// MARK: State handlers
 
 extension SignedDataReader {
     private mutating func digestAlgorithm(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep {
@@ -329,7 +329,7 @@ extension SignedDataReader {
         }
     }
 
-    /// Closes the innermost frame if it has ended; returns nil if it has not.
+    /// Closes the innermost frame at its end. Returns nil before its end, `.needs` if undecided.
     private mutating func endOfFrame(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep? {
         if let end = frames[frames.count - 1].end {
             guard position == end else { return nil }

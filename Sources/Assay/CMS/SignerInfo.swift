@@ -55,7 +55,7 @@ struct SignerInfo: Sendable {
     private let digest: AlgorithmField
     private let algorithm: AlgorithmField
 
-    /// An AlgorithmIdentifier whose parameters are absent or NULL.
+    /// An AlgorithmIdentifier; plain if its parameters are absent or NULL.
     private struct AlgorithmField: Sendable {
         let identifier: [UInt8]
         let isPlain: Bool
@@ -69,7 +69,7 @@ struct SignerInfo: Sendable {
     }
 
     /// Checks that the digest is SHA-1 or SHA-256, the signature RSA PKCS #1 v1.5, and that the
-    /// two match.
+    /// two match. Returns the digest algorithm.
     func checkedAlgorithm() throws(Refusal) -> DigestAlgorithm {
         let found: (digest: DigestAlgorithm, withRSA: [UInt8])? =
             switch digest.identifier {

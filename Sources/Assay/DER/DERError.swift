@@ -1,9 +1,9 @@
-/// Why bytes are not the DER (or, where allowed, BER) that was expected. Offsets count from the
-/// first byte of the certificate or message.
+/// An error in bytes that should be DER (or, where allowed, BER). Offsets count from the first
+/// byte of the certificate or message.
 package enum DERError: Error, Equatable, Sendable {
     /// The bytes end inside an encoding.
     case truncated
-    /// Bytes follow where the structure ends.
+    /// Bytes follow the end of the structure.
     case trailingBytes(at: Int)
     case unexpectedTag(expected: UInt8, found: UInt8, at: Int)
     /// Multi-octet tags do not occur in certificates or receipts.
@@ -11,29 +11,30 @@ package enum DERError: Error, Equatable, Sendable {
     case indefiniteLength(at: Int)
     case nonMinimalLength(at: Int)
     case lengthTooLarge(at: Int)
-    /// An element beyond what is read of its kind.
+    /// An element larger than the limit for its kind.
     case elementTooLarge(octets: Int, limit: Int)
     /// An INTEGER that is empty, or padded with needless octets (X.690, section 8.3.2).
     case nonMinimalInteger(at: Int)
-    /// An INTEGER beyond what its field can be.
+    /// An INTEGER outside the range of its field.
     case integerOutOfRange(at: Int)
     /// A BOOLEAN other than 00 and FF (X.690, section 11.1).
     case invalidBoolean(at: Int)
-    /// A BIT STRING with unused bits where octets are meant, or a needless form.
+    /// A BIT STRING with unused bits in place of whole octets, or not in its minimal form.
     case invalidBitString(at: Int)
-    /// Not `YYMMDDHHMMSSZ` nor `YYYYMMDDHHMMSSZ` (RFC 5280, section 4.1.2.5), or no such day.
+    /// Neither `YYMMDDHHMMSSZ` nor `YYYYMMDDHHMMSSZ` (RFC 5280, section 4.1.2.5), or not a real
+    /// date.
     case invalidTime(at: Int)
-    /// A value written out although it is the default (X.690, section 11.5).
+    /// A default value that is encoded although DER omits it (X.690, section 11.5).
     case defaultEncoded(at: Int)
     /// Text that is not UTF-8.
     case invalidText(at: Int)
-    /// More elements in one list than are looked at.
+    /// More elements in one list than the limit.
     case tooManyElements(limit: Int, at: Int)
     /// A SET OF whose members are not in ascending order (X.690, section 11.6).
     case unorderedSet(at: Int)
-    /// A version that does not go with what the structure holds (RFC 5652, section 5.3).
+    /// A version that contradicts the contents of the structure (RFC 5652, section 5.3).
     case contradictoryVersion(at: Int)
-    /// An attribute that may occur once, again.
+    /// A second occurrence of an attribute that Apple writes once.
     case duplicate(at: Int)
 }
 

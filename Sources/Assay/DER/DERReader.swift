@@ -1,7 +1,7 @@
-/// Reads DER from borrowed bytes: what remains, and nothing else. It can't look back.
+/// Reads DER from borrowed bytes, forward only.
 ///
-/// A structure is read by one `read` a field and ends with `atEnd()`. Offsets are those of the
-/// bytes that the first reader was made from, so an element can be kept as a range.
+/// Each `read` consumes one field of a structure, and `atEnd()` ends it. Offsets count from the
+/// start of the bytes that the first reader was made from, so an element can be kept as a range.
 package struct DERReader: ~Escapable {
     package let bytes: Span<UInt8>
     private(set) var position: Int
@@ -22,16 +22,16 @@ package struct DERReader: ~Escapable {
 
     package var isAtEnd: Bool { position == end }
 
-    /// Octets that are left.
+    /// Octets left to read.
     var remaining: Int { end &- position }
 
-    /// Passes octets that were looked at in `bytes`.
+    /// Skips octets that were already read from `bytes`.
     mutating func skip(_ count: Int) {
         precondition(count <= remaining)
         position &+= count
     }
 
-    /// Insists that nothing is left.
+    /// Throws if octets are left.
     package func atEnd() throws(DERError) {
         guard position == end else { throw .trailingBytes(at: position) }
     }
@@ -39,11 +39,11 @@ package struct DERReader: ~Escapable {
     /// The tag of the next element; nil at the end.
     package var nextTag: Tag? { position < end ? Tag(rawValue: bytes[position]) : nil }
 
-    /// Reads the next element, whatever it is. All other reads rest on this one.
+    /// Reads the next element, with any tag. All other reads use this one.
     @inline(__always)
     package mutating func readElement() throws(DERError) -> DERElement {
         let start = position
-        // What lies behind the end belongs to others, and decides nothing here.
+        // Octets after the end belong to the outer structure and have no effect here.
         let own = bytes.extracting(0..<end)
         guard let header = try TLVHeader.decode(own, at: start, rules: .der),
             let length = header.length
@@ -68,13 +68,13 @@ package struct DERReader: ~Escapable {
         nextTag == tag ? try read(tag) : nil
     }
 
-    /// A reader of that element's content.
+    /// Returns a reader of the element's content.
     @_lifetime(copy self)
     package func inside(_ element: DERElement) -> DERReader {
         DERReader(bytes, range: element.content)
     }
 
-    /// Reads a constructed element and gives the reader of its content.
+    /// Reads a constructed element and returns a reader of its content.
     @inline(__always)
     @_lifetime(copy self)
     package mutating func readInside(_ tag: Tag) throws(DERError) -> DERReader {
@@ -82,8 +82,8 @@ package struct DERReader: ~Escapable {
         return inside(element)
     }
 
-    /// Insists that what is left is in the order of a SET OF (X.690, section 11.6): ascending, the
-    /// encodings compared as octet strings.
+    /// Throws if the remaining elements are not in the order of a SET OF (X.690, section 11.6):
+    /// ascending, the encodings compared as octet strings.
     func checkSetOrder() throws(DERError) {
         var reader = self
         var last = position..<position
@@ -96,7 +96,7 @@ package struct DERReader: ~Escapable {
         }
     }
 
-    /// BOOLEAN (X.690, section 11.1).
+    /// Reads a BOOLEAN (X.690, section 11.1).
     package mutating func readBoolean() throws(DERError) -> Bool {
         let element = try read(.boolean)
         guard element.content.count == 1 else { throw .invalidBoolean(at: element.start) }
@@ -107,7 +107,8 @@ package struct DERReader: ~Escapable {
         }
     }
 
-    /// INTEGER of any size: its content octets, minimal two's complement (section 8.3.2).
+    /// Reads an INTEGER of any size. Its content octets are minimal two's complement (section
+    /// 8.3.2).
     @inline(__always)
     package mutating func readIntegerOctets() throws(DERError) -> DERElement {
         let element = try read(.integer)
@@ -122,7 +123,7 @@ package struct DERReader: ~Escapable {
         return element
     }
 
-    /// INTEGER that fits 64 bits.
+    /// Reads an INTEGER that fits 64 bits.
     @inline(__always)
     package mutating func readInteger() throws(DERError) -> Int64 {
         let element = try readIntegerOctets()
@@ -132,7 +133,7 @@ package struct DERReader: ~Escapable {
         return value
     }
 
-    /// BIT STRING of whole octets: the range of those octets.
+    /// Reads a BIT STRING of whole octets and returns the range of those octets.
     package mutating func readBitStringOctets() throws(DERError) -> Range<Int> {
         let element = try read(.bitString)
         guard let first = element.content.first, bytes[first] == 0 else {
@@ -147,7 +148,7 @@ package struct DERReader: ~Escapable {
     }
 }
 
-/// One element: where it is and what its tag says.
+/// One element: its tag and its position.
 package struct DERElement: Equatable, Sendable {
     package var tag: Tag
     package var start: Int

@@ -1,6 +1,6 @@
 extension DERReader {
-    /// UTCTime or GeneralizedTime in the only forms of RFC 5280, section 4.1.2.5: to the second,
-    /// ending in Z. Gives seconds since 1970.
+    /// Reads a UTCTime or GeneralizedTime in the only forms of RFC 5280, section 4.1.2.5: to the
+    /// second, ending in Z. Returns seconds since 1970.
     package mutating func readTime() throws(DERError) -> Int64 {
         let element = try readElement()
         switch element.tag {

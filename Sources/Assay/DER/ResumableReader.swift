@@ -1,38 +1,41 @@
-/// A reader that takes bytes as they arrive. One step reads one thing: an element, a header, a run
-/// of octets.
+/// A reader that takes bytes as they arrive. One step reads one unit: an element, a header or a
+/// run of octets.
 protocol ResumableReader {
-    /// Reads one thing from the front of the bytes.
+    /// Reads one unit from the front of the bytes.
     mutating func step(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep
 }
 
 enum ResumableStep: Equatable {
-    /// That many bytes were read. 0 is progress too: something ended where the next thing begins.
+    /// The number of bytes read. 0 is progress too: the reader changed state without reading a
+    /// byte.
     case consumed(Int)
-    /// The thing that comes takes at least that many bytes; more than there were.
+    /// The least number of bytes that the next unit takes; more than the step received.
     case needs(Int)
-    /// Everything was read; what remains belongs to somebody else.
+    /// The reader is complete; the remaining bytes are not part of its structure.
     case finished
 }
 
-/// Feeds a resumable reader from chunks of any size without copying what lies whole in a chunk.
+/// Feeds a resumable reader from chunks of any size. A unit that lies within one chunk is not
+/// copied.
 ///
-/// Only a thing that a chunk's border cuts is carried over, so the carry is as small as the
-/// largest thing that the reader asks for. A step never sees more of the carry than it asked for.
+/// Only a unit that spans chunks is carried over, so the carry is no larger than the largest unit
+/// that the reader asks for. A step never receives more of the carry than it asked for.
 struct ChunkFeeder: Sendable {
     private var carry: [UInt8] = []
     private var needed = 0
 
-    /// Bytes that wait for the rest of what they belong to.
+    /// The number of bytes kept until the rest of their unit arrives.
     var carried: Int { carry.count }
-    /// Memory of the bytes that wait for the rest of what they belong to.
+    /// Bytes of memory for the carry.
     var heldBytes: Int { carry.capacity }
 
-    /// Gives the reader all of the chunk, or what it wants of it.
-    /// - Returns: how many of the chunk's bytes were taken; fewer than all when it has finished
-    ///   (by as many as were carried from chunks before, too).
+    /// Feeds the chunk to the reader until the chunk ends or the reader finishes.
+    /// - Returns: the number of the chunk's bytes that were read. It is smaller than the chunk
+    ///   when the reader finishes early, and bytes left in the carry are subtracted, including
+    ///   those of earlier chunks.
     ///
-    /// - Parameter advanced: called after each step with the position in the chunk up to which its
-    ///   bytes were taken.
+    /// - Parameter advanced: called after each step with the position in the chunk up to which
+    ///   its bytes were read.
     @inline(__always)
     mutating func feed<Reader: ResumableReader>(
         _ chunk: Span<UInt8>, to reader: inout Reader, advanced: (Int) -> Void = { _ in }
@@ -57,7 +60,7 @@ struct ChunkFeeder: Sendable {
                 guard carry.count == needed else { return position }
                 switch try reader.step(carry.span) {
                 case .consumed(let count):
-                    // Less than all where what comes was only looked at; the next step has it.
+                    // The step read only a part of the carry; the next step reads on from there.
                     if count == carry.count {
                         carry.removeAll(keepingCapacity: true)
                     } else {
@@ -75,7 +78,7 @@ struct ChunkFeeder: Sendable {
         }
     }
 
-    /// Whether the reader has read everything, now that no more bytes come.
+    /// Returns whether the reader is complete after the last byte.
     mutating func finish<Reader: ResumableReader>(_ reader: inout Reader) throws(Refusal) -> Bool {
         guard carry.isEmpty else { return false }
         while true {

@@ -1,30 +1,32 @@
-/// The encoding rules of ITU-T X.690 that a header is read by.
+/// The encoding rules of ITU-T X.690 for decoding a header.
 package enum EncodingRules: Sendable {
-    /// Distinguished: definite, minimal lengths only.
+    /// Distinguished Encoding Rules: definite, minimal lengths only.
     case der
-    /// Basic: any definite length form, and indefinite lengths for constructed encodings.
+    /// Basic Encoding Rules: any definite length form, and indefinite lengths for constructed
+    /// encodings.
     case ber
 }
 
-/// Identifier and length octets of one encoding (X.690, sections 8.1.2 and 8.1.3).
+/// The identifier and length octets of one encoding (X.690, sections 8.1.2 and 8.1.3).
 ///
-/// The one place where headers are decoded, for bytes in memory and for streams alike.
+/// Decodes headers for both bytes in memory and streams; there is no other header decoder.
 package struct TLVHeader: Equatable, Sendable {
     package var tag: Tag
-    /// Content octets; nil: indefinite, ended by end-of-contents octets.
+    /// Content octets; nil for an indefinite length, which ends with end-of-contents octets.
     package var length: Int?
-    /// Octets that the header itself takes.
+    /// Octets of the header itself.
     package var size: Int
 
-    /// Decodes the header at `position`; nil where the bytes end inside of it. Inlined, because
-    /// receipts have hundreds of thousands, nearly all of them two octets.
+    /// Decodes the header at `position`; returns nil if the bytes end inside it. Inlined because
+    /// receipts have hundreds of thousands of headers, nearly all of two octets.
     @inline(__always)
     package static func decode(
         _ bytes: Span<UInt8>, at position: Int, rules: EncodingRules
     ) throws(DERError) -> TLVHeader? {
         guard position < bytes.count else { return nil }
         let tag = Tag(rawValue: bytes[position])
-        // Tag number 31 announces a multi-octet tag (8.1.2.4); nothing that is read here has one.
+        // Tag number 31 announces a multi-octet tag (8.1.2.4); certificates and receipts have
+        // none.
         guard tag.number != 0x1F else { throw .highTagNumber(at: position) }
         guard position + 1 < bytes.count else { return nil }
         let first = bytes[position + 1]
@@ -35,7 +37,7 @@ package struct TLVHeader: Equatable, Sendable {
             guard rules == .ber, tag.isConstructed else { throw .indefiniteLength(at: position) }
             return TLVHeader(tag: tag, length: nil, size: 2)
         }
-        // Two octets of length, what most of the longer ones have.
+        // Most longer lengths have two octets.
         if first == 0x82, position + 3 < bytes.count, bytes[position + 2] != 0 {
             let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
             return TLVHeader(tag: tag, length: length, size: 4)
@@ -47,8 +49,8 @@ package struct TLVHeader: Equatable, Sendable {
     private static func decodeLongForm(
         _ bytes: Span<UInt8>, at position: Int, tag: Tag, octets: Int, _ rules: EncodingRules
     ) throws(DERError) -> TLVHeader? {
-        // Four octets tell 4 GiB. BER may pad the length with zeros (8.1.3.5 note 2), and a
-        // receipt has no reason to: beyond four octets is refused under both rules.
+        // Four octets cover 4 GiB. BER allows zeros before the length (8.1.3.5 note 2), but
+        // receipts do not need them: both rules refuse more than four octets.
         guard octets <= 4 else { throw .lengthTooLarge(at: position) }
         guard position + 2 + octets <= bytes.count else { return nil }
         var length = 0
@@ -73,7 +75,7 @@ package struct Tag: RawRepresentable, Hashable, Sendable {
     package var number: UInt8 { rawValue & 0x1F }
     package var isConstructed: Bool { rawValue & 0x20 != 0 }
 
-    /// The DER of an element with this tag.
+    /// Returns the DER of an element with this tag.
     func encoding(_ content: [UInt8]) -> [UInt8] {
         let count = content.count
         guard count >= 0x80 else { return [rawValue, UInt8(count)] + content }

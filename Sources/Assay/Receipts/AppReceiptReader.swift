@@ -1,7 +1,7 @@
 import AssayModels
 
-/// Reads the payload of an app receipt as it arrives: a SET of attributes, each SEQUENCE { type
-/// INTEGER, version INTEGER, value OCTET STRING }, in any order. The payload is strict DER.
+/// Reads the payload of an app receipt as it arrives. The payload is strict DER: a SET, in any
+/// order, of attributes SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }.
 struct AppReceiptReader: ContentReader, Sendable {
     private var feeder = ChunkFeeder()
     private var attributes: AppReceiptAttributes

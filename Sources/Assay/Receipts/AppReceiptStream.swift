@@ -1,10 +1,10 @@
 public import AssayModels
 
-/// Verifies an app receipt while it arrives, in chunks of any size.
+/// Verifies an app receipt as it arrives, in chunks of any size.
 ///
-/// Bytes are looked at where they are and handed back: what is kept is what was asked for, not the
-/// receipt. Nothing is told before the last check has passed; the verdict is the same for every
-/// way of cutting the receipt into chunks.
+/// Chunks are read in place and not kept: the stream holds what the caller asked for, not the
+/// receipt. It returns nothing before the last check has passed. The verdict does not depend on
+/// the chunk boundaries.
 ///
 /// ```swift
 /// var stream = AppReceiptStream(verifier, policy: policy, inApp: .latest)
@@ -21,7 +21,7 @@ public struct AppReceiptStream: Sendable {
     private var feeder = ChunkFeeder()
     private var refusal: Refusal?
 
-    /// How the receipt is written.
+    /// The encoding of the receipt.
     private enum Encoding: Sendable {
         case unknown
         case der
@@ -30,7 +30,7 @@ public struct AppReceiptStream: Sendable {
         case wrapper([UInt8])
     }
 
-    /// - Parameter inApp: the in-app records that are returned; all of them are checked.
+    /// - Parameter inApp: the in-app records to return; all records are checked.
     public init(
         _ verifier: Verifier, policy: Policy, expecting expectations: Expectations = .none,
         inApp: InAppSelection = .all
@@ -44,20 +44,20 @@ public struct AppReceiptStream: Sendable {
                 inApp: inApp, expecting: expectations, layouts: verifier.layouts.current))
     }
 
-    /// Whether the receipt is refused already: what is still to come changes nothing.
+    /// Whether the receipt is already refused; further bytes do not change the verdict.
     public var isRefused: Bool { refusal != nil }
 
-    /// Bytes of memory that it holds, all buffers included.
+    /// Bytes of memory that the stream holds, including all buffers.
     public var heldBytes: Int {
         var bytes = Self.ownBytes + feeder.heldBytes + reader.heldBytes + reader.content.heldBytes
         if case .wrapper(let text) = encoding { bytes += text.capacity }
         return bytes
     }
 
-    /// The value itself, with small buffers that every receipt has.
+    /// The value itself, and the small buffers of every receipt.
     private static let ownBytes = MemoryLayout<AppReceiptStream>.size + 1024
 
-    /// Takes the next bytes.
+    /// Receives the next bytes.
     public mutating func receive(_ chunk: Span<UInt8>) {
         guard refusal == nil, chunk.count > 0 else { return }
         do throws(Refusal) {
@@ -67,12 +67,12 @@ public struct AppReceiptStream: Sendable {
         }
     }
 
-    /// The answer, now that the last byte has arrived.
+    /// Returns the answer after the last byte has arrived.
     public consuming func finish(at now: Timestamp) -> Verification {
         prepare(at: now, unknownChains: .validate).verification
     }
 
-    /// The answer as one of a batch, which needs no `settle`.
+    /// Prepares the answer as an item of a batch. It leaves no signature for `verifySignatures`.
     public func prepared(at now: Timestamp, unknownChains: UnknownChainPolicy)
         -> PreparedVerification
     {
@@ -80,7 +80,8 @@ public struct AppReceiptStream: Sendable {
         return copy.prepare(at: now, unknownChains: unknownChains)
     }
 
-    /// The same without a copy of what was read: nothing else can be asked of it afterwards.
+    /// Prepares the answer without copying the parsed receipt. The stream cannot be used
+    /// afterwards.
     mutating func prepare(at now: Timestamp, unknownChains: UnknownChainPolicy)
         -> PreparedVerification
     {
@@ -124,7 +125,8 @@ public struct AppReceiptStream: Sendable {
                 do throws(Base64Error) {
                     try stream.decode(piece, into: &octets)
                 } catch {
-                    // What stands before it has its say first, as if it had come alone.
+                    // The bytes before the fault are read first, as if they had arrived alone: an
+                    // error in them takes precedence.
                     try feed(octets.span)
                     throw Self.malformed(error)
                 }
@@ -139,14 +141,14 @@ public struct AppReceiptStream: Sendable {
                     "the JSON around the receipt exceeds "
                         + "\(Limits.receiptWrapperBytes) bytes; send the receipt alone")
             }
-            // Moved out while it grows, so that it is not copied.
+            // Moves the text out of `encoding` while it grows, to avoid a copy.
             encoding = .unknown
             text.append(contentsOf: chunk.array)
             encoding = .wrapper(text)
         }
     }
 
-    /// DER and base64 are told apart by the first byte: 0x30, or `M`, its first base64 digit.
+    /// Detects DER and base64 by the first byte: 0x30, or `M`, its first base64 digit.
     private static func encoding(of first: UInt8) throws(Refusal) -> Encoding {
         switch first {
         case Tag.sequence.rawValue: return .der
@@ -209,7 +211,8 @@ public struct AppReceiptStream: Sendable {
         return answer
     }
 
-    /// `{"Store": …, "TransactionID": …, "Payload": …}`: the payload is what counts.
+    /// Verifies the payload of `{"Store": …, "TransactionID": …, "Payload": …}`; the other
+    /// members do not affect the verdict.
     private func unwrapped(
         _ text: [UInt8], _ request: VerificationRequest
     ) throws(Refusal) -> ChainOutcome<Verification> {
@@ -237,7 +240,7 @@ public struct AppReceiptStream: Sendable {
 }
 
 extension VerificationRequest {
-    /// Policy and expectations of an app receipt that is believed.
+    /// Checks policy and expectations of an app receipt whose chain and signature are verified.
     fileprivate func answer(
         _ unverified: UnverifiedAppReceipt, _ chain: ValidatedRSAChain, effectiveDate: Timestamp
     ) -> Verification {

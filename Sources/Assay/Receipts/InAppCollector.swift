@@ -2,14 +2,14 @@ import AssayModels
 
 /// Reads in-app records (attribute 17) and keeps those that the caller asked for.
 ///
-/// Every record is read whatever the selection: a broken one refuses the receipt all the same.
+/// Reads every record, whatever the selection: a broken record always refuses the receipt.
 struct InAppCollector {
     private(set) var purchases = InAppPurchases()
     private let selection: InAppSelection
-    /// The product of `InAppSelection.product`.
+    /// The product id of `InAppSelection.product`.
     private let selectedProduct: [UInt8]
     private let expected: ExpectedRecord?
-    /// Product and transaction id of the first record that the caller expects.
+    /// Product id and transaction id of the first record that meets the expectations.
     private(set) var expectedProduct: String?
     private(set) var expectedTransaction: String?
     private var hasExpected = false
@@ -30,10 +30,12 @@ struct InAppCollector {
         expected = ExpectedRecord(expectations)
     }
 
+    /// Reads one in-app record and keeps it if it is selected.
+    ///
     /// - Parameters:
     ///   - octets: the content of the attribute's OCTET STRING, a SET of attributes.
-    ///   - arrived: octets of the receipt that are there, from this record on: more records,
-    ///     mostly.
+    ///   - arrived: octets of the receipt that are in memory, from this record on; mostly more
+    ///     records.
     mutating func read(_ octets: Span<UInt8>, arrived: Int) throws(DERError) {
         let record = try layouts.read(octets)
         if let expected, !hasExpected { note(record, octets, expected) }
@@ -49,8 +51,9 @@ struct InAppCollector {
         }
     }
 
-    /// Expectations hold for the receipt where they hold for one of its records, kept or not; a
-    /// product and a transaction id for one that has both.
+    /// Notes the first record that meets the expectations, whether it is kept or not. One such
+    /// record is enough for the receipt. An expected product and transaction id have to be in the
+    /// same record.
     private mutating func note(
         _ record: InAppPurchases.Compact, _ octets: Span<UInt8>, _ expected: ExpectedRecord
     ) {
@@ -68,8 +71,9 @@ struct InAppCollector {
         }
     }
 
-    /// Room for as many records as have arrived, by the size of this one. What is reserved stays
-    /// below what has arrived, so that a receipt cannot have more by what it declares.
+    /// Reserves memory for the records that have arrived, estimated from the size of this one.
+    /// The reservation stays below the arrived bytes, so lengths that a receipt declares cannot
+    /// raise it.
     private mutating func reserve(
         _ record: InAppPurchases.Compact, _ size: Int, _ arrived: Int
     ) {
@@ -99,7 +103,8 @@ struct InAppCollector {
         }
     }
 
-    /// Renewals mostly follow one another, so the last subscription is asked for first.
+    /// Returns the position of the latest record with that original transaction id. Renewals
+    /// mostly follow one another, so it checks the last subscription first.
     private mutating func position(ofLatest id: Span<UInt8>) -> Int? {
         if let lastPosition, id.equals(lastId.octets) { return lastPosition }
         let key = SubscriptionId(octets: id.array)
@@ -108,7 +113,7 @@ struct InAppCollector {
         return position
     }
 
-    /// The attributes without a name of the record that was read.
+    /// Returns the attributes of unknown type in the record read last.
     private mutating func unknown(_ octets: Span<UInt8>) -> [ReceiptAttribute] {
         guard !layouts.unknown.isEmpty else { return [] }
         let bytes = layouts.unknown.reduce(0) { $0 + $1.value.content.count }
@@ -119,22 +124,24 @@ struct InAppCollector {
         }
     }
 
-    /// Memory of what is kept.
+    /// Bytes of memory for the kept records, the ids and the layouts.
     var heldBytes: Int {
         purchases.heldBytes + unknown.bytes + latest.capacity * Self.latestBytes
             + layouts.heldBytes
     }
 
-    /// An original transaction id with its position: an entry, and the array that it refers to.
+    /// Bytes per original transaction id and its position: an entry, and the array that it refers
+    /// to.
     private static let latestBytes = 96
 }
 
-/// Attributes without a name that are kept for the caller, as far as there is room for them.
+/// Counts the attributes of unknown type that are kept for the caller, up to their limits.
 struct UnknownAttributes: Sendable {
     private var count = 0
     private(set) var bytes = 0
 
-    /// Whether there is room for these, too.
+    /// Counts `count` more attributes of `bytes` octets; returns false, and counts nothing, if
+    /// they exceed a limit.
     mutating func keeps(_ count: Int, bytes: Int) -> Bool {
         guard self.count + count <= Limits.receiptUnknownAttributes,
             self.bytes + bytes <= Limits.receiptUnknownBytes
@@ -149,6 +156,6 @@ struct UnknownAttributes: Sendable {
 private struct SubscriptionId: Hashable {
     let octets: [UInt8]
 
-    /// All at once; an array would be hashed byte by byte.
+    /// Hashes all octets at once; an array would hash them one by one.
     func hash(into hasher: inout Hasher) { octets.span.hash(into: &hasher) }
 }

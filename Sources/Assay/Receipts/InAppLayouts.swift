@@ -11,13 +11,13 @@ struct InAppLayouts: Sendable {
     private var layouts: [Layout] = []
     /// The place of the next new layout.
     private var nextPlace = 0
-    /// One record per layout.
+    /// One record per layout, and a mask with FF at each octet that has to match.
     private var records: [UInt8] = []
     private var fixed: [UInt8] = []
     /// The values of each layout that can differ.
     private var varying: [Varying] = []
     private var misses = 0
-    /// Whether layouts were added since the last `handedOn`.
+    /// Whether layouts were added to this copy since `handedOn` made it.
     private(set) var hasGrown = false
     private var dates = InAppDates()
     /// Attributes of unknown type in the record read last.
@@ -205,8 +205,8 @@ struct InAppLayouts: Sendable {
 }
 
 /// The layouts of valid receipts, as the starting point for the next receipt. They affect how
-/// fast a record is read, never the result. Only valid receipts add layouts: forged records would
-/// displace useful ones.
+/// fast a record is read, never the result. Only valid receipts add layouts: records of other
+/// receipts prove nothing and would displace useful layouts.
 final class KnownLayouts: Sendable {
     private let layouts = Locked(InAppLayouts())
 

@@ -1,11 +1,10 @@
 package import AssayModels
 
-/// The dates of app receipts: RFC 3339 to the second, in Apple's receipts always in UTC
-/// (`2015-09-22T08:55:28Z`), in Xcode's with an offset without a colon
-/// (`2021-04-03T22:38:45+0300`); some have milliseconds (`2020-10-08T08:46:35.304Z`). The empty
-/// string means that there is no date.
+/// Parses the dates of app receipts: RFC 3339 to the second. Apple's receipts use UTC
+/// (`2015-09-22T08:55:28Z`), Xcode's an offset without a colon (`2021-04-03T22:38:45+0300`); some
+/// dates have milliseconds (`2020-10-08T08:46:35.304Z`). The empty string means no date.
 package enum ReceiptDate {
-    /// Nil: empty, no date.
+    /// Returns nil for the empty string.
     package static func parse(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
         guard text.count > 0 else { return nil }
         if let date = parseUTC(text) { return date }
@@ -24,18 +23,18 @@ package enum ReceiptDate {
                 year: year, month: month, day: day, hour: time.hour, minute: time.minute,
                 second: time.second)
         else { throw .noSuchTime }
-        // In UTC, too, it has to be of a year of four digits.
+        // The year has to have four digits in UTC, too.
         let seconds = civil.secondsSince1970 - offset
         guard CivilTime.seconds.contains(seconds) else { throw .noSuchTime }
         return Timestamp(milliseconds: seconds * 1000 + milliseconds)
     }
 
-    /// The form that nearly all have, `2015-09-22T08:55:28Z`, at once; nil where it is another.
+    /// Parses the most common form, `2015-09-22T08:55:28Z`; returns nil for any other.
     @inline(__always)
     private static func parseUTC(_ text: Span<UInt8>) -> Timestamp? {
         guard text.count == 20 else { return nil }
         let text = text.extracting(0..<20)
-        // What is no digit is looked for at the end, so that digits need no branch each.
+        // The check for digits is at the end, which avoids a branch per digit.
         var largest: UInt8 = 0
         func number(_ index: Int) -> Int {
             let (tens, ones) = (text[index] &- 0x30, text[index &+ 1] &- 0x30)
@@ -54,7 +53,8 @@ package enum ReceiptDate {
         return Timestamp(milliseconds: civil.secondsSince1970 * 1000)
     }
 
-    /// The dates of transaction receipts and of verifyReceipt: `2012-04-30 15:05:55 Etc/GMT`.
+    /// Parses `2012-04-30 15:05:55 Etc/GMT`, the dates of transaction receipts and of
+    /// verifyReceipt. Returns nil for the empty string.
     package static func parseGMT(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
         guard text.count > 0 else { return nil }
         guard text.count == 27 else { throw .form }
@@ -76,12 +76,12 @@ package enum ReceiptDate {
     }
 }
 
-/// Reads the dates of many records, which mostly lie on the day of the one before: then only the
-/// time of day is left to read. Gives what `ReceiptDate.parse` gives.
+/// Reads the dates of many records, with the same results as `ReceiptDate.parse`. Dates mostly
+/// fall on the same day as the previous one; then only the time of day is parsed.
 struct ReceiptDates: Sendable {
-    /// The first eight octets of a date, and those from its fourth on, up to the T.
+    /// Octets 0 to 7 and 3 to 10 of the last date, which cover it up to the T.
     private var day: (UInt64, UInt64) = (0, 0)
-    /// When that day begins.
+    /// The start of that day, in seconds since 1970.
     private var beginning: Int64 = 0
 
     @inline(__always)
@@ -108,10 +108,11 @@ struct ReceiptDates: Sendable {
         return date
     }
 
-    /// Of `14:21:49`, eight octets at once; nil where it is no time.
+    /// Returns the second of the day for `14:21:49`, eight octets at once; nil if it is not a
+    /// time.
     @inline(__always)
     private static func secondOfDay(_ text: UInt64) -> Int64? {
-        // Digits are 30 to 39: the high half is 3, and 6 more does not carry into it.
+        // Digits are 30 to 39: the high half is 3, and adding 6 does not carry into it.
         let digits = text & 0x0F0F_000F_0F00_0F0F
         guard text & 0xF0F0_FFF0_F0FF_F0F0 == 0x3030_3A30_303A_3030,
             (digits &+ 0x0606_0006_0600_0606) & 0xF0F0_00F0_F000_F0F0 == 0
@@ -126,11 +127,11 @@ struct ReceiptDates: Sendable {
     }
 }
 
-/// Why a text is no date of a receipt.
+/// An error in the text of a receipt's date.
 package enum ReceiptDateError: Error, Equatable, Sendable {
-    /// Neither of the forms that Apple and Xcode write.
+    /// Not a form that Apple or Xcode writes.
     case form
-    /// The thirtieth of February, or 25 o'clock.
+    /// Not a real date or time: 30 February, or 25 o'clock.
     case noSuchTime
 }
 
@@ -143,7 +144,7 @@ extension ReceiptDateError: CustomStringConvertible {
     }
 }
 
-/// Reads a date from left to right; its length has been checked.
+/// Reads a date from left to right.
 private struct DateDigits: ~Escapable {
     private let text: Span<UInt8>
     private var position = 0
@@ -176,14 +177,15 @@ private struct DateDigits: ~Escapable {
         return (hour, minute, try number(2))
     }
 
-    /// Milliseconds, `.304`, which purchases in the Mac App Store have; 0 where there are none.
+    /// Reads milliseconds, `.304`, which occur in Mac App Store purchases; 0 if there are none.
     mutating func fraction() throws(ReceiptDateError) -> Int64 {
         guard position < text.count, text[position] == UInt8(ascii: ".") else { return 0 }
         position += 1
         return Int64(try number(3))
     }
 
-    /// `Z`, or the seconds that `+hhmm` and `-hhmm` are ahead of UTC; and then the end.
+    /// Reads `Z`, `+hhmm` or `-hhmm` at the end of the text. Returns the offset from UTC in
+    /// seconds.
     mutating func zone() throws(ReceiptDateError) -> Int64 {
         guard position < text.count else { throw .form }
         let sign = text[position]

@@ -1,17 +1,17 @@
-/// The NeXT-style text property list of transaction receipts, as far as Apple writes it there:
-/// one dictionary of quoted strings, `{ "name" = "value"; … }`.
+/// The NeXT-style text property list of transaction receipts, limited to the form that Apple
+/// writes: one dictionary of quoted strings, `{ "name" = "value"; … }`.
 struct TextPropertyList: Equatable, Sendable {
     struct Member: Equatable, Sendable {
         let name: String
         let value: String
     }
 
-    /// In their order; no name twice.
+    /// The members in their order; names are unique.
     let members: [Member]
 
     subscript(name: String) -> String? { members.first { $0.name == name }?.value }
 
-    /// Reads one dictionary and nothing but white space around it.
+    /// Parses one dictionary, with nothing but white space around it.
     init(_ text: Span<UInt8>) throws(TextPropertyListError) {
         var reader = TextPropertyListReader(text)
         var members: [Member] = []
@@ -22,7 +22,7 @@ struct TextPropertyList: Equatable, Sendable {
             try reader.expect("=")
             let value = try reader.string()
             try reader.expect(";")
-            // Two texts of one name by canonical equivalence count as one: neither is Apple's.
+            // Names that are canonically equivalent count as duplicates; Apple writes neither.
             guard !members.contains(where: { $0.name == name }) else { throw .duplicate(name) }
             members.append(Member(name: name, value: value))
         }
@@ -31,12 +31,12 @@ struct TextPropertyList: Equatable, Sendable {
     }
 }
 
-/// Why a text is not such a property list. Offsets count from its start.
+/// An error in the text of a property list. Offsets count from the text's start.
 enum TextPropertyListError: Error, Equatable {
     case truncated
-    /// Something else than what the form demands there.
+    /// A character that the form does not allow at the offset.
     case unexpected(at: Int)
-    /// A backslash before something that Apple's writer escapes nothing with.
+    /// A backslash before a character that Apple's writer never escapes.
     case invalidEscape(at: Int)
     /// A string that is not UTF-8.
     case notUTF8(at: Int)
@@ -64,7 +64,7 @@ private struct TextPropertyListReader: ~Escapable {
     @_lifetime(copy text)
     init(_ text: Span<UInt8>) { self.text = text }
 
-    /// Passes over white space, then over that character where it stands next.
+    /// Skips white space, then `character` if it is next. Returns whether it was.
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
         while position < text.count, text[position].isWhiteSpace { position += 1 }
         guard position < text.count, text[position] == UInt8(ascii: character) else { return false }
@@ -114,7 +114,7 @@ private struct TextPropertyListReader: ~Escapable {
         case UInt8(ascii: "t"): bytes.append(UInt8(ascii: "\t"))
         case UInt8(ascii: "U"):
             var unit = UInt32(try hexadecimalUnit(at))
-            // UTF-16: what lies beyond the first 65,536 takes two units.
+            // UTF-16: code points above U+FFFF take two units.
             if 0xD800..<0xDC00 ~= unit {
                 guard position + 1 < text.count, text[position] == UInt8(ascii: "\\"),
                     text[position + 1] == UInt8(ascii: "U")

@@ -1,11 +1,12 @@
 import AssayModels
 
-/// A transaction receipt whose signature and chain hold.
+/// A transaction receipt whose signature and chain are verified.
 struct VerifiedTransactionReceipt: Sendable {
     let receipt: TransactionReceipt
     let chain: ValidatedRSAChain
     let effectiveDate: Timestamp
-    /// What stands beside the signed data and disagrees with it; for the answer's sentence.
+    /// The contradiction between an unsigned field and the signed data, as text for the answer;
+    /// nil if there is none.
     let disagreement: String?
 
     private init(
@@ -17,10 +18,10 @@ struct VerifiedTransactionReceipt: Sendable {
         disagreement = Self.disagreement(receipt)
     }
 
-    /// Every check but the policy, in the order that verdicts show: shape, structure of the
-    /// chain, markers, dates, then signatures.
+    /// Checks everything except the policy. The first failed check determines the verdict; the
+    /// order is shape, structure of the chain, markers, dates, then signatures.
     ///
-    /// - Parameter allowsLegacyKey: whether the key of 1024 bits of version 2 passes.
+    /// - Parameter allowsLegacyKey: whether the 1024-bit key of version 2 is accepted.
     static func verify(
         _ evidence: Span<UInt8>, trust: TrustStore, links: ValidatedLinks, now: Timestamp,
         allowsLegacyKey: Bool, unknownChains: UnknownChainPolicy
@@ -52,7 +53,7 @@ struct VerifiedTransactionReceipt: Sendable {
         }
     }
 
-    /// SHA-1 over the version octet and purchase-info.
+    /// Checks the signature: SHA-1 over the version octet and purchase-info.
     private static func checkSignature(
         _ text: TransactionReceiptText, _ chain: ValidatedRSAChain
     ) throws(Refusal) {
@@ -70,7 +71,8 @@ struct VerifiedTransactionReceipt: Sendable {
         }
     }
 
-    /// Apple writes the key in the sandbox, and leaves it out in production.
+    /// Compares the unsigned environment key with the signed transaction id. Apple writes the key
+    /// in the sandbox and omits it in production.
     private static func disagreement(_ receipt: TransactionReceipt) -> String? {
         let signed = receipt.environment.rawValue
         switch receipt.unsignedEnvironment {
@@ -86,7 +88,7 @@ struct VerifiedTransactionReceipt: Sendable {
 }
 
 extension TransactionReceipt {
-    /// Reads purchase-info; nothing of it is believed by that.
+    /// Parses purchase-info; the result is unverified.
     init(purchaseInfo: [UInt8], signatureVersion: Int) throws(Refusal) {
         let list: TextPropertyList
         do throws(TextPropertyListError) {
@@ -104,8 +106,9 @@ extension TransactionReceipt {
         cancellationDate = try date("cancellation-date")
     }
 
-    /// Sandbox ids begin with 1000000. Those that the sandbox gives since 2022 begin with 2000000
-    /// and have 16 digits; a production id of 15 may begin like them.
+    /// Derives the environment from a transaction id. Sandbox ids begin with 1000000. Since 2022,
+    /// sandbox ids begin with 2000000 and have 16 digits; a production id of 15 digits can begin
+    /// with 2000000 too.
     private static func environment(ofTransaction id: String?) -> StoreEnvironment {
         guard let id, !id.isEmpty else { return .unspecified }
         let isSandbox =
@@ -114,7 +117,7 @@ extension TransactionReceipt {
         return isSandbox ? .sandbox : .production
     }
 
-    /// `NAME`, as `2012-04-30 15:05:55 Etc/GMT`; `NAME-ms` adds the milliseconds.
+    /// Reads `NAME`, as `2012-04-30 15:05:55 Etc/GMT`; `NAME-ms` adds the milliseconds.
     private func date(_ name: String) throws(Refusal) -> Timestamp? {
         guard let text = self[name] else { return nil }
         guard let date = try Self.parseGMT(text, name) else { return nil }
@@ -125,7 +128,7 @@ extension TransactionReceipt {
         return milliseconds
     }
 
-    /// `expires-date` is milliseconds since 1970, and was a date like the others before 2012.
+    /// Reads `expires-date`: milliseconds since 1970, or, before 2012, a date like the others.
     private func expiry() throws(Refusal) -> Timestamp? {
         guard let text = self["expires-date"], !text.isEmpty else { return nil }
         guard text.utf8.count == 27 else { return try milliseconds("expires-date") }

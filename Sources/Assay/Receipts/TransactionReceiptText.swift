@@ -1,16 +1,16 @@
 import AssayModels
 
-/// A transaction receipt taken apart: its parts decoded, and nothing of them believed.
+/// The decoded parts of a transaction receipt. Parsed but unverified.
 struct TransactionReceiptText: Sendable {
     let signature: TransactionReceiptSignature
-    /// The octets of purchase-info, as they are signed.
+    /// The octets of purchase-info as signed.
     let purchaseInfo: [UInt8]
-    // Beside what is signed.
+    // The unsigned members.
     let environment: String?
     let pod: String?
     let signingStatus: String?
 
-    /// From the text, or from base64 of it.
+    /// Parses the text, or base64 of it.
     init(_ evidence: Span<UInt8>) throws(Refusal) {
         guard evidence.count <= Limits.transactionReceiptBytes else {
             throw Refusal(
@@ -72,11 +72,11 @@ struct TransactionReceiptSignature: Sendable {
     enum Version: UInt8, Sendable {
         /// A key of 1024 bits, until 2015.
         case v2 = 2
-        /// The key of the app receipts of its time.
+        /// The key that signed app receipts at the same time.
         case v3 = 3
 
-        /// As many as the key's modulus has, or no signature verifies: so the version alone tells
-        /// the key's size.
+        /// Octets of the signature, which equal those of the key's modulus in any valid
+        /// signature: the version determines the key's size.
         var signatureOctets: Int { self == .v2 ? 128 : 256 }
         var purpose: RSAChainPurpose { self == .v2 ? .purchaseReceipts : .receipts }
     }

@@ -1,18 +1,18 @@
 import AssayModels
 
-/// The clock of America/Los_Angeles, by the rules of the tz database since 1950; no receipt has a
-/// date before them.
+/// The local time of America/Los_Angeles, by the rules of the tz database since 1950. No receipt
+/// is older.
 enum PacificTime {
-    /// The local date and time of a second since 1970.
+    /// Returns the local date and time for seconds since 1970.
     static func local(secondsSince1970 seconds: Int64) -> CivilTime {
         CivilTime(secondsSince1970: seconds + offset(atSecondsSince1970: seconds))
     }
 
-    /// Seconds to add to UTC.
+    /// Returns the offset from UTC in seconds.
     static func offset(atSecondsSince1970 seconds: Int64) -> Int64 {
         let year = CivilTime(secondsSince1970: seconds + standard).year
         guard let (begin, end) = daylight(in: year) else { return standard }
-        // Both changes are at 2:00 of the time that ends then.
+        // Both changes are at 2:00 in the local time before the change.
         let begins = midnight(year, begin) + 2 * 3600 - standard
         let ends = midnight(year, end) + 2 * 3600 - daylight
         return begins <= seconds && seconds < ends ? daylight : standard
@@ -26,10 +26,11 @@ enum PacificTime {
         let day: Int
     }
 
-    /// The days of both changes.
+    /// Returns the days on which daylight saving time begins and ends.
     private static func daylight(in year: Int) -> (begin: Day, end: Day)? {
         switch year {
-        // Nor one that CivilTime can't write, but whoever brings one is told the time all the same.
+        // There are no rules before 1950, and CivilTime has no years from 10,000 on: standard
+        // time.
         case ..<1950, 10_000...: nil
         case ..<1962: (sunday(onOrAfter: 24, month: 4, year), sunday(onOrAfter: 24, month: 9, year))
         // The oil embargo.

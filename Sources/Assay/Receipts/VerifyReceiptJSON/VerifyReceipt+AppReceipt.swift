@@ -1,7 +1,7 @@
 package import AssayModels
 
 extension JSONWriter {
-    /// The unified shape, in Apple's order. What is absent is left out, as Apple does.
+    /// Writes the unified shape, in Apple's order. Absent fields are omitted, as Apple does.
     package mutating func members(of receipt: AppReceipt, requestDate: Timestamp) {
         member("receipt_type", receipt.receiptType)
         member("adam_id", receipt.adamId)
@@ -39,7 +39,7 @@ extension JSONWriter {
         member("cancellation_reason", purchase.cancellationReason.map { String($0) })
     }
 
-    /// One date in Apple's three forms.
+    /// Writes one date in Apple's three forms.
     private mutating func dates(_ name: String, _ date: Timestamp?) {
         guard let date else { return }
         member(name, VerifyReceiptDate.gmt(date))
@@ -48,7 +48,7 @@ extension JSONWriter {
     }
 }
 
-/// `2014-07-24 09:11:00 Etc/GMT`, and the same in Cupertino.
+/// The dates of verifyReceipt: `2014-07-24 09:11:00 Etc/GMT`, and the same in Pacific time.
 package enum VerifyReceiptDate {
     package static func gmt(_ date: Timestamp) -> String {
         text(CivilTime(secondsSince1970: date.seconds)) + " Etc/GMT"

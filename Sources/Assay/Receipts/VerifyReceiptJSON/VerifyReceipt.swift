@@ -1,12 +1,12 @@
 public import AssayModels
 
-/// The answer to a verification in the JSON of Apple's retired verifyReceipt endpoint.
+/// Returns the answer to a verification in the JSON of Apple's retired verifyReceipt endpoint.
 ///
-/// Numbers are strings and booleans "true" or "false" where Apple's are. What only Apple's servers
-/// know (renewals since, pending renewals) is left out.
+/// Numbers are strings, and booleans are "true" or "false", where Apple's are. The answer omits
+/// data that only Apple's servers have (renewals since, pending renewals).
 ///
-/// - Parameter requestDate: the present, which an app receipt's answer tells, and by which an old
-///   receipt's subscription has expired or not.
+/// - Parameter requestDate: the present. An app receipt's answer contains it; for an old receipt,
+///   it decides whether the subscription has expired.
 public func verifyReceiptResponse(
     for verification: Verification, requestDate: Timestamp
 ) -> [UInt8] {
@@ -33,18 +33,19 @@ public func verifyReceiptResponse(
     return writer.text
 }
 
-/// Apple's status codes, as far as a verification without a server can have them.
+/// Apple's status codes that a verification without a server can return.
 enum VerifyReceiptStatus: Int64, Sendable {
     case valid = 0
     /// The receipt-data is malformed.
     case malformed = 21002
     /// The receipt could not be authenticated.
     case notAuthentic = 21003
-    /// Valid, but the subscription has expired; old receipts alone, with the receipt.
+    /// Valid, but the subscription has expired. For old receipts only; the answer includes the
+    /// receipt.
     case expired = 21006
-    /// A sandbox receipt where production's are taken.
+    /// A sandbox receipt where production receipts are expected.
     case sandboxReceipt = 21007
-    /// A production receipt where the sandbox's are taken.
+    /// A production receipt where sandbox receipts are expected.
     case productionReceipt = 21008
 
     init(refusing verification: Verification) {
@@ -53,8 +54,8 @@ enum VerifyReceiptStatus: Int64, Sendable {
         case .wrongEnvironment where verification.environment == .sandbox: self = .sandboxReceipt
         case .wrongEnvironment where verification.environment == .production:
             self = .productionReceipt
-        // Another app's receipt, too, authenticates nothing for this one. `valid` is not refused;
-        // without its evidence it authenticates nothing either.
+        // Another app's receipt does not authenticate anything for this one either. `valid` is
+        // never refused, but without evidence it counts as not authentic.
         case .valid, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
             .wrongCertificatePurpose, .certificateExpired, .certificateRevoked, .invalidSignature,
             .invalidDate, .wrongEnvironment, .wrongBundle, .wrongApp, .mismatch:
@@ -72,8 +73,9 @@ enum VerifyReceiptStatus: Int64, Sendable {
 }
 
 extension JSONWriter {
-    /// The old shape: the members of purchase-info, with `_` for `-`. Where two names become one,
-    /// Apple's own, which has no `_`, is the one that counts; it is what the receipt's fields are.
+    /// Writes the old shape: the members of purchase-info, with `_` for `-`. If two names become
+    /// equal, Apple's own name, which has no `_`, takes precedence; the receipt's fields use it
+    /// too.
     fileprivate mutating func members(of receipt: TransactionReceipt) {
         let (hyphen, underscore) = (UInt8(ascii: "-"), UInt8(ascii: "_"))
         let names = receipt.members.map { $0.name.utf8.map { $0 == hyphen ? underscore : $0 } }
