@@ -96,19 +96,27 @@ import Testing
     @Test func memoryIsReturnedAfterAFlood() {
         var memory = MemoryReturn()
         let mega = 1 << 20
-        let looks = ([0, 4_999, 5_000] as [UInt64]).map { memory.isDue(at: $0) }
+        let looks = ([0, 1_999, 2_000] as [UInt64]).map { memory.isDue(at: $0) }
         #expect(looks == [true, false, true])
-        func mayReturn(_ resident: Int, held: Int) -> Bool {
-            memory.mayReturn(resident: resident * mega, held: held * mega)
+        func mayReturn(_ resident: Int, held: Int, at now: UInt64) -> Bool {
+            memory.mayReturn(resident: resident * mega, held: held * mega, at: now)
         }
         let steps = [
             // The first look; too little; in use; free.
-            mayReturn(20, held: 0), mayReturn(35, held: 0), mayReturn(220, held: 150),
-            mayReturn(220, held: 1),
+            mayReturn(20, held: 0, at: 0), mayReturn(35, held: 0, at: 5_000),
+            mayReturn(220, held: 150, at: 10_000), mayReturn(220, held: 1, at: 15_000),
         ]
         #expect(steps == [false, false, false, true])
+        // Too early: most of it was freed later.
+        memory.didReturn(resident: 210 * mega)
+        let later = [
+            // Again after 2 s, then after 4, and at once where it has grown.
+            mayReturn(210, held: 0, at: 16_000), mayReturn(210, held: 0, at: 17_000),
+            mayReturn(210, held: 0, at: 20_000), mayReturn(226, held: 0, at: 20_500),
+            mayReturn(226, held: 110, at: 90_000),
+        ]
+        #expect(later == [false, true, false, true, false])
         memory.didReturn(resident: 30 * mega)
-        let later = [mayReturn(40, held: 0), mayReturn(46, held: 0)]
-        #expect(later == [false, true])
+        #expect(!mayReturn(30, held: 0, at: 100_000))
     }
 }

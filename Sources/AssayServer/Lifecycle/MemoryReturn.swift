@@ -3,14 +3,23 @@
 /// The C library keeps what lies between allocations that are still in use, so after a flood a
 /// process keeps most of what the flood took. Returning it costs milliseconds, so it is done where
 /// the process has grown since the last time and the server holds little of the growth.
+///
+/// It may have been too early, while what was freed a moment later was still in use: so it is
+/// tried again, less often, as long as the process is larger than it once was.
 struct MemoryReturn {
-    /// Resident memory after the last time; nil before the first look.
-    private var resident: Int?
+    /// The least resident memory that was seen, and what was left after the last time.
+    private var least = Int.max
+    private var left = 0
     private var nextLook: UInt64 = 0
+    private var nextRetry: UInt64 = 0
+    private var retryMilliseconds = Self.firstRetryMilliseconds
 
-    static let lookMilliseconds: UInt64 = 5_000
+    private static let lookMilliseconds: UInt64 = 2_000
+    /// Twice as long after each time.
+    private static let firstRetryMilliseconds: UInt64 = 2_000
+    private static let lastRetryMilliseconds: UInt64 = 32_000
     /// Less is not worth the time.
-    static let growthBytes = 16 << 20
+    private static let growthBytes = 16 << 20
 
     /// Whether it is time to look.
     mutating func isDue(at now: UInt64) -> Bool {
@@ -21,15 +30,18 @@ struct MemoryReturn {
 
     /// - Parameter held: bytes that the server holds for its connections.
     /// - Returns: whether free memory should be returned now.
-    mutating func mayReturn(resident now: Int, held: Int) -> Bool {
-        guard let before = resident else {
-            resident = now
-            return false
-        }
-        resident = min(before, now)
-        return now - before >= Self.growthBytes && held < (now - before) / 2
+    mutating func mayReturn(resident: Int, held: Int, at now: UInt64) -> Bool {
+        least = min(least, resident)
+        left = max(least, min(left, resident))
+        let growth = resident - least
+        let hasGrownAgain = resident - left >= Self.growthBytes
+        guard growth >= Self.growthBytes, held < growth / 2, hasGrownAgain || now >= nextRetry
+        else { return false }
+        if hasGrownAgain { retryMilliseconds = Self.firstRetryMilliseconds }
+        nextRetry = now + retryMilliseconds
+        retryMilliseconds = min(2 * retryMilliseconds, Self.lastRetryMilliseconds)
+        return true
     }
 
-    /// What is resident after it was returned is in use.
-    mutating func didReturn(resident now: Int) { resident = now }
+    mutating func didReturn(resident: Int) { left = resident }
 }

@@ -40,7 +40,7 @@ extension ServerLoop {
     /// Returns what a flood has left, on a worker's thread.
     func returnMemory() {
         guard memoryReturn.isDue(at: now), let resident = ProcessFacts.ownResidentBytes,
-            memoryReturn.mayReturn(resident: resident, held: budget.held)
+            memoryReturn.mayReturn(resident: resident, held: budget.held, at: now)
         else { return }
         let server = LoopBound(self, to: loop)
         let loop = loop
