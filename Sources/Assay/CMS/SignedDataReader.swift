@@ -288,7 +288,7 @@ extension SignedDataReader {
         case header(TLVHeader)
     }
 
-    /// Decodes the next header, which has to lie inside the innermost frame.
+    /// Decodes the next header, whose element has to fit the innermost frame.
     private func peek(_ bytes: Span<UInt8>) throws(Refusal) -> Peek {
         do throws(DERError) {
             guard let header = try TLVHeader.decode(bytes, at: 0, rules: .ber) else {
@@ -329,7 +329,7 @@ extension SignedDataReader {
         }
     }
 
-    /// Closes the innermost frame at its end. Returns nil before its end, `.needs` if undecided.
+    /// Closes the innermost frame at its end. Returns nil before it, `.needs` for more bytes.
     private mutating func endOfFrame(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep? {
         if let end = frames[frames.count - 1].end {
             guard position == end else { return nil }

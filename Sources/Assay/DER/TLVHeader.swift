@@ -9,7 +9,7 @@ package enum EncodingRules: Sendable {
 
 /// The identifier and length octets of one encoding (X.690, sections 8.1.2 and 8.1.3).
 ///
-/// Decodes headers for both bytes in memory and streams; there is no other header decoder.
+/// Bytes in memory and streams share this decoder.
 package struct TLVHeader: Equatable, Sendable {
     package var tag: Tag
     /// Content octets; nil for an indefinite length, which ends with end-of-contents octets.

@@ -2,7 +2,7 @@ import AssayModels
 
 /// Reads in-app records (attribute 17) and keeps those that the caller asked for.
 ///
-/// Reads every record, whatever the selection: a broken record always refuses the receipt.
+/// Reads every record, whatever the selection: a receipt with a broken record is always refused.
 struct InAppCollector {
     private(set) var purchases = InAppPurchases()
     private let selection: InAppSelection

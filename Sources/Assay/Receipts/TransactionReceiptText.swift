@@ -75,8 +75,8 @@ struct TransactionReceiptSignature: Sendable {
         /// The key that signed app receipts at the same time.
         case v3 = 3
 
-        /// Octets of the signature, which equal those of the key's modulus in any valid
-        /// signature: the version determines the key's size.
+        /// The length of the signature in octets. A valid signature is as long as the key's
+        /// modulus, so the version determines the key's size.
         var signatureOctets: Int { self == .v2 ? 128 : 256 }
         var purpose: RSAChainPurpose { self == .v2 ? .purchaseReceipts : .receipts }
     }
