@@ -1,14 +1,14 @@
-/// A JSON text that has been read completely: UTF-8, one value, no name twice in any object.
+/// A completely parsed JSON text: UTF-8, one value, no duplicate member names in any object.
 ///
-/// Owns the text and a flat list of tokens over it; values are looked up by token index, and
-/// nothing is decoded before somebody asks. A class, so that it is handed on at the price of one
-/// reference.
+/// Owns the text and a flat list of tokens over it. Values are looked up by token index and
+/// decoded on access. A class, so that passing it on costs one reference.
 package final class JSONDocument: Sendable {
-    /// The text as it was given.
+    /// The original text.
     package let text: [UInt8]
-    /// Depth first: a container, then its content; an object's content is name, value, name, …
+    /// The tokens in depth-first order: a container, then its content. An object's content is
+    /// name, value, name, …
     let tokens: [JSONToken]
-    /// Where the outermost object's members are.
+    /// The places of the root object's members.
     private let rootPlaces: JSONPlaces
 
     private init(text: [UInt8], tokens: [JSONToken], rootPlaces: JSONPlaces) {
@@ -17,7 +17,7 @@ package final class JSONDocument: Sendable {
         self.rootPlaces = rootPlaces
     }
 
-    /// Reads a text of at most `limit` bytes and levels of objects and arrays.
+    /// Parses a text of at most `limit` bytes and `depth` levels of objects and arrays.
     package static func parse(
         _ text: [UInt8], limit: Int = Limits.jsonSize, depth: Int = Limits.jsonDepth
     ) throws(JSONError) -> JSONDocument {
@@ -27,7 +27,7 @@ package final class JSONDocument: Sendable {
         return JSONDocument(text: text, tokens: tokens, rootPlaces: reader.rootPlaces)
     }
 
-    /// Reads a copy of the text, of at most `limit` bytes.
+    /// Parses a copy of the text, of at most `limit` bytes.
     package static func parse(
         _ text: Span<UInt8>, limit: Int = Limits.jsonSize
     ) throws(JSONError) -> JSONDocument {
@@ -35,16 +35,16 @@ package final class JSONDocument: Sendable {
         return try parse(text.array, limit: limit)
     }
 
-    /// The text's one value.
+    /// The root value.
     package var root: JSONValue { JSONValue(document: self, index: 0) }
 
-    /// The text's one value, which has to be an object.
+    /// Returns the members of the root value; throws `notAnObject` if it is not an object.
     package func members() throws(JSONError) -> JSONObject {
         guard let members = root.members else { throw .notAnObject }
         return members
     }
 
-    /// Decodes the whole text as one of Apple's payloads.
+    /// Decodes the root object as one of Apple's payloads.
     package func decode<Payload: PayloadObject>(
         _ type: Payload.Type = Payload.self
     ) throws(JSONError) -> Payload {
@@ -52,7 +52,7 @@ package final class JSONDocument: Sendable {
         return try withRootMembers { members throws(JSONError) in try Payload(from: &members) }
     }
 
-    /// A cursor over the members of the text's one value, which is an object.
+    /// Calls `body` with a cursor over the root's members. The root has to be an object.
     func withRootMembers<Result, Failure: Error>(
         _ body: (inout JSONMembers) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -63,34 +63,34 @@ package final class JSONDocument: Sendable {
     }
 }
 
-/// What a JSON value is.
+/// The type of a JSON value.
 package enum JSONKind: UInt8, Sendable {
     case object, array, string, number, `true`, `false`, null
 }
 
-/// One value, or one member name, as bytes of the text.
+/// The position of one value or member name in the text.
 struct JSONToken: Sendable {
-    /// Where the value's text begins; of a string, its opening quote.
+    /// The offset of the value's first byte; for a string, of its opening quote.
     var start: UInt32
-    /// Behind the value's last byte.
+    /// The offset after the value's last byte.
     var end: UInt32
-    /// Index of the token behind this value and all that is in it.
+    /// The index of the token after this value and its content.
     var next: UInt32
-    /// Of a member name: `JSONToken.tag` of its bytes, or `anyTag` where it is escaped.
+    /// For a member name: `JSONToken.tag` of its bytes, or `anyTag` if it is escaped.
     var tag: UInt16
     var kind: JSONKind
-    /// A string with at least one escape.
+    /// Whether this is a string with at least one escape.
     var escaped: Bool
 
-    /// The value's text.
+    /// The byte range of the value.
     var range: Range<Int> { Int(start)..<Int(end) }
-    /// A string's bytes between its quotes.
+    /// The byte range of a string between its quotes.
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 
-    /// The tag of a name whose bytes are not its text's.
+    /// The tag of an escaped name, whose bytes differ from its decoded text.
     static let anyTag: UInt16 = 0
 
-    /// A digest of a name, cheap and never `anyTag`: different tags are different names.
+    /// Returns a cheap digest of a name, never `anyTag`. Names with different tags are different.
     @inline(__always)
     static func tag(_ text: Span<UInt8>, _ range: Range<Int>) -> UInt16 {
         let length = range.count

@@ -1,4 +1,4 @@
-/// Why a text is not the JSON that was asked for. Offsets count bytes from the text's start.
+/// The errors of parsing and decoding JSON. Offsets count bytes from the start of the text.
 package enum JSONError: Error, Equatable {
     /// Longer than the caller's limit.
     case tooLarge(limit: Int)
@@ -6,34 +6,34 @@ package enum JSONError: Error, Equatable {
     case byteOrderMark
     /// Ends inside a value.
     case unexpectedEnd
-    /// A byte that no value, separator or literal has in this place.
+    /// A byte that is not allowed in this place.
     case unexpectedByte(offset: Int)
-    /// Something other than white space behind the value.
+    /// Bytes other than white space after the value.
     case trailingBytes(offset: Int)
     /// Objects and arrays nested deeper than the caller's limit.
     case tooDeep(limit: Int, offset: Int)
-    /// A number that is not of RFC 8259, section 6.
+    /// A number that violates RFC 8259, section 6.
     case invalidNumber(offset: Int)
     /// An unescaped control character in a string.
     case controlCharacter(offset: Int)
-    /// An escape that is not of RFC 8259, section 7.
+    /// An escape that violates RFC 8259, section 7.
     case invalidEscape(offset: Int)
     /// An escaped UTF-16 surrogate without its other half.
     case loneSurrogate(offset: Int)
     /// Bytes that are not UTF-8 (RFC 3629).
     case invalidUTF8(offset: Int)
-    /// An object that has two members of one name, escapes resolved.
+    /// Two members of an object with the same name, compared after decoding escapes.
     case duplicateMember(offset: Int)
-    /// The value is not the object that was asked for.
+    /// The value is not an object, where one is required.
     case notAnObject
-    /// A member without which the payload makes no sense.
+    /// A required member is missing.
     case missingMember(String)
-    /// A member of another JSON type than its field has.
+    /// A member's JSON type differs from its field's.
     case wrongType(member: String, expected: Expected)
-    /// A date that milliseconds in 64 bits can't hold.
+    /// A date outside the range of 64-bit milliseconds.
     case dateOutOfRange(member: String)
 
-    /// What a member was expected to be.
+    /// The expected type of a member.
     package enum Expected: String, Sendable {
         case string = "a string"
         case date = "a number of milliseconds"
@@ -47,7 +47,7 @@ package enum JSONError: Error, Equatable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// One sentence, without any of the text's content.
+    /// One sentence that contains none of the text's content.
     package var description: String {
         switch self {
         case .tooLarge(let limit): "the JSON text is longer than \(limit) bytes"

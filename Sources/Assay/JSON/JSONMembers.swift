@@ -1,11 +1,11 @@
 package import AssayModels
 
-/// One of Apple's payloads, or an object inside one, that is decoded from JSON members.
+/// One of Apple's payloads, or an object inside one, decodable from JSON members.
 package protocol PayloadObject: Sendable, Equatable {
     init(from members: inout JSONMembers) throws(JSONError)
 }
 
-/// A member's name that this library knows, with what finds it made ready.
+/// A member name known to this library, with its precomputed tag.
 package struct JSONName: ExpressibleByStringLiteral, Sendable {
     let name: StaticString
     let tag: UInt16
@@ -22,16 +22,16 @@ package struct JSONName: ExpressibleByStringLiteral, Sendable {
 
 /// A cursor over the members of one object.
 ///
-/// A lookup in an inner object starts behind the last hit and wraps around, so that reading members
-/// in about their order costs one comparison each. An absent member and JSON null are nil; another
-/// JSON type than the field's is refused.
+/// A lookup in a nested object starts after the last hit and wraps around, so that reading
+/// members in roughly their order costs one comparison each. An absent member and JSON null are
+/// nil. A JSON type other than the field's throws `wrongType`.
 package struct JSONMembers: ~Escapable {
     private let text: Span<UInt8>
     private let tokens: Span<JSONToken>
     private let places: JSONPlaces
     private let start: Int
     private let end: Int
-    /// Index of the name at which the next lookup begins.
+    /// The token index of the name where the next lookup begins.
     private var position: Int
 
     @_lifetime(copy text, copy tokens)
@@ -44,11 +44,11 @@ package struct JSONMembers: ~Escapable {
         position = start
     }
 
-    /// Whether the object has that member, JSON null included.
+    /// Whether the object has the member; JSON null counts.
     @inline(__always)
     mutating func has(_ name: JSONName) -> Bool { find(name) != nil }
 
-    /// Token index of the member's value.
+    /// Returns the token index of the member's value.
     @inline(__always)
     private mutating func find(_ name: JSONName) -> Int? {
         switch places.place(JSONPlaces.slot(name.tag)) {
@@ -68,7 +68,7 @@ package struct JSONMembers: ~Escapable {
         return index + 1
     }
 
-    /// Token index of the name, among those in a range.
+    /// Returns the token index of the name, searching only a range of tokens.
     @inline(__always)
     private func search(
         _ name: Span<UInt8>, _ tag: UInt16, from first: Int, to last: Int
@@ -87,7 +87,7 @@ package struct JSONMembers: ~Escapable {
         return text.string(token, is: name)
     }
 
-    /// As `search`, where JSON null is an absent member.
+    /// Like `find`, but treats JSON null as an absent member.
     @inline(__always)
     private mutating func present(_ name: JSONName) -> Int? {
         guard let index = find(name) else { return nil }
@@ -132,7 +132,7 @@ package struct JSONMembers: ~Escapable {
         return number.floor
     }
 
-    /// Milliseconds since 1970, fractions cut off towards the past.
+    /// Milliseconds since 1970; fractions are rounded down (towards the past).
     package mutating func date(_ name: JSONName) throws(JSONError) -> Timestamp? {
         guard let index = present(name) else { return nil }
         guard tokens[index].kind == .number else { throw wrongType(name, .date) }
@@ -227,13 +227,13 @@ package struct JSONMembers: ~Escapable {
         return value
     }
 
-    // MARK: Dates, before anything is believed
+    // MARK: Dates of unverified payloads
 
-    /// The first of these members that is there, JSON null aside: its whole part, or why not.
+    /// The result of `firstNumber`: the first of two members that is present and not null.
     enum FirstNumber {
         case none
         case number(JSONNumber)
-        /// Not a number, or not one that 64 bits hold.
+        /// Not a number, or one outside the range of 64 bits.
         case other(JSONName)
     }
 

@@ -1,13 +1,14 @@
-/// Where the members of one object are, by six bits of their names' tags: nearly every look-up
-/// finds its member at once, or finds that there is none.
+/// Indexes the members of one object by six bits of their names' tags: nearly every lookup finds
+/// its member at once, or finds that it is absent.
 struct JSONPlaces: Sendable {
-    /// Of each six bits the token index of the only name that has them, `none` or `several`.
+    /// Maps six tag bits to the token index of the only name with those bits, to `none` or to
+    /// `several`.
     private var places: [64 of UInt8]
 
     private static let none: UInt8 = 0
     private static let several: UInt8 = 255
 
-    /// Of no object; of one with any members.
+    /// The index of an object without members; the index of an object with any members.
     @inline(__always)
     static var empty: JSONPlaces { JSONPlaces(places: .init(repeating: none)) }
     static var unknown: JSONPlaces { JSONPlaces(places: .init(repeating: several)) }
@@ -15,10 +16,10 @@ struct JSONPlaces: Sendable {
     @inline(__always)
     private init(places: [64 of UInt8]) { self.places = places }
 
-    /// What is known of a name with that tag.
+    /// The result of a lookup by tag.
     enum Place {
         case none
-        /// Nowhere but at that token, if at all.
+        /// At this token or absent.
         case only(Int)
         case several
     }
@@ -35,11 +36,11 @@ struct JSONPlaces: Sendable {
         }
     }
 
-    /// Whether another name had these bits.
+    /// Adds a name; returns whether another name has the same bits.
     @inline(__always)
     mutating func insert(_ tag: UInt16, at token: Int) -> Bool {
         guard tag != JSONToken.anyTag else {
-            // An escaped name can equal any other.
+            // An escaped name can equal any other name.
             self = .unknown
             return true
         }
@@ -50,10 +51,10 @@ struct JSONPlaces: Sendable {
     }
 }
 
-/// Finds a name that occurs twice in one object, without ever being quadratic.
+/// Detects duplicate names in one object, never in quadratic time.
 ///
-/// A small object's new name is compared with the earlier ones only where its tag's bits have been
-/// seen before; a large one is sorted once, at its end.
+/// In a small object, a new name is compared with the earlier ones only if its tag bits occurred
+/// before. The names of a large object are sorted once, at its end.
 struct JSONNames {
     /// Token index of the object.
     private let object: Int
@@ -66,7 +67,7 @@ struct JSONNames {
         count > Limits.jsonMembersComparedDirectly ? .unknown : seen
     }
 
-    /// Takes the next name, at its token.
+    /// Adds the name at the given token.
     @inline(__always)
     mutating func insert(
         _ name: Int, _ tokens: [JSONToken], _ text: Span<UInt8>
@@ -92,7 +93,7 @@ struct JSONNames {
         }
     }
 
-    /// At the object's end: compares what `insert` left out.
+    /// Finishes the object: compares the names that `insert` skipped.
     func finish(_ tokens: [JSONToken], _ text: Span<UInt8>) throws(JSONError) {
         guard count > Limits.jsonMembersComparedDirectly else { return }
         let sorted = sortedNames(tokens, text)
@@ -114,7 +115,7 @@ struct JSONNames {
             names.append((text.digestOfJSONString(tokens[name]), name))
             name = Int(tokens[name + 1].next)
         }
-        // Digests are no secret and collisions can be made; then the names' bytes decide.
+        // The digest is not keyed, so collisions can be forced. The names' bytes decide then.
         names.sort { left, right in
             left.digest != right.digest
                 ? left.digest < right.digest

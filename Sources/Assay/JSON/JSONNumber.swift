@@ -1,11 +1,11 @@
-/// The whole part of a JSON number, exact: no floating point in between.
+/// The whole part of a JSON number, computed exactly, without floating point.
 package struct JSONNumber: Equatable, Sendable {
-    /// The largest whole number that is not greater.
+    /// The largest whole number that is not greater than the number.
     package let floor: Int64
-    /// Whether the number is that whole number.
+    /// Whether the number equals `floor`.
     package let exact: Bool
 
-    /// From a text that is a JSON number; nil where 64 bits can't hold the whole part.
+    /// Parses a valid JSON number; returns nil if the whole part exceeds 64 bits.
     init?(_ text: Span<UInt8>) {
         if let plain = Self.plain(text) {
             (floor, exact) = (plain, true)
@@ -24,7 +24,8 @@ package struct JSONNumber: Equatable, Sendable {
         floor = below
     }
 
-    /// A number of digits alone, as nearly all are; at most as many as always fit.
+    /// Parses a number that consists of digits only, as nearly all do. At most 18 digits always
+    /// fit.
     @inline(__always)
     private static func plain(_ text: Span<UInt8>) -> Int64? {
         guard text.count <= 18 else { return nil }
@@ -42,9 +43,9 @@ package struct JSONNumber: Equatable, Sendable {
 private struct JSONDigits: ~Escapable {
     private let text: Span<UInt8>
     private let start: Int
-    /// Behind the last digit of the significand.
+    /// The offset after the last digit of the significand.
     private let end: Int
-    /// How many digits stand before the decimal point, after the exponent has moved it.
+    /// The number of digits before the decimal point, after applying the exponent.
     private let whole: Int
 
     @_lifetime(copy text)
@@ -61,8 +62,8 @@ private struct JSONDigits: ~Escapable {
         whole = (point ?? end) - start + Self.exponent(text, from: end)
     }
 
-    /// The exponent behind the `e` at `start`, or 0. Cut where more changes nothing: a text is
-    /// shorter than that.
+    /// Returns the exponent after the `e` at `start`, or 0. Clamped to 2⁴⁰, which exceeds the
+    /// length of any text, so larger values change nothing.
     private static func exponent(_ text: Span<UInt8>, from start: Int) -> Int {
         guard start < text.count else { return 0 }
         let ceiling = 1 << 40
@@ -77,8 +78,8 @@ private struct JSONDigits: ~Escapable {
         return negative ? -value : value
     }
 
-    /// The digits before the decimal point as a number (towards zero), and whether none but
-    /// zeros follow; nil on overflow.
+    /// Returns the digits before the decimal point as a number (rounded towards zero), and
+    /// whether only zeros follow; nil on overflow.
     func wholePart(negative: Bool) -> (Int64, exact: Bool)? {
         var value: Int64 = 0
         var (taken, exact) = (0, true)
@@ -94,7 +95,7 @@ private struct JSONDigits: ~Escapable {
             }
             taken += 1
         }
-        // Zeros that the exponent adds; at most 19 before a value other than 0 overflows.
+        // Appends the zeros of the exponent: at most 19 before a nonzero value overflows.
         while taken < whole, value != 0 {
             guard let next = Self.append(0, to: value) else { return nil }
             value = next

@@ -1,23 +1,23 @@
-/// Reads one JSON text (RFC 8259) in one pass into tokens.
+/// Parses one JSON text (RFC 8259) into tokens in one pass.
 ///
-/// Stricter than the RFC where it leaves a choice: no member name twice, no lone surrogates, no
-/// byte order mark, bounded depth.
+/// Stricter than the RFC where it leaves a choice: rejects duplicate member names, lone
+/// surrogates and a byte order mark, and bounds the depth.
 struct JSONReader: ~Escapable {
     private let text: Span<UInt8>
-    /// The next byte to read; every `read…` leaves it behind what it read.
+    /// The offset of the next byte. Every `read…` function advances it past what it read.
     private var position = 0
     private var tokens: [JSONToken] = []
-    /// Of the text's own value, where that is an object.
+    /// The places of the root's members, if the root is an object.
     private(set) var rootPlaces = JSONPlaces.empty
 
-    /// Objects and arrays may nest that deep.
+    /// The maximum nesting depth of objects and arrays.
     private let depthLimit: Int
 
     @_lifetime(copy text)
     init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth) {
         self.text = text
         depthLimit = depth
-        // Apple's payloads have a token every 13 to 20 bytes.
+        // Apple's payloads have one token per 13 to 20 bytes.
         tokens.reserveCapacity(text.count / 12 + 8)
     }
 
@@ -32,7 +32,7 @@ struct JSONReader: ~Escapable {
         return tokens
     }
 
-    /// Recursion is bounded by the depth that the text may have.
+    /// Reads one value. `depthLimit` bounds the recursion.
     private mutating func readValue(depth: Int) throws(JSONError) {
         switch try peek() {
         case UInt8(ascii: "\""): try readString(asName: false)
@@ -97,7 +97,8 @@ struct JSONReader: ~Escapable {
         }
     }
 
-    /// Steps over the opening bracket and the white space behind it.
+    /// Reads the opening bracket and the white space after it. Returns the container's token
+    /// index.
     private mutating func openContainer(
         _ kind: JSONKind, depth: Int
     ) throws(JSONError) -> Int {
@@ -108,7 +109,7 @@ struct JSONReader: ~Escapable {
         return tokens.count - 1
     }
 
-    /// Steps over the closing bracket.
+    /// Reads the closing bracket and completes the container's token.
     private mutating func closeContainer(_ index: Int) {
         position += 1
         tokens[index].end = UInt32(truncatingIfNeeded: position)
@@ -146,7 +147,7 @@ struct JSONReader: ~Escapable {
         append(.number, from: start, to: position)
     }
 
-    /// Steps over one digit or more.
+    /// Reads one or more digits.
     private mutating func readDigits() throws(JSONError) {
         var end = position
         while end < text.count, text[end] &- UInt8(ascii: "0") < 10 { end += 1 }
@@ -205,7 +206,7 @@ struct JSONReader: ~Escapable {
         }
     }
 
-    /// Four hexadecimal digits.
+    /// Reads four hexadecimal digits.
     private mutating func readHex(escape start: Int) throws(JSONError) -> UInt16 {
         guard position + 4 <= text.count else { throw .unexpectedEnd }
         guard let unit = text.hexadecimal4(at: position) else {
@@ -230,7 +231,7 @@ struct JSONReader: ~Escapable {
     private mutating func skipWhitespace() {
         while position < text.count {
             let byte = text[position]
-            // Most bytes are decided by this one comparison.
+            // The first comparison decides most bytes.
             guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else {
                 return
             }

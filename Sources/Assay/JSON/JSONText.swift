@@ -1,12 +1,13 @@
-/// The bytes of JSON strings: scanning them and, once validated, comparing and decoding them.
+/// JSON strings as bytes: scanning, and for validated strings comparing and decoding.
 extension Span<UInt8> {
-    /// The first byte from `start` on that ends a run of plain ASCII in a string: a quote, a
-    /// backslash, a control character or a byte outside ASCII. `count` where there is none.
+    /// Returns the offset, from `start` on, of the first byte that ends a run of plain ASCII in a
+    /// string: a quote, a backslash, a control character or a non-ASCII byte. `count` if there is
+    /// none.
     @inline(__always)
     func endOfPlainJSON(from start: Int) -> Int {
         var position = start
-        // Eight at a time, the first in the lowest lane: a lane's high bit tells of such a byte,
-        // exact in the lowest such lane.
+        // Scans eight bytes at a time, the first in the lowest byte of the word. A byte's high
+        // bit marks a stop; the lowest mark is exact.
         while position + 8 <= count {
             let word = word(at: position).byteSwapped
             let ones: UInt64 = 0x0101_0101_0101_0101
@@ -27,8 +28,8 @@ extension Span<UInt8> {
         return position
     }
 
-    /// Length of the well-formed sequence of two to four bytes at `position` (Unicode, table
-    /// 3-7: neither overlong, nor a surrogate, nor above U+10FFFF), or nil.
+    /// Returns the length of the well-formed sequence of two to four bytes at `position`
+    /// (Unicode, table 3-7: not overlong, not a surrogate, not above U+10FFFF), or nil.
     func lengthOfUTF8(at position: Int) -> Int? {
         let length: Int
         let second: ClosedRange<UInt8>
@@ -51,7 +52,7 @@ extension Span<UInt8> {
 
     // MARK: Validated strings
 
-    /// Whether two string tokens are the same text, escapes resolved.
+    /// Whether two string tokens have the same text after decoding escapes.
     func equalJSONStrings(_ left: JSONToken, _ right: JSONToken) -> Bool {
         if !left.escaped, !right.escaped {
             return extracting(left.content).equals(extracting(right.content))
@@ -76,7 +77,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// FNV-1a over a string token's text, escapes resolved.
+    /// FNV-1a over a string token's text after decoding escapes.
     func digestOfJSONString(_ token: JSONToken) -> UInt64 {
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         var bytes = JSONStringBytes(self, token)
@@ -85,13 +86,13 @@ extension Span<UInt8> {
     }
 }
 
-/// The UTF-8 bytes that a validated string token stands for, escapes resolved.
+/// An iterator over the UTF-8 bytes of a validated string token, with escapes decoded.
 struct JSONStringBytes: ~Escapable {
     private let text: Span<UInt8>
     private var position: Int
     private let end: Int
-    /// Bytes of an escaped scalar that are still to come, the next in the lowest byte; UTF-8 has
-    /// no zero byte but U+0000, which is handed out at once.
+    /// The remaining bytes of an escaped scalar, the next one in the lowest byte. Zero means
+    /// none: the only zero byte in UTF-8 is U+0000, which is returned at once.
     private var pending: UInt32 = 0
 
     @_lifetime(copy text)
@@ -113,7 +114,7 @@ struct JSONStringBytes: ~Escapable {
         return byte == UInt8(ascii: "\\") ? nextEscaped() : byte
     }
 
-    /// The first byte of what the escape at `position` (behind its backslash) stands for.
+    /// Decodes the escape at `position` (after its backslash) and returns its first byte.
     private mutating func nextEscaped() -> UInt8 {
         let byte = text[position]
         position += 1
@@ -136,7 +137,8 @@ struct JSONStringBytes: ~Escapable {
         }
     }
 
-    /// The scalar of one `\u` escape or of two that are a surrogate pair; at its first digit.
+    /// Returns the scalar of one `\u` escape, or of two that form a surrogate pair. `position` is
+    /// at the first digit.
     private mutating func nextScalar() -> Unicode.Scalar {
         let replacement: Unicode.Scalar = "\u{FFFD}"
         guard let unit = text.hexadecimal4(at: position) else { return replacement }

@@ -1,4 +1,4 @@
-/// One value of a document; a light view that keeps the document alive.
+/// One value of a document: a light view that keeps the document alive.
 package struct JSONValue: Sendable {
     package let document: JSONDocument
     let index: Int
@@ -8,24 +8,24 @@ package struct JSONValue: Sendable {
     package var kind: JSONKind { token.kind }
     package var isNull: Bool { kind == .null }
 
-    /// The value's text in `document.text`, quotes or brackets included.
+    /// The range of the value in `document.text`, including quotes or brackets.
     package var range: Range<Int> { token.range }
 
     /// A copy of the value's text.
     package var raw: [UInt8] { Array(document.text[range]) }
 
-    /// A string's text, escapes resolved; nil of another kind.
+    /// A string's text with escapes decoded; nil for other types.
     package var string: String? {
         guard kind == .string else { return nil }
         return document.string(token)
     }
 
-    /// Whether this is a string of exactly this text, escapes resolved.
+    /// Whether this is a string with exactly this text, compared after decoding escapes.
     package func equals(_ other: String) -> Bool {
         kind == .string && document.equals(token, other)
     }
 
-    /// Whether this is a string of exactly these UTF-8 bytes, escapes resolved.
+    /// Whether this is a string of exactly these UTF-8 bytes, compared after decoding escapes.
     package func equals(_ other: Span<UInt8>) -> Bool {
         kind == .string && document.equals(token, other)
     }
@@ -38,30 +38,31 @@ package struct JSONValue: Sendable {
         }
     }
 
-    /// A whole number that fits; also one written with a fraction or exponent, such as 1.0 or 1e3.
+    /// A whole number that fits 64 bits, including forms with a fraction or exponent such as 1.0
+    /// or 1e3.
     package var int64: Int64? {
         guard let number, number.exact else { return nil }
         return number.floor
     }
 
-    /// A number's whole part, cut towards the past; nil of another kind and out of range.
+    /// A number's whole part, rounded down; nil for other types and out of range.
     package var number: JSONNumber? {
         guard kind == .number else { return nil }
         let text = document.text
         return JSONNumber(text.span.extracting(range))
     }
 
-    /// An object's members; nil of another kind.
+    /// An object's members; nil for other types.
     package var members: JSONObject? {
         kind == .object ? JSONObject(document: document, object: index) : nil
     }
 
-    /// An object's member; nil without it and of another kind. JSON null is a value here.
+    /// An object's member; nil if absent and for other types. JSON null is a value here.
     package subscript(_ name: String) -> JSONValue? { members?[name] }
 
     package func hasMember(_ name: String) -> Bool { self[name] != nil }
 
-    /// An array's elements; nil of another kind.
+    /// An array's elements; nil for other types.
     package var elements: JSONElements? {
         kind == .array ? JSONElements(document: document, array: index) : nil
     }
@@ -79,7 +80,7 @@ package struct JSONObject: Sendable {
         end = Int(document.tokens[object].next)
     }
 
-    /// All names and values, in the text's order.
+    /// All names and values, in the order of the text.
     package var pairs: [(name: String, value: JSONValue)] {
         var pairs: [(name: String, value: JSONValue)] = []
         var index = start
@@ -91,7 +92,7 @@ package struct JSONObject: Sendable {
         return pairs
     }
 
-    /// A member's value, JSON null included.
+    /// A member's value; JSON null counts.
     package subscript(_ name: String) -> JSONValue? {
         let wanted = name.utf8.span
         let tag = JSONToken.tag(wanted, 0..<wanted.count)
@@ -127,7 +128,7 @@ package struct JSONElements: Sequence, IteratorProtocol, Sendable {
 }
 
 extension JSONDocument {
-    /// The text of a string token, escapes resolved.
+    /// The text of a string token with escapes decoded.
     func string(_ token: JSONToken) -> String {
         let text = text
         return text.span.string(token)
@@ -144,7 +145,7 @@ extension JSONDocument {
 }
 
 extension Span<UInt8> {
-    /// The text of a validated string token, escapes resolved.
+    /// The text of a validated string token with escapes decoded.
     @inline(__always)
     func string(_ token: JSONToken) -> String {
         token.escaped ? unescaped(token) : validatedText(token.content)
@@ -158,7 +159,7 @@ extension Span<UInt8> {
         return String(decoding: decoded, as: UTF8.self)
     }
 
-    /// Whether a validated string token is exactly these UTF-8 bytes, escapes resolved.
+    /// Whether a validated string token has exactly these UTF-8 bytes after decoding escapes.
     @inline(__always)
     func string(_ token: JSONToken, is other: Span<UInt8>) -> Bool {
         token.escaped

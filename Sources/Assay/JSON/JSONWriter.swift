@@ -11,9 +11,9 @@ package struct JSONWriter {
     package private(set) var text: [UInt8] = []
     private let pretty: Bool
     private var depth = 0
-    /// Whether the next value or name stands behind another in the same container.
+    /// Whether the next value or name follows another in the same container.
     private var needsComma = false
-    /// Whether the next value stands behind its name.
+    /// Whether the next value follows its name.
     private var afterName = false
 
     package init(pretty: Bool = false) { self.pretty = pretty }
@@ -35,7 +35,7 @@ package struct JSONWriter {
 
     package mutating func value(_ number: Int64) { literal(String(number)) }
 
-    /// JSON has no infinities and no NaN; they become null.
+    /// Writes a number; infinities and NaN, which JSON lacks, become null.
     package mutating func value(_ number: Double) {
         literal(number.isFinite ? String(number) : "null")
     }
@@ -44,13 +44,13 @@ package struct JSONWriter {
 
     package mutating func null() { literal("null") }
 
-    /// A JSON value that has been written already, as it is.
+    /// Writes an already encoded JSON value as is.
     package mutating func raw(_ json: [UInt8]) {
         separate()
         text += json
     }
 
-    /// A parsed value, in this writer's layout; strings and numbers keep their text.
+    /// Writes a parsed value in this writer's layout. Strings and numbers keep their text.
     package mutating func value(_ json: JSONValue) {
         if let members = json.members {
             object { object in
@@ -70,7 +70,7 @@ package struct JSONWriter {
 
     // MARK: Members
 
-    /// A member's name; its value has to follow.
+    /// Writes a member's name. Its value has to follow.
     package mutating func name(_ name: String) {
         separate()
         append(quoted: name)
@@ -79,7 +79,7 @@ package struct JSONWriter {
         afterName = true
     }
 
-    /// Nil leaves the member out, here and below.
+    /// Writes a member. Like the overloads below, omits the member if the value is nil.
     package mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
         self.name(name)
@@ -142,7 +142,7 @@ package struct JSONWriter {
         text += word.utf8
     }
 
-    /// Writes what stands between the last value and the next.
+    /// Writes the separator before the next value or name.
     private mutating func separate() {
         if afterName {
             afterName = false
