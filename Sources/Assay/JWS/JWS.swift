@@ -1,14 +1,14 @@
 import AssayModels
 
-/// Where the three segments of a compact JWS lie (RFC 7515, section 3.1).
+/// The ranges of the three segments of a compact JWS (RFC 7515, section 3.1).
 struct JWSSegments: Equatable, Sendable {
     let header: Range<Int>
     let payload: Range<Int>
     let signature: Range<Int>
 
-    /// Exactly three, the first two not empty. Nothing is decoded yet.
+    /// Finds exactly three segments, the first two not empty, without decoding them.
     ///
-    /// - Parameter headerEnd: where the first full stop is, if that is known.
+    /// - Parameter headerEnd: The offset of the first full stop, if known.
     init(_ token: Span<UInt8>, headerEnd: Int? = nil) throws(Refusal) {
         guard token.count <= Limits.jwsBytes else {
             throw Refusal(
@@ -30,14 +30,15 @@ struct JWSSegments: Equatable, Sendable {
     }
 }
 
-/// A JWS whose chain reaches a pinned root and fits its date, and whose own signature has not been
-/// checked: nothing of its payload may leave before. A class, so that a batch moves references.
+/// A JWS with a chain that reaches a pinned root and is valid at its date, but with an unverified
+/// signature. The payload must not leave the library before the signature is verified. A class,
+/// so that a batch moves references.
 final class UnverifiedJWS: Sendable {
     let payload: JSONDocument
     let effectiveDate: Timestamp
-    /// What has to hold.
+    /// The signature to verify.
     let signature: ES256Check
-    /// The chain, under a root that is valid at the effective date.
+    /// The chain under a root that is valid at the effective date.
     let chain: ValidatedChain
     fileprivate let known: KnownChain
 
@@ -52,7 +53,7 @@ final class UnverifiedJWS: Sendable {
         self.known = known
     }
 
-    /// Everything but the signature, cheap checks first.
+    /// Checks everything except the signature, cheap checks first.
     static func read(
         _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
@@ -81,8 +82,8 @@ final class UnverifiedJWS: Sendable {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
         }
-        // The signing input (RFC 7515, section 5.2): the header and the full stop are digested
-        // already, and are most of it.
+        // The signing input (RFC 7515, section 5.2). `headerDigest` already covers the header and
+        // the full stop, which are most of it.
         var digest = known.headerDigest
         digest.update(token.extracting(segments.payload))
         let check = ES256Check(
@@ -93,7 +94,8 @@ final class UnverifiedJWS: Sendable {
                 known: known))
     }
 
-    /// `signedDate`, or an app transaction's `receiptCreationDate` where there is none.
+    /// Returns the date of `signedDate`, or of an app transaction's `receiptCreationDate` if
+    /// there is no `signedDate`.
     private static func effectiveDate(
         of payload: JSONDocument, now: Timestamp
     ) -> EffectiveDate {
@@ -109,7 +111,7 @@ final class UnverifiedJWS: Sendable {
     }
 }
 
-/// A JWS whose signature holds. Only `Verifier.settle` makes one.
+/// A JWS with a verified signature. Only `Verifier.verifySignatures` creates one.
 struct VerifiedJWS: Sendable {
     private let jws: UnverifiedJWS
 
@@ -117,7 +119,8 @@ struct VerifiedJWS: Sendable {
     var effectiveDate: Timestamp { jws.effectiveDate }
     var chain: ValidatedChain { jws.chain }
 
-    /// - Parameter signatureHolds: the answer to `unverified.signature`.
+    /// Throws INVALID_SIGNATURE unless the signature verifies.
+    /// - Parameter signatureHolds: The result for `unverified.signature`.
     init(
         _ unverified: UnverifiedJWS, signatureHolds: Bool, chains: KnownChains
     ) throws(Refusal) {

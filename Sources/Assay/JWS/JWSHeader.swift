@@ -2,9 +2,9 @@ import AssayModels
 
 /// The protected header of a compact JWS (RFC 7515, section 4).
 enum JWSHeader {
-    /// The certificates of x5c, as DER, of a header whose algorithm is ES256.
+    /// Returns the DER certificates of x5c from a header whose algorithm is ES256.
     ///
-    /// `jwk`, `jku`, `x5u` and `kid` are ignored: a key is trusted by its chain alone.
+    /// Ignores `jwk`, `jku`, `x5u` and `kid`: only its chain makes a key trusted.
     static func certificates(of header: Span<UInt8>) throws(Refusal) -> [[UInt8]] {
         let text = try Base64URL.segment(header, named: "header")
         let document = try JSONDocument.payload(text, named: "header")
@@ -21,8 +21,8 @@ enum JWSHeader {
         return try decode(entries)
     }
 
-    /// Members that change what is signed, or how (RFC 7515, section 4.1.11; RFC 7797; RFC 7516,
-    /// section 4.1.3). None of Apple's evidence has one.
+    /// Rejects members that change the signed content or the encoding (RFC 7515, section 4.1.11;
+    /// RFC 7797; RFC 7516, section 4.1.3). None of Apple's evidence has one.
     private static func checkExtensions(_ header: JSONValue) throws(Refusal) {
         for name in ["crit", "b64", "zip"] where header.hasMember(name) {
             throw Refusal(.malformed, "the header has a member \"\(name)\", which is not supported")
@@ -40,7 +40,7 @@ enum JWSHeader {
                 throw Refusal(.invalidChain, "x5c has an entry that is not a string")
             }
             let characters = Array(text.utf8)
-            // Four characters carry three octets.
+            // Four characters encode three octets.
             guard characters.count <= (Limits.x5cEntryBytes + 2) / 3 * 4 else {
                 throw Refusal(
                     .malformed, "an entry of x5c exceeds \(Limits.x5cEntryBytes) octets")
@@ -57,7 +57,7 @@ enum JWSHeader {
 }
 
 extension Base64URL {
-    /// A segment of a JWS, refused as MALFORMED where it is not what RFC 7515 demands.
+    /// Decodes a segment of a JWS; throws MALFORMED if it violates RFC 7515.
     static func segment(_ text: Span<UInt8>, named name: String) throws(Refusal) -> [UInt8] {
         do throws(Base64Error) {
             return try decode(text)
@@ -71,9 +71,9 @@ extension Base64URL {
 }
 
 extension Base64URL {
-    /// The signature of a JWS; nil where it is none of ES256.
+    /// Decodes the signature of a JWS; returns nil if it is not an ES256 signature.
     static func signature(_ text: Span<UInt8>) throws(Refusal) -> ES256Signature? {
-        // The usual one needs no memory.
+        // A signature of the usual size needs no allocation.
         if Base64Digits.size(text.count) == ES256Signature.size {
             var error: Base64Error?
             let octets = [64 of UInt8](initializingWith: { output in
@@ -87,7 +87,7 @@ extension Base64URL {
 }
 
 extension JSONDocument {
-    /// A JSON object, refused as MALFORMED where it is none.
+    /// Parses a JSON object; throws MALFORMED for anything else.
     static func payload(_ text: [UInt8], named name: String) throws(Refusal) -> JSONDocument {
         let document: JSONDocument
         do throws(JSONError) {

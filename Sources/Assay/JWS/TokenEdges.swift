@@ -1,8 +1,8 @@
 import AssayModels
 
-/// What stands around a compact JWS that arrived alone.
+/// Checks and trims the edges of a compact JWS that arrived alone.
 extension Span<UInt8> {
-    /// Without one line break (LF or CRLF) at the end, as text files have it.
+    /// The bytes without one trailing line break (LF or CRLF), as text files have it.
     var withoutLineBreak: Span<UInt8> {
         @_lifetime(copy self) get {
             guard count > 0, self[count - 1] == UInt8(ascii: "\n") else { return self }
@@ -11,7 +11,8 @@ extension Span<UInt8> {
         }
     }
 
-    /// Names a byte order mark, white space or quotes around the token.
+    /// Throws MALFORMED for a byte order mark, white space or quotes around the token, and names
+    /// it.
     func checkTokenEdges() throws(Refusal) {
         guard count > 0 else { return }
         if count >= 3, self[0] == 0xEF, self[1] == 0xBB, self[2] == 0xBF {
