@@ -6,7 +6,8 @@ extension JWSTransactionDecodedPayload: PayloadObject {
         try read(&members)
     }
 
-    /// Apart from `init`, which would copy what it has read so far, and all of it at its end.
+    /// Reads the members. Separate from `init`, which would copy the fields read so far, and all
+    /// of them at its end.
     private mutating func read(_ members: inout JSONMembers) throws(JSONError) {
         originalTransactionId = try members.string("originalTransactionId")
         transactionId = try members.string("transactionId")

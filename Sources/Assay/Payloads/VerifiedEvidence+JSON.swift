@@ -1,11 +1,12 @@
 package import AssayModels
 
 extension VerifiedEvidence {
-    /// The payload as JSON, and for a notification what is nested in it, by the names that the
-    /// command line and the wire give them.
+    /// The payload as JSON, and for a notification its nested payloads, under the names that the
+    /// command line and the wire use.
     ///
-    /// StoreKit 2 payloads are the very bytes that were signed. Receipts are no JSON: their
-    /// attributes are rendered under Apple's names, dates as milliseconds, absent ones left out.
+    /// StoreKit 2 payloads are the exact bytes that were signed. Receipts are not JSON: their
+    /// attributes are rendered under Apple's names, with dates in milliseconds and without absent
+    /// ones.
     package var payloadJSON: [(name: String, json: [UInt8])] {
         switch self {
         case .transaction(let payload): [("payload", payload.json)]
@@ -69,7 +70,7 @@ extension JSONWriter {
 }
 
 extension TransactionReceipt {
-    /// The members of purchase-info under their own names, and whether the old key signed it.
+    /// The members of purchase-info under their own names, and whether the legacy key signed it.
     fileprivate var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { object in

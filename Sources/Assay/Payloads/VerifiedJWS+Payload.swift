@@ -1,9 +1,9 @@
 import AssayModels
 
 extension VerifiedJWS {
-    /// The typed payload, of the kind that the caller named, and what policy looks at.
+    /// Decodes the typed payload of the caller's kind, and the claims that the policy checks.
     ///
-    /// The facts come before the payload is handed on, so that it is moved and not copied.
+    /// Extracts the claims first, so that the payload is moved and not copied.
     func decode(as kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
         try payload.withRootMembers { members throws(Refusal) in
             try PayloadKind.check(&members, is: kind)
@@ -37,8 +37,8 @@ extension VerifiedJWS {
         }
     }
 
-    /// A member of another JSON type than Apple documents refuses the whole: a date that is
-    /// silently dropped could be the one that says "refunded".
+    /// Decodes the payload. Rejects the whole payload if a member's JSON type differs from
+    /// Apple's documentation: a silently dropped date could be the one that says "refunded".
     private func decode<Payload: PayloadObject>() throws(Refusal) -> Payload {
         do throws(JSONError) {
             return try payload.decode(Payload.self)
