@@ -1,9 +1,9 @@
 import AssayIO
 import Foundation
 
-/// The tool of this build as a child process.
+/// Runs this build's `assay` tool as a child process.
 struct AssayProcess {
-    /// Beside this program.
+    /// The path of the tool, in the same folder as this program.
     static let tool = URL(fileURLWithPath: CommandLine.arguments[0])
         .resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("assay").path
 
@@ -11,9 +11,10 @@ struct AssayProcess {
         let description: String
     }
 
-    /// Runs to its end; its standard output. Its messages go nowhere.
+    /// Runs the tool to its end and returns its standard output. Discards its messages.
     ///
-    /// - Parameter isLenient: 1, which `assay load` ends with when it was late, will do, too.
+    /// - Parameter isLenient: Also accepts exit status 1 with output, which `assay load` returns
+    ///   if the generator was late.
     static func run(
         processors: String?, _ arguments: [String], isLenient: Bool = false
     ) throws -> Data {
@@ -30,8 +31,8 @@ struct AssayProcess {
         return data
     }
 
-    /// `taskset` sets the processors, where any are named, and becomes the tool; `setpriv` sees to
-    /// it that the tool ends with this process, even where this one is killed.
+    /// Creates the process. If `processors` is given, `setpriv` ends the tool together with this
+    /// process, even if this one is killed, and `taskset` sets the processors.
     private static func make(_ processors: String?, _ arguments: [String]) -> (Process, Pipe) {
         let process = Process()
         let output = Pipe()
@@ -48,7 +49,7 @@ struct AssayProcess {
         return (process, output)
     }
 
-    /// One that runs beside others until it is stopped; its messages are read.
+    /// A tool process that runs in the background until it is stopped, with readable messages.
     final class Background {
         private let process: Process
         private let messages = Pipe()
@@ -60,7 +61,7 @@ struct AssayProcess {
             try process.run()
         }
 
-        /// Later lines are few, and the pipe has room for them.
+        /// Waits for a message. Later messages are few and fit the pipe's buffer.
         func waitForLine(containing text: String) throws {
             var seen = ""
             while !seen.contains(text) {
@@ -76,12 +77,12 @@ struct AssayProcess {
         }
     }
 
-    /// A server that is ready, on TCP and a Unix socket.
+    /// A server that is ready on TCP and on a Unix socket.
     final class Server {
         let process: Process
         let address: String
         let unixAddress: String
-        /// From its start until it said that it listens, in milliseconds.
+        /// The time from the process start until the ready line, in milliseconds.
         let readyMilliseconds: Double
 
         init(processors: String?, workers: Int, root: String) throws {
@@ -110,7 +111,7 @@ struct AssayProcess {
 
         var residentMegabytes: Double { Self.residentMegabytes(of: process.processIdentifier) }
 
-        /// 0 where there is no such process.
+        /// Returns 0 if the process does not exist.
         static func residentMegabytes(of process: Int32) -> Double {
             Double(ProcessorTime.residentBytes(of: process) ?? 0) / 1e6
         }
@@ -120,9 +121,9 @@ struct AssayProcess {
             process.waitUntilExit()
         }
 
-        /// Asks it by `assay load`; no verdict may be wrong.
+        /// Runs `assay load` against the server. Throws if a verdict is wrong.
         ///
-        /// - Parameter timeout: how long an answer is waited for, in seconds.
+        /// - Parameter timeout: The request timeout in seconds.
         func load(
             _ ca: String, processors: String?, overUnix: Bool = false, warmUp: Double = 1,
             timeout: Double = 10, isLenient: Bool = false, _ options: [String]
@@ -140,7 +141,7 @@ struct AssayProcess {
         }
     }
 
-    /// What `assay load --json` tells.
+    /// The output of `assay load --json`.
     struct Load: Decodable {
         var throughput: Double
         var wrong: Int
@@ -153,15 +154,15 @@ struct AssayProcess {
         var percentiles: [Curve.Point]
         var late: Bool
 
-        /// Milliseconds that so many of the answers took at most: `p50`, `p99`.
+        /// The latency at a percentile, `p50` or `p99`, in milliseconds.
         func milliseconds(_ percentile: String) -> Double { latency[percentile] ?? .nan }
 
-        /// Answers for each second of the server's processor: the throughput of a server that has
-        /// the processor for itself, however busy the machine is with other things.
+        /// Answers per second of the server's processor time: the throughput of a server with a
+        /// processor of its own. Other load on the machine does not affect it.
         var answersPerProcessorSecond: Double { throughput / processorsServer }
     }
 
-    /// A folder with an authority; removed by the caller.
+    /// Creates a folder with a certificate authority. The caller removes it.
     static func authority() throws -> String {
         let folder =
             NSTemporaryDirectory()
@@ -171,7 +172,7 @@ struct AssayProcess {
         return folder
     }
 
-    /// Where client and server have a processor each, as far as the machine has two.
+    /// One processor each for server and client, if the machine has two.
     static let serverProcessor = "0"
     static let clientProcessor = ProcessInfo.processInfo.activeProcessorCount > 1 ? "1" : "0"
 }

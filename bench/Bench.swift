@@ -1,11 +1,11 @@
 import AssayIO
 import Foundation
 
-/// Measures the parts that Assay's speed is made of, and holds them against `bench/thresholds`.
+/// Measures the parts that determine Assay's speed, and compares them with `bench/thresholds`.
 ///
-/// `bench/run` builds and runs everything; `bench SUITE [NAME]` one suite, or the one measurement
-/// of it whose name ends so. What counts are ratios within one run: everything takes its turn, so
-/// that a busy machine disturbs all alike.
+/// `bench/run` builds and runs everything. `bench SUITE [NAME]` runs one suite, or its
+/// measurements that match NAME. The results that count are ratios within one run: the
+/// measurements alternate, so that a busy machine affects all equally.
 @main
 struct Bench {
     static let suites = [
@@ -46,7 +46,7 @@ struct Bench {
         guard suites.contains(chosen[0]) else {
             fail("there is no suite \(chosen[0])\n" + usage)
         }
-        // For a thousand connections, here and in the servers that are started from here.
+        // Allows a thousand connections, here and in child processes.
         Descriptors.raiseLimit()
 
         let thresholds = try Threshold.read()
@@ -67,8 +67,8 @@ struct Bench {
         exit(results.isShort ? 1 : 0)
     }
 
-    /// Measures one suite after another. The results so far are written after each, so that a run
-    /// that is killed, or a suite that ends the process, loses only its own.
+    /// Measures one suite after another and writes the results after each. A run that is killed,
+    /// or a suite that ends the process, loses only its own results.
     static func measure(
         _ suites: [String], _ results: inout Results,
         _ body: (String, inout Results) throws -> Void, write: (Results) throws -> Void

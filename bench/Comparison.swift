@@ -1,6 +1,6 @@
 import Foundation
 
-/// Two runs, line by line.
+/// Compares two runs row by row.
 enum Comparison {
     static func main(_ paths: [String]) throws {
         guard paths.count == 2 else { Bench.fail("usage: bench/compare BEFORE.json AFTER.json") }
@@ -26,7 +26,7 @@ enum Comparison {
         }
     }
 
-    /// Percent: a shorter spread is luck.
+    /// The minimum noise in percent. A smaller spread is chance.
     private static let leastNoise = 1.0
 
     private static func line(_ old: Row, _ new: Row) -> String {
@@ -35,7 +35,8 @@ enum Comparison {
             return "\(new.suite): \(new.name)".padded(to: 58) + "  not measured \(when)"
         }
         let change = (new.judged / old.judged - 1) * 100
-        // What half of the rounds of a run differ by, for both: runs of the same build stay within.
+        // The sum of both interquartile ranges, in percent. Runs of the same build differ by
+        // less.
         let noise = [old, new].map { $0.judgedSpread / abs($0.judged) * 100 }.reduce(0, +)
         let words: String
         if [old, new].contains(where: { ($0.rounds ?? 3) < 3 }) {

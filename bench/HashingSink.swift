@@ -2,15 +2,15 @@ import Assay
 import AssayIO
 import Foundation
 
-/// The least that a receipt's arrival can cost: a process that copies what comes out of a socket,
-/// hashes it, and answers with the digest. Each message has eight octets of length before it.
+/// The lower bound of a receipt's cost on arrival: a process that copies the bytes from a socket,
+/// hashes them and answers with the digest. Each message begins with eight octets of length.
 enum HashingSink {
-    /// What `bench sink` is: prints its address, and serves one connection.
+    /// Implements `bench sink`: prints its address and serves one connection.
     static func run() throws {
         let (listener, port) = LoopbackSocket.listening()
         FileHandle.standardOutput.write(Data("tcp://127.0.0.1:\(port)\n".utf8))
         let socket = listener.accepted()
-        // As much as Assay's own reads take, and what stays in a processor's cache.
+        // The size of Assay's own reads, which fits a processor's cache.
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             var head = [UInt8](repeating: 0, count: 8)
@@ -27,7 +27,7 @@ enum HashingSink {
         }
     }
 
-    /// The same as a child on one processor.
+    /// The sink as a child process on one processor.
     final class Child {
         private let process = Process()
         let socket: LoopbackSocket
@@ -48,14 +48,14 @@ enum HashingSink {
                 to: try Endpoint(line.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
 
-        /// Such a message, its length before it.
+        /// The message with its length in front.
         static func frame(_ message: [UInt8]) -> [UInt8] {
             let count = UInt64(message.count)
             return (0..<8).map { UInt8(truncatingIfNeeded: count >> UInt64(56 - $0 * 8)) }
                 + message
         }
 
-        /// Sends it and waits for its digest.
+        /// Sends the frame and waits for its digest.
         func hash(_ frame: [UInt8]) throws {
             try socket.send(frame)
             _ = try socket.receive(32)

@@ -3,9 +3,9 @@ import AssayMint
 import AssayModels
 
 extension JWSSuite {
-    /// Every piece under an intermediate and a leaf of its own, against the signatures that this
-    /// takes: two of P-384 for the chain, and one of P-256 for each token, of which a notification
-    /// has three.
+    /// Measures items with their own intermediate and leaf against the signatures that they
+    /// require: two of P-384 for the chain and one of P-256 for each token. A notification has
+    /// three tokens.
     static func unseen(
         _ ca: DevelopmentCA, _ trust: TrustStore, rounds: Int
     ) throws -> [Row] {
@@ -29,7 +29,7 @@ extension JWSSuite {
         ]
         for kind in kinds { measurements.append(try unseen(kind, ca, trust)) }
         Measurement.rounds(rounds, of: .milliseconds(60), &measurements)
-        // More is worse here: it ÷ its signatures.
+        // The ratio is the row ÷ its signatures; less is better.
         return measurements[..<2].map { $0.row() }
             + zip(kinds, measurements[2...]).map { kind, measurement in
                 measurement.row(over: measurements[kind == .notification ? 1 : 0])

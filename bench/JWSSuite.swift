@@ -2,7 +2,7 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// Whole in-process verifications of tokens, against bare EVP_PKEY_verify.
+/// Complete in-process verifications of tokens, compared with plain EVP_PKEY_verify.
 enum JWSSuite {
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
     static let policy = Policy(
@@ -17,7 +17,7 @@ enum JWSSuite {
         if let part { measurements.removeAll { !$0.name.hasSuffix(part) } }
         let rounds = isQuick ? 5 : part == nil ? 25 : 100
         Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
-        // What a token consists of has no measure.
+        // Parts of a verification have no base for a ratio.
         var rows = measurements.map {
             $0.row(against: $0.name.hasPrefix("of it") ? nil : measurements[0])
         }
@@ -86,7 +86,7 @@ enum JWSSuite {
         }
     }
 
-    /// The answers' own texts and JSON are among it.
+    /// Includes the strings and JSON of the answers.
     private static func allocations(_ ca: DevelopmentCA, _ trust: TrustStore) throws -> Row {
         let tokens = try tokens(.transaction, Minter(ca.chain))
         return whole("", tokens, .transaction, 64, trust)

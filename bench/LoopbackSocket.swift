@@ -1,20 +1,20 @@
 import AssayIO
 import Foundation
 
-/// A blocking socket on the loopback interface: the least that bytes can be sent by.
+/// A blocking socket on the loopback interface: the cheapest way to send bytes.
 final class LoopbackSocket {
     private let descriptor: Int32
     private static let timeoutSeconds = 60
 
     private init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        // The end of a message waits for nothing.
+        // Disables Nagle's algorithm, so that the end of a message is not delayed.
         var on: Int32 = 1
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
-        // Linux's usual one, on machines with another default too: BBR, which is for long ways,
-        // paces what goes over loopback by what went before, and the figures with it.
+        // Linux's usual algorithm, even if the machine's default differs. BBR, which is for long
+        // distances, would pace loopback traffic by earlier traffic and distort the results.
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, "cubic", 5)
-        // A server that never answers fails its row and does not hold up the run.
+        // A server that never answers fails its row and does not block the run.
         var patience = timeval(tv_sec: Self.timeoutSeconds, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             _ = unsafe setsockopt(
@@ -43,7 +43,7 @@ final class LoopbackSocket {
         return made
     }
 
-    /// Listens at a port that the system chooses.
+    /// Listens on a port that the system chooses.
     static func listening() -> (LoopbackSocket, port: UInt16) {
         let made = LoopbackSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = loopback(0)
@@ -84,14 +84,14 @@ final class LoopbackSocket {
     private static let closed = AssayProcess.Failed(
         description: "the peer closed the connection, or was silent for \(timeoutSeconds) s")
 
-    /// Receives into the buffer; how many bytes, 0 at the end.
+    /// Receives into the buffer and returns the number of bytes, 0 at the end or on an error.
     func receive(into buffer: inout [UInt8]) -> Int {
         unsafe buffer.withUnsafeMutableBytes { buffer in
             max(0, unsafe read(descriptor, buffer.baseAddress, buffer.count))
         }
     }
 
-    /// Receives exactly so many.
+    /// Receives exactly `count` bytes.
     func receive(_ count: Int) throws -> [UInt8] {
         var received: [UInt8] = []
         while received.count < count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where it is measured.
+/// The machine of the measurement.
 enum Machine {
     static var description: String {
         let facts = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
@@ -8,10 +8,10 @@ enum Machine {
             + ProcessInfo.processInfo.operatingSystemVersionString
     }
 
-    /// The processor's name. Virtual machines give one name to several generations, so family and
-    /// model are added; ARM has no name there, but an implementer and a part.
+    /// The name of the processor. Virtual machines use one name for several generations, so
+    /// family and model are added. ARM has an implementer and a part instead of a name.
     ///
-    /// - Parameter facts: the text of /proc/cpuinfo (proc(5)); empty where it cannot be read.
+    /// - Parameter facts: The text of /proc/cpuinfo (proc(5)); empty if it is unreadable.
     static func processor(_ facts: String) -> String {
         var fields: [String: String] = [:]
         for line in facts.split(separator: "\n") {
@@ -45,7 +45,7 @@ enum Machine {
         #endif
     }
 
-    /// What others do while this process sleeps: nil below a twentieth of a processor.
+    /// The load from other processes while this one sleeps; nil below a twentieth of a processor.
     static var busyness: String? {
         let before = ticks
         usleep(500_000)
@@ -56,10 +56,10 @@ enum Machine {
             + "Rates by the clock and latencies suffer from it; processor times and ratios less."
     }
 
-    /// Of all processors since the start.
+    /// The sum over all processors since boot.
     private static var ticks: (busy: Int, idle: Int) {
         let text = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""
-        // proc(5): user, nice, system, idle, iowait, irq, softirq, steal.
+        // The fields by proc(5): user, nice, system, idle, iowait, irq, softirq, steal.
         let fields = (text.split(separator: "\n").first ?? "").split(separator: " ").dropFirst()
             .prefix(8).map { Int($0) ?? 0 }
         guard fields.count == 8 else { return (0, 0) }

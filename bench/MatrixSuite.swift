@@ -1,7 +1,7 @@
 import Foundation
 
-/// Answers a second by transport, connections and requests in flight on each, by the clock: the
-/// server on one processor, the client on another.
+/// Answers per second by transport, connections and requests in flight on each, in wall-clock
+/// time. The server runs on one processor, the client on another.
 enum MatrixSuite {
     private static let connections = [1, 4, 16, 64]
     private static let depths = [1, 8, 64]
@@ -53,7 +53,7 @@ enum MatrixSuite {
     }
 }
 
-/// How long answers take at rates below the most: an open loop of independent clients.
+/// Latencies below the maximum throughput, with an open loop of independent clients.
 enum LatencySuite {
     static func run(isQuick: Bool) throws -> (
         rows: [Row], curves: [Curve], notes: [String]

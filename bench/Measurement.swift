@@ -2,14 +2,14 @@ import AssayIO
 import BenchAllocations
 import Foundation
 
-/// One thing that is measured in process.
+/// One in-process measurement.
 struct Measurement {
     let name: String
-    /// What one call of `body` does, for instance signatures of a batch.
+    /// The work of one call of `body`, for example the number of signatures in a batch.
     let unitsPerCall: Int
     let body: () -> Void
-    /// Microseconds of processor time a unit, one for each round: others on the machine disturb
-    /// it less than they do a clock.
+    /// Microseconds of processor time per unit, one value per round. Other processes disturb
+    /// processor time less than wall-clock time.
     private(set) var samples: [Double] = []
 
     init(_ name: String, units: Int = 1, _ body: @escaping () -> Void) {
@@ -19,10 +19,10 @@ struct Measurement {
     }
 
     var median: Double { samples.median }
-    /// From the first to the third quarter.
+    /// The interquartile range.
     var spread: Double { samples.spread }
 
-    /// Calls for about that long.
+    /// Calls `body` repeatedly for about the given duration.
     mutating func sample(for duration: Duration) {
         let clock = ContinuousClock()
         let start = clock.now
@@ -44,7 +44,7 @@ struct Measurement {
         }
     }
 
-    /// As a row; `base` ÷ it is its ratio.
+    /// The row of this measurement. Its ratio is `base` ÷ this; more is better.
     func row(against base: Measurement? = nil) -> Row {
         guard let base else { return row }
         var row = row(withRatios: zip(base.samples, samples).map { $0 / $1 })
@@ -52,13 +52,13 @@ struct Measurement {
         return row
     }
 
-    /// As a row of which more is worse: it ÷ `base` is its ratio.
+    /// The row of this measurement. Its ratio is this ÷ `base`; less is better.
     func row(over base: Measurement) -> Row {
         row(withRatios: zip(base.samples, samples).map { $1 / $0 })
     }
 
-    /// Of each round, whose parts follow each other at once: a machine that others use, too, is
-    /// now faster and now slower.
+    /// Takes the ratio within each round, where the measurements follow each other directly: the
+    /// speed of a shared machine varies over time.
     private func row(withRatios ratios: [Double]) -> Row {
         var row = row
         row.ratio = ratios.median
@@ -66,7 +66,7 @@ struct Measurement {
         return row
     }
 
-    /// What malloc is asked for a unit, in the steady state, by Swift and OpenSSL together.
+    /// The number of malloc calls per unit in the steady state, by Swift and OpenSSL together.
     func allocations(as name: String) -> Row {
         let calls = 10
         for _ in 0..<calls { body() }
@@ -82,7 +82,7 @@ struct Measurement {
 }
 
 extension [Double] {
-    /// Each ÷ the mean of the two of a base that it was measured between.
+    /// Each value ÷ the mean of the base values measured before and after it.
     func ratios(between base: [Double]) -> [Double] {
         precondition(base.count == count + 1)
         return indices.map { 2 * self[$0] / (base[$0] + base[$0 + 1]) }
@@ -101,7 +101,7 @@ extension Duration {
 }
 
 extension Double {
-    /// With two digits behind the point, or none where there are many before it.
+    /// The number with two digits after the decimal point, or none from 1000 on.
     var short: String {
         isFinite ? String(format: abs(self) < 1000 ? "%.2f" : "%.0f", self) : "-"
     }

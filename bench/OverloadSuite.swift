@@ -1,8 +1,9 @@
 import AssayClient
 import Foundation
 
-/// More than the server can do, and work that must not delay the rest: a server pinned to one
-/// processor with one worker, clients on another, both loads open loops.
+/// Load above the server's capacity, and work that must not delay other requests. The server runs
+/// with one or two workers on one processor, the clients on another. The measured loads are open
+/// loops.
 enum OverloadSuite {
     static func run(isQuick: Bool) throws -> [Row] {
         let ca = try AssayProcess.authority()
@@ -12,7 +13,7 @@ enum OverloadSuite {
             + unseenFlood(ca, seconds, rounds: isQuick ? 1 : 3)
     }
 
-    /// Some requests may be refused or late: that is what is measured.
+    /// Allows refused and late requests, which are part of the measurement.
     private static func load(
         _ server: AssayProcess.Server, _ ca: String, _ seconds: Int, _ options: [String]
     ) throws -> AssayProcess.Load {
@@ -23,7 +24,7 @@ enum OverloadSuite {
 
     // MARK: Twice the capacity
 
-    /// A sidecar has one connection or a few, a shared server many.
+    /// A sidecar has a few connections, a shared server many.
     private struct Case {
         let kind: String
         let connections: Int
@@ -65,8 +66,8 @@ enum OverloadSuite {
         return rows
     }
 
-    /// Short turns of both, each too much between two of just enough: a machine that others use is
-    /// not as fast for long.
+    /// Alternates short runs: each overload run is between two runs at maximum throughput,
+    /// because the speed of a shared machine varies.
     private static func overload(
         _ each: Case, _ ca: String, _ seconds: Int, _ rounds: Int
     ) throws -> (rows: [Row], unanswered: Int) {
@@ -103,7 +104,7 @@ enum OverloadSuite {
         )
     }
 
-    // MARK: Unseen chains
+    // MARK: Unknown chains
 
     private static func unseenFlood(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
         var (without, with): ([Double], [Double]) = ([], [])
@@ -113,7 +114,8 @@ enum OverloadSuite {
                 processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
             defer { server.stop() }
             without.append(try load(server, ca, seconds, known).milliseconds("p99"))
-            // Ten times what the lane takes; minted before its first line.
+            // Ten times the rate of the chain-validation queue. All chains are minted before the
+            // first message.
             let flood = try AssayProcess.Background(
                 processors: AssayProcess.clientProcessor,
                 [
@@ -128,7 +130,7 @@ enum OverloadSuite {
             Row(
                 name: "p99 of known traffic alone", value: without.median, spread: without.spread,
                 unit: "ms"),
-            // More is worse: with ÷ without.
+            // The ratio is with ÷ without; less is better.
             Row(
                 name: "p99 of known traffic under unseen chains", value: with.median,
                 spread: with.spread, unit: "ms",

@@ -3,7 +3,8 @@ import AssayMint
 import AssayModels
 import Foundation
 
-/// What others take for the same work on the same machine: to compare with, not to reach.
+/// The speed of other programs at the same work on the same machine, as a comparison and not as a
+/// threshold.
 enum PeersSuite {
     static func run(
         isQuick: Bool, withPeers: Bool
@@ -31,7 +32,7 @@ enum PeersSuite {
     private static func openSSLSpeed() throws -> Row {
         let output = try Command.run(
             "/usr/bin/openssl", ["speed", "-seconds", "2", "-mr", "ecdsap256"])
-        // +F5:NUMBER:BITS:SECONDS TO SIGN:SECONDS TO VERIFY, or the rates, as the version is.
+        // +F5:NUMBER:BITS:SECONDS TO SIGN:SECONDS TO VERIFY; some versions print rates instead.
         guard let line = output.split(separator: "\n").last(where: { $0.hasPrefix("+F") }),
             let last = line.split(separator: ":").last.flatMap({ Double($0) }), last > 0
         else { throw AssayProcess.Failed(description: "no figure in its output") }
@@ -42,7 +43,7 @@ enum PeersSuite {
 
     // MARK: The same evidence
 
-    /// A folder with one piece of each kind, and the roots.
+    /// Creates a folder with one item of each kind, and the roots.
     private static func evidence() throws -> String {
         let folder = try AssayProcess.authority()
         for (name, arguments) in [
@@ -56,7 +57,7 @@ enum PeersSuite {
         return folder
     }
 
-    /// Assay's library, one piece at a time and one thread, as the others are asked.
+    /// Measures Assay's library with one item at a time on one thread, like the other libraries.
     private static func own(_ folder: String) throws -> [Row] {
         func read(_ name: String) throws -> [UInt8] {
             var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
@@ -138,7 +139,7 @@ enum PeersSuite {
     }
 }
 
-/// A program of the system's.
+/// Runs a program of the system.
 enum Command {
     static func run(_ path: String, _ arguments: [String]) throws -> String {
         let process = Process()
@@ -147,7 +148,7 @@ enum Command {
         process.arguments = arguments
         process.standardOutput = output
         process.standardError = messages
-        // Both pipes are read, or the program would wait for room in the other one.
+        // Both pipes need a reader, otherwise the program would block on a full pipe.
         let reader = Thread {
             _ = messages.fileHandleForReading.readDataToEndOfFile()
         }

@@ -2,7 +2,7 @@ import Assay
 import AssayIO
 import Foundation
 
-/// P-256 in batches against EVP, and the digests.
+/// Measures P-256 signatures in batches against EVP, and the digests.
 enum Primitives {
     static func run(only part: String?, isQuick: Bool) -> [Row] {
         let hot = Signer()
@@ -24,7 +24,7 @@ enum Primitives {
         }
     }
 
-    /// EVP alone, and through the batch as a key without a table goes.
+    /// EVP alone, and batches with a key without a table.
     private static func evp(_ signer: Signer) -> [Measurement] {
         let signed = (0..<64).map(signer.sign)
         return [
@@ -52,7 +52,7 @@ enum Primitives {
         }
     }
 
-    /// What malloc is asked for by the signature alone. It is OpenSSL that asks: of a group whose
+    /// The number of malloc calls of the signature alone. OpenSSL makes these: in a group whose
     /// generator is a key's point, each product compares that point with its table's.
     static func allocations() -> Row {
         let (signer, tables) = (Signer(), KeyTables(isEnabled: true))
@@ -72,7 +72,7 @@ enum Primitives {
     private static func reportTables(_ hot: Signer, _ tables: KeyTables) {
         let clock = ContinuousClock()
         var others = (1..<Limits.keyTables).map { _ in Signer().publicKey }
-        // The first builds what all share; it is not measured.
+        // The first build creates shared state, so it is not measured.
         build(hot.publicKey, tables)
         let before = residentKilobytes()
         let times = others.map { key in clock.measure { build(key, tables) }.microseconds }

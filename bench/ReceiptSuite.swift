@@ -2,7 +2,8 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// App receipts of several megabytes, verified and decoded, against the SHA-256 of their bytes.
+/// App receipts of up to several megabytes, verified and decoded, compared with the SHA-256 of
+/// their bytes.
 enum ReceiptSuite {
     private static let now = Timestamp(milliseconds: 1_795_219_200_000)
     private static let sizes = [
@@ -10,7 +11,8 @@ enum ReceiptSuite {
         ("16 MB", 16 << 20),
     ]
 
-    /// - Parameter part: only the sizes and rows whose name has it, beside their measure.
+    /// - Parameter part: Selects the sizes and rows with this name; their base is always
+    ///   measured.
     static func run(only part: String?, isQuick: Bool) throws -> [Row] {
         let ca = try ReceiptCA.make(at: now)
         let verifier = Verifier(
@@ -29,8 +31,8 @@ enum ReceiptSuite {
         }
     }
 
-    /// Of a megabyte each, or of a receipt that is smaller. The first is hashing alone; more is
-    /// worse, so the ratio is the row ÷ it.
+    /// The rows, per megabyte or per receipt if smaller. The first measurement is hashing alone.
+    /// The ratio is the row ÷ hashing; less is better.
     private static func rows(
         of measurements: [Measurement], _ rounds: Int, _ part: String?
     ) -> [Row] {

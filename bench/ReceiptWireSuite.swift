@@ -3,8 +3,8 @@ import AssayModels
 import AssayWire
 import Foundation
 
-/// App receipts over TCP on the loopback interface, the server on one processor and the client on
-/// the other, against the same bytes sent to a process that only hashes them.
+/// App receipts over TCP on the loopback interface, compared with the same bytes sent to a
+/// process that only hashes them. The server runs on one processor, the client on another.
 enum ReceiptWireSuite {
     static func run(isQuick: Bool) throws -> [Row] {
         let ca = try AssayProcess.authority()
@@ -44,7 +44,8 @@ enum ReceiptWireSuite {
         defer { sink.stop() }
         let message = HashingSink.Child.frame(receipt)
         func row(_ name: String, _ samples: [Double], to base: [Double]) -> Row {
-            // A megabyte's, in microseconds; more is worse, so it ÷ copying and hashing.
+            // Microseconds per megabyte. The ratio is the row ÷ copying and hashing; less is
+            // better.
             let scale = 1000 / Double(megabytes)
             let ratios = zip(samples, base).map { $0 / $1 }
             return Row(
@@ -56,8 +57,9 @@ enum ReceiptWireSuite {
         for (name, inApp) in [("no records", .none), ("latest records", .latest)]
             as [(String, InAppSelection)]
         {
-            // A connection for each, as the sink has one: TCP paces a sender by what its
-            // connection carried before, and the one with records to answer carries less.
+            // Each selection gets its own connection, as the sink has: TCP paces a sender by the
+            // connection's earlier traffic, and the requests with records in the answer send
+            // less.
             let client = try ReceiptClient(to: try Endpoint(server.address))
             let frame = client.frame(receipt, inApp)
             let (hashed, verified) = try inTurns(
@@ -68,7 +70,7 @@ enum ReceiptWireSuite {
         return rows
     }
 
-    /// Milliseconds of each.
+    /// Runs both in turn and returns their times in milliseconds.
     private static func inTurns(
         _ rounds: Int, _ first: () throws -> Void, _ second: () throws -> Void
     ) throws -> ([Double], [Double]) {
@@ -76,8 +78,8 @@ enum ReceiptWireSuite {
         try onProcessor(AssayProcess.clientProcessor) {
             for round in -rounds / 4 - 2..<rounds {
                 let times = (try milliseconds(first), try milliseconds(second))
-                // The first ones find new memory, a chain that is not known, and a TCP that has yet
-                // to learn how much its connection carries.
+                // The first rounds meet new memory, an unknown chain and a TCP connection that
+                // has not learned its capacity yet.
                 guard round >= 0 else { continue }
                 firsts.append(times.0)
                 seconds.append(times.1)
@@ -91,7 +93,8 @@ enum ReceiptWireSuite {
         return try clock.measure(body).microseconds / 1000
     }
 
-    /// The calling thread, the first, stays on that processor meanwhile.
+    /// Runs `body` with the calling thread, which has to be the main thread, on the given
+    /// processor.
     private static func onProcessor(_ processor: String, _ body: () throws -> Void) throws {
         try move(to: processor)
         defer { try? move(to: "0-\(ProcessInfo.processInfo.processorCount - 1)") }
@@ -107,8 +110,8 @@ enum ReceiptWireSuite {
         process.waitUntilExit()
     }
 
-    /// OpenSSL's own commands on the same file: the processor time of their processes, to read the
-    /// file included. They verify and hash, and decode nothing.
+    /// Measures OpenSSL's own commands on the same file, as the processor time of their
+    /// processes. That includes reading the file. They verify and hash, but decode nothing.
     private static func openssl(
         _ ca: String, _ receipt: [UInt8], _ megabytes: Int, rounds: Int
     ) throws -> [Row] {
@@ -155,7 +158,7 @@ enum ReceiptWireSuite {
 
     // MARK: Memory
 
-    /// What a server grows by for each receipt of which all but the end has come.
+    /// Measures the server's growth in memory per receipt that has arrived except for its end.
     private static func memory(_ ca: String, _ receipt: [UInt8]) throws -> [Row] {
         let server = try AssayProcess.Server(
             processors: nil, workers: 1, root: ca + "/receipt-root.pem")
@@ -163,12 +166,13 @@ enum ReceiptWireSuite {
         let address = try Endpoint(server.address)
         let count = 12
         let clients = try (0..<count).map { _ in try ReceiptClient(to: address) }
-        // Each has had one, so that what a connection keeps for the next does not count.
+        // Each connection first carries a complete receipt, so that the memory that a connection
+        // keeps does not count.
         let frame = clients[0].frame(receipt, .none)
         for client in clients { try client.verify(frame) }
         let before = server.residentMegabytes
         for client in clients { try client.begin(frame) }
-        // What the sockets still hold has to be read.
+        // Waits until the server has read the data from the sockets.
         Thread.sleep(forTimeInterval: 0.5)
         let growth = (server.residentMegabytes - before) * 1000 / Double(count)
         for client in clients { try client.end() }
@@ -180,7 +184,7 @@ enum ReceiptWireSuite {
     }
 }
 
-/// Sends receipts and waits for their answers, without a loop of its own.
+/// Sends receipts and waits for their answers, without an event loop.
 private final class ReceiptClient {
     private let socket: LoopbackSocket
     private let codec = MessageCodec()
@@ -203,7 +207,7 @@ private final class ReceiptClient {
         try expectValid()
     }
 
-    /// All but the last bytes.
+    /// Sends all but the last 100 bytes.
     func begin(_ frame: [UInt8]) throws {
         rest = frame.suffix(100)
         try socket.send(Array(frame.dropLast(100)))

@@ -1,7 +1,7 @@
 import AssayLoad
 import Foundation
 
-/// A run as one HTML file that needs nothing else, for people who were not there.
+/// A report of the results as a self-contained HTML file.
 extension Results {
     var html: String {
         let judged = rows.filter { $0.threshold != nil }
@@ -162,7 +162,7 @@ extension Results {
         return all
     }
 
-    /// Each tick is a multiple of the one before, at the same distance.
+    /// Ticks on a logarithmic axis with base 2.
     private static func ticks(_ values: [Int]) -> [Plot.Tick] {
         Set(values).sorted().map { Plot.Tick(log2(Double($0)), "\($0)") }
     }
@@ -208,8 +208,8 @@ extension Results {
         return Plot.Line(name, points.sorted { $0.0 < $1.0 }, hasDots: true)
     }
 
-    /// Of the rows whose name begins with a size; their values are for each megabyte, or for a
-    /// receipt that is smaller.
+    /// The plot of the rows whose names begin with a size. Values are per megabyte, or per
+    /// receipt if smaller.
     private var receiptPlot: Plot? {
         var lines: [(name: String, points: [(x: Double, y: Double)])] = []
         var sizes: [Int] = []

@@ -1,42 +1,42 @@
 import Foundation
 
-/// One measured line.
+/// One row of the results.
 struct Row: Codable {
     var suite = ""
     var name: String
     var value: Double
-    /// From the first to the third quarter of the rounds; 0 where there was one.
+    /// The interquartile range of the rounds; 0 with one round.
     var spread: Double
     var unit: String
-    /// Against the suite's measure; what it is, the threshold's line says.
+    /// The ratio to the suite's base; the comment of the threshold describes it.
     var ratio: Double?
     var ratioSpread: Double?
-    /// Whether more of what is judged is better; nil in files of before this was written.
+    /// Whether a higher judged value is better; nil in files from before this field existed.
     var isMoreBetter: Bool? = false
-    /// How often it was measured; nil where the suite does not tell.
+    /// The number of rounds; nil if the suite does not report it.
     var rounds: Int?
-    /// Of an end-to-end row, for the plots.
+    /// The shape of the load in an end-to-end row, for the plots.
     var shape: Shape?
     var threshold: Threshold?
-    /// Why there is no value; nil: there is one.
+    /// The reason why there is no value; nil if there is one.
     var failure: String?
 
-    /// How a server was asked.
+    /// The transport, connections and requests in flight of a load.
     struct Shape: Codable {
         var transport: String
         var connections: Int
         var depth: Int
     }
 
-    /// A row for a measurement that failed.
+    /// Creates a row for a failed measurement.
     static func failed(_ name: String, _ error: any Error) -> Row {
         Row(name: name, value: 0, spread: 0, unit: "", failure: "\(error)")
     }
 
-    /// The rows of `body`, or one row with the reason why there are none. Nothing that a server or
-    /// a client refuses ends the run.
+    /// Returns the rows of `body`, or one row with the reason for its failure. A refusal by a
+    /// server or a client does not end the run.
     ///
-    /// - Parameter suite: the suite of these rows; nil: it is set later.
+    /// - Parameter suite: The suite of these rows; empty if it is set later.
     static func measuring(
         _ name: String, in suite: String = "", _ body: () throws -> [Row]
     ) -> [Row] {
@@ -51,12 +51,13 @@ struct Row: Codable {
         return rows
     }
 
-    /// The compared figure: the ratio where there is one, not a number where nothing was measured.
+    /// The compared figure: the ratio if there is one, otherwise the value; NaN if the
+    /// measurement failed.
     var judged: Double { failure == nil ? ratio ?? value : .nan }
-    /// How much `judged` differs from round to round.
+    /// The variation of `judged` between rounds.
     var judgedSpread: Double {
         guard let ratio else { return spread }
-        // A value's share is the ratio's where its measure was taken elsewhere.
+        // If the base was measured separately, the value's relative spread applies to the ratio.
         return ratioSpread ?? (value > 0 ? spread / value * ratio : 0)
     }
 
@@ -68,11 +69,11 @@ struct Row: Codable {
     }
 }
 
-/// What a row has to reach, and what it should.
+/// The limit that a row has to reach, and the aim that it should reach.
 struct Threshold: Codable {
     var limit: Bound
     var aim: Bound
-    /// What it is about, for people: the comment above its line.
+    /// The description of the threshold: the comment above its line.
     var about: String?
 
     struct Bound: Codable {
@@ -84,8 +85,8 @@ struct Threshold: Codable {
         }
     }
 
-    /// `bench/thresholds`: suite/name | at least or at most | limit | aim, a line each, below its
-    /// comment.
+    /// Reads `bench/thresholds`. Each line is `suite/name | at least or at most | limit | aim`,
+    /// below its comment.
     static func read(_ path: String = "bench/thresholds") throws -> [String: Threshold] {
         var thresholds: [String: Threshold] = [:]
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -125,34 +126,35 @@ struct Curve: Codable {
     }
 }
 
-/// All that a run has measured.
+/// All results of a run.
 struct Results: Codable {
     var date = ISO8601DateFormatter().string(from: Date())
     var machine = Machine.description
     var isQuick: Bool
     var rows: [Row] = []
     var curves: [Curve] = []
-    /// What was left out, and why.
+    /// The omitted measurements and the reasons, and remarks on the run.
     var notes: [String] = []
-    /// Thresholds of rows that were not measured, though all should have been.
+    /// Thresholds without a row in a complete run.
     var missing: [String] = []
-    /// Suites that had not ended when this was written: all in a file of a run that was cut short.
+    /// Suites that had not finished when this file was written. Not empty if the run was cut
+    /// short.
     var unfinished: [String] = []
 
     init(isQuick: Bool) { self.isQuick = isQuick }
 
-    /// - Parameter isWhole: every row with a threshold should be there.
+    /// - Parameter isWhole: Whether every threshold should have a row.
     mutating func judge(by thresholds: [String: Threshold], isWhole: Bool) {
         for index in rows.indices {
             rows[index].threshold = thresholds[rows[index].suite + "/" + rows[index].name]
         }
         guard isWhole else { return }
         let measured = Set(rows.map { $0.suite + "/" + $0.name })
-        // Judged after each suite: what later ones measure is missing only in a run cut short.
+        // Called after each suite: in a run that is cut short, rows of later suites are missing.
         missing = thresholds.keys.filter { !measured.contains($0) }.sorted()
     }
 
-    /// What a reader has to know beside the rows.
+    /// Lines that a reader has to see in addition to the rows.
     var remarks: [String] {
         let missing = missing.map { "SHORT: \($0) has a threshold and was not measured" }
         guard !unfinished.isEmpty else { return missing }
@@ -202,12 +204,12 @@ struct Results: Codable {
     }
 }
 
-/// The files of a run.
+/// The output files of a run.
 struct ResultFiles {
     var json: String?
     var html: String?
 
-    /// Replaces what was written before as a whole: a reader never sees half of it.
+    /// Replaces the previous files atomically: a reader never sees a partial file.
     func write(_ results: Results) throws {
         if let json { try results.json.write(to: URL(fileURLWithPath: json), options: .atomic) }
         if let html {
@@ -217,6 +219,6 @@ struct ResultFiles {
 }
 
 extension String {
-    /// Its first line, within what a table's column holds.
+    /// The first line, cut to the width of a table column.
     var firstLine: String { String(split(separator: "\n").first?.prefix(200) ?? "") }
 }

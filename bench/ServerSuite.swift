@@ -2,8 +2,8 @@ import AssayClient
 import AssayModels
 import Foundation
 
-/// End to end over TCP on the loopback interface: the server on one processor, the client on
-/// another, as far as the machine has them.
+/// End-to-end throughput over TCP on the loopback interface. The server runs on one processor,
+/// the client on another if the machine has two.
 enum ServerSuite {
     static func run(isQuick: Bool) throws -> [Row] {
         let ca = try AssayProcess.authority()
@@ -28,8 +28,8 @@ enum ServerSuite {
         let server = try AssayProcess.Server(
             processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
         defer { server.stop() }
-        // Short turns of both, each load between two of the base: a machine that others use is
-        // not as fast for long.
+        // Alternates short runs: each load is between two runs of the base, because the speed of
+        // a shared machine varies.
         let signer = Signer()
         func verifications() -> Double {
             var evp = [JWSSuite.evp(signer)]
@@ -77,7 +77,7 @@ enum ServerSuite {
         defer { server.stop() }
         var (one, sixteen): ([Double], [Double]) = ([], [])
         for _ in 0..<rounds {
-            // The same number of requests in flight.
+            // Both have the same number of requests in flight.
             for (connections, depth) in [(1, 512), (16, 32)] {
                 let load = try server.load(
                     ca, processors: nil,
@@ -105,8 +105,8 @@ enum ServerSuite {
     }
 }
 
-/// A request with nothing else in flight: what it takes longer than a ping, which the server
-/// answers without work, is the server's time for it and the longer way of its bytes.
+/// A request with nothing else in flight. The server answers a ping without work, so the extra
+/// time of a request is the server's work and the transfer of the longer message.
 private enum LoneRequest {
     static func run(_ ca: String, count: Int) throws -> [Row] {
         let server = try AssayProcess.Server(
@@ -136,7 +136,7 @@ private enum LoneRequest {
             Row(
                 name: "lone request, there and back", value: requests.median,
                 spread: requests.spread, unit: "µs"),
-            // More is worse: it ÷ EVP.
+            // The ratio is the row ÷ EVP; less is better.
             Row(
                 name: "lone request beyond a ping", value: lone, spread: requests.spread,
                 unit: "µs", ratio: lone / evp[0].median),
@@ -150,7 +150,7 @@ private enum LoneRequest {
         let clock = ContinuousClock()
         do throws(ClientError) {
             let client = try await AssayClient.connect(to: address)
-            // Enough for the key to be worth its table.
+            // Extra rounds at the start, so that the server builds the key's table.
             for index in 0..<count + 1000 {
                 var start = clock.now
                 try await client.ping()

@@ -1,8 +1,7 @@
 import Assay
 import COpenSSL
 
-/// A key, of P-256 unless it says otherwise, that signs digests, and EVP's verification of them as
-/// `openssl speed` measures it.
+/// A key, P-256 by default, that signs digests. Verifies with EVP as `openssl speed` measures it.
 @safe final class Signer {
     private let key: OpaquePointer
     private let verifying: OpaquePointer
@@ -33,7 +32,7 @@ import COpenSSL
         unsafe EVP_PKEY_free(key)
     }
 
-    /// A signature over a digest of this number.
+    /// Signs a digest derived from the number.
     func sign(_ number: Int) -> (check: ES256Check, der: [UInt8]) {
         let message = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
         let digest = SHA256.digest(message.span)
@@ -43,7 +42,7 @@ import COpenSSL
         return (check, der)
     }
 
-    /// A signature over some digest of the curve's own size.
+    /// Signs a fixed digest of the curve's size.
     func signature() -> (digest: [UInt8], der: [UInt8]) {
         let digest = [UInt8](repeating: 0x5A, count: digestBytes)
         return (digest, sign(digest))
@@ -72,7 +71,7 @@ import COpenSSL
         }
     }
 
-    /// r ‖ s.
+    /// Returns r ‖ s.
     private static func raw(_ der: [UInt8]) -> [UInt8] {
         let signature = unsafe der.withUnsafeBufferPointer { der in
             var next = der.baseAddress

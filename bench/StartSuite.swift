@@ -2,7 +2,7 @@ import AssayClient
 import AssayModels
 import Foundation
 
-/// From the start of the process until it listens, and what it holds then and with many
+/// The time from process start until the server listens, and its memory then and with many
 /// connections.
 enum StartSuite {
     private static let connections = 1000
@@ -30,7 +30,7 @@ enum StartSuite {
         ] + (try connected(ca, rounds: isQuick ? 1 : 3))
     }
 
-    /// With connections each of which has had a token verified, and is open.
+    /// Measures the memory with open connections, each of which has had one token verified.
     private static func connected(_ ca: String, rounds: Int) throws -> [Row] {
         let token = Array(
             try AssayProcess.run(processors: nil, ["mint", "transaction", "--ca", ca]).dropLast())
@@ -41,7 +41,8 @@ enum StartSuite {
                 root: ca + "/root.pem")
             defer { server.stop() }
             let address = try Endpoint(server.address)
-            // One connection's, so that what the first request makes is not counted.
+            // The memory with one connection, so that the first request's allocations do not
+            // count.
             let few = try resident(server, address, token, connections: 1)
             let many = try resident(server, address, token, connections: connections)
             whole.append(many)

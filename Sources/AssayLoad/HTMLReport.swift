@@ -48,7 +48,7 @@ package struct HTMLReport {
             """)
     }
 
-    // MARK: Words
+    // MARK: Text
 
     private var headline: String {
         let p99 = result.latencies.milliseconds(at: 99).short

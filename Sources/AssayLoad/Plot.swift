@@ -81,7 +81,7 @@ package struct Plot {
         }
     }
 
-    // MARK: Where things are
+    // MARK: Coordinates
 
     private func x(_ value: Double) -> String {
         let span = max(xRange.upperBound - xRange.lowerBound, 1e-9)
