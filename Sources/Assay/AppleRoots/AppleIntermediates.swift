@@ -1,8 +1,8 @@
 /// Apple's intermediates under Apple Inc. Root that signed receipts, as published at
 /// https://www.apple.com/certificateauthority/ or found in Apple's own receipts.
 ///
-/// They confer no trust: a chain through them ends in a pinned root all the same. A transaction
-/// receipt does not bring its intermediate along.
+/// They confer no trust: a chain through them still ends in a pinned root. Transaction receipts
+/// do not include their intermediate.
 enum AppleIntermediates {
     static let all: [Certificate] = [
         wwdr2008, wwdr2013, wwdrG3, wwdrG4, wwdrG5, wwdrG7, wwdrG8, iTunesStore,
@@ -14,7 +14,7 @@ enum AppleIntermediates {
         }
     }
 
-    /// WWDR G1 of 2008, whose name and key are those of 2013; valid to 14 February 2016.
+    /// WWDR G1 of 2008, with the name and key of the one of 2013; valid to 14 February 2016.
     /// SHA-256 64b302913f11ca1b6806093b76cade7f7b123be0c04924fda87f5f4e8647f051
     private static let wwdr2008 = """
         -----BEGIN CERTIFICATE-----

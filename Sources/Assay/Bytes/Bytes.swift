@@ -1,19 +1,19 @@
-/// The few things that the rooms need of bytes and the standard library's Span does not have.
+/// Byte operations that the standard library's Span lacks.
 
 extension Span<UInt8> {
     package var array: [UInt8] { array(0..<count) }
 
-    /// Whether it is well-formed UTF-8; quick for ASCII, which identifiers are.
+    /// Whether the bytes are well-formed UTF-8. Fast for ASCII, which identifiers are.
     package var isUTF8: Bool {
         @inline(__always) get { isASCII || String(validating: array, as: UTF8.self) != nil }
     }
 
     @inline(__always)
     var isASCII: Bool {
-        // Without a branch for each octet, and eight at once.
+        // Without a branch per octet, and eight octets at once.
         var bits: UInt64 = 0
         if count >= 8 {
-            // The last word overlaps the one before.
+            // The last word overlaps the word before it.
             bits = word(at: count &- 8)
             for index in 0..<count / 8 { bits |= word(at: index &* 8) }
         } else {
@@ -24,7 +24,7 @@ extension Span<UInt8> {
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
 
-    /// Whether it comes first where octet strings are sorted.
+    /// Whether this octet string sorts before `other`.
     func precedes(_ other: Span<UInt8>) -> Bool {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index]
@@ -32,7 +32,7 @@ extension Span<UInt8> {
         return count < other.count
     }
 
-    /// The number that the four hexadecimal digits at `position` are.
+    /// The value of the four hexadecimal digits at `position`, or nil for other characters.
     func hexadecimal4(at position: Int) -> UInt16? {
         var unit: UInt16 = 0
         for index in position..<position + 4 {
@@ -48,7 +48,7 @@ extension Span<UInt8> {
         return unit
     }
 
-    /// Without CR, LF, tab and space, as people wrap base64.
+    /// A copy without CR, LF, tab and space, for base64 with line breaks.
     package var withoutWhiteSpace: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -68,14 +68,14 @@ extension UInt8 {
 }
 
 extension String {
-    /// Whether both are the same bytes. Swift's own comparison is by canonical equivalence, which
-    /// is not how identifiers compare.
+    /// Whether both have the same bytes. Swift's own comparison uses canonical equivalence, which
+    /// does not suit identifiers.
     func equalsByBytes(_ other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.span.equals(other.utf8.span)
     }
 }
 
-/// `0x`-prefixed hexadecimal of one octet, for people.
+/// Hexadecimal of one octet with the prefix `0x`, for messages.
 package func hexadecimal(_ byte: UInt8) -> String { "0x" + hexadecimal([byte].span) }
 
 /// Lower-case hexadecimal.

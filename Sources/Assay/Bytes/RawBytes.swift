@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-// What the standard library does over raw memory many times faster than a loop over a Span.
+// Operations that raw memory access makes many times faster than a loop over a Span.
 
 extension Span<UInt8> {
-    /// A copy of those bytes.
+    /// Copies a range of the bytes.
     package func array(_ range: Range<Int>) -> [UInt8] {
         unsafe extracting(range).withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
 
-    /// Eight bytes at once, the first one highest.
+    /// Loads eight bytes, big-endian.
     @inline(__always)
     func word(at position: Int) -> UInt64 {
         unsafe withUnsafeBytes { bytes in
@@ -18,7 +18,8 @@ extension Span<UInt8> {
         }
     }
 
-    /// Writes these bytes over those of the array from there on, or behind its last.
+    /// Copies these bytes over the array's from `start` on, or appends them when `start` is its
+    /// end.
     @inline(__always)
     func copy(to array: inout [UInt8], at start: Int) {
         unsafe withUnsafeBufferPointer { bytes in
@@ -30,7 +31,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The text of bytes that are known to be UTF-8, which is not looked for again.
+    /// The text of bytes that are known to be UTF-8, without another validation.
     @inline(__always)
     func validatedText(_ range: Range<Int>) -> String {
         let bytes = extracting(range)
@@ -49,7 +50,8 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether it is of that size, and has those bytes wherever the mask has FF instead of 00.
+    /// Whether both have the same size and agree wherever the mask has FF; the mask has 00
+    /// elsewhere. At least 8 bytes.
     @inline(__always)
     func equals(_ other: Span<UInt8>, where mask: Span<UInt8>) -> Bool {
         guard count == other.count, count == mask.count, count >= 8 else { return false }
@@ -65,7 +67,7 @@ extension Span<UInt8> {
                             & mask.baseAddress!.loadUnaligned(
                                 fromByteOffset: offset, as: UInt64.self)
                     }
-                    // The last word overlaps the one before.
+                    // The last word overlaps the word before it.
                     var seen = difference(left.count &- 8)
                     for word in 0..<left.count / 8 { seen |= difference(word &* 8) }
                     return seen == 0
@@ -74,7 +76,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Where that byte occurs next.
+    /// The index of the next occurrence of a byte.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         unsafe extracting(start..<count).withUnsafeBytes { rest in
             guard let base = rest.baseAddress,
@@ -84,13 +86,13 @@ extension Span<UInt8> {
         }
     }
 
-    /// SipHash under this process's random key, for tables whose keys strangers choose.
+    /// SipHash under this process's random key, for tables whose keys an attacker can choose.
     func hash(into hasher: inout Hasher) {
         unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     }
 
-    /// A keyed hash for tables whose keys no stranger chooses: multiply and rotate, two words at a
-    /// time, a tenth of what SipHash takes.
+    /// A keyed hash for tables whose keys an attacker cannot choose: multiply and rotate, two
+    /// words at a time. It takes a tenth of SipHash's time.
     func quickHash(seed: UInt64) -> UInt64 {
         unsafe withUnsafeBytes { bytes in
             // Odd numbers with well mixed bits, from the fraction of the golden ratio.
@@ -117,7 +119,7 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// Sets the bytes of that range.
+    /// Sets the bytes of a range.
     mutating func fill(_ range: Range<Int>, with byte: UInt8) {
         unsafe withUnsafeMutableBytes { bytes in
             let part = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[range])
@@ -127,13 +129,15 @@ extension [UInt8] {
 }
 
 extension Span<UInt8> {
-    /// Blocks of four base64 digits become three octets each.
+    /// Decodes blocks of four base64 digits into three octets each.
     ///
     /// - Parameters:
-    ///   - tables: for each place in a block, of all 256 characters what they add to its octets;
-    ///     with the highest bit where it is no digit.
-    ///   - output: has room for them.
-    /// - Returns: whether all were digits: what is wrong is looked for once, at the end.
+    ///   - tables: one table per position in a block. Each has the value that each of the 256
+    ///     characters adds to the octets, with the highest bit set for characters that are no
+    ///     digits.
+    ///   - output: needs capacity for all octets.
+    /// - Returns: whether all characters were digits. The caller searches for the error once, at
+    ///   the end.
     func decodeBase64Blocks(
         _ tables: Span<UInt32>, to output: inout OutputSpan<UInt8>
     ) -> Bool {
@@ -158,7 +162,7 @@ extension Span<UInt8> {
 }
 
 private enum Base64Blocks {
-    /// All values that were met, or-ed.
+    /// Returns the bitwise OR of all table values.
     @inline(__always)
     static func decode(
         _ text: UnsafeRawPointer, _ blocks: Int, _ tables: UnsafePointer<UInt32>,
@@ -170,7 +174,7 @@ private enum Base64Blocks {
                 | tables[512 &+ Int(digits >> 16 & 0xFF)] | tables[768 &+ Int(digits >> 24)]
         }
         var seen: UInt32 = 0
-        // Four octets are written for three; the next block's first goes over the fourth.
+        // Each store writes four octets for three. The next block overwrites the fourth.
         for block in 0..<blocks &- 1 {
             let digits = unsafe text.loadUnaligned(fromByteOffset: block &* 4, as: UInt32.self)
             let value = octets(UInt32(littleEndian: digits))
@@ -191,7 +195,7 @@ private enum Base64Blocks {
 }
 
 extension StaticString {
-    /// Its UTF-8, which lives as long as the program.
+    /// The UTF-8 of this string, which lives as long as the program.
     @inline(__always)
     var bytes: Span<UInt8> {
         @_lifetime(immortal)

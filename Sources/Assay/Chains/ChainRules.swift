@@ -1,18 +1,18 @@
 import AssayModels
 
-// The rules for leaf ← intermediate ← pinned root, in the order in which they decide
-// (RFC 5280, section 6.1, narrowed to the shape of Apple's chains). All but the signatures are
-// here; none of them costs a public-key operation.
+// The rules for a chain of leaf, intermediate and pinned root, in the order of the checks (RFC
+// 5280, section 6.1, narrowed to the shape of Apple's chains). Signatures are checked elsewhere;
+// none of these rules costs a public-key operation.
 
-/// Where in the chain a certificate stands, for sentences.
+/// The position of a certificate in the chain, for messages.
 package enum ChainPosition: String, Sendable {
     case leaf
     case intermediate
     case root
 }
 
-/// Those candidates that pass the check; the first one's refusal where none does. A certificate
-/// that is pinned and of no use stands in no other's way.
+/// The candidates that pass the check. If none passes, throws the first refusal. One unusable
+/// anchor does not block the others.
 func passing<Candidate>(
     _ candidates: [Candidate], _ check: (Candidate) throws(Refusal) -> Void
 ) throws(Refusal) -> [Candidate] {
@@ -43,7 +43,7 @@ extension Certificate {
         }
     }
 
-    /// What leaf and intermediate have in common.
+    /// Checks the rules that leaf and intermediate share.
     func checkForm(as position: ChainPosition) throws(Refusal) {
         let name = position.rawValue
         guard version == 3 else {
@@ -61,7 +61,8 @@ extension Certificate {
         }
     }
 
-    /// Whether it may sign other certificates (RFC 5280, section 6.1.4, k to n).
+    /// Checks that this certificate is allowed to sign certificates (RFC 5280, section 6.1.4, k
+    /// to n).
     func checkIssues(as position: ChainPosition, certificatesBelow: Int64) throws(Refusal) {
         let name = position.rawValue
         guard let constraints = extensions.basicConstraints, constraints.isCA else {
@@ -78,7 +79,7 @@ extension Certificate {
         }
     }
 
-    /// Whether it is an end entity that may sign messages.
+    /// Checks that this is an end-entity certificate that is allowed to sign messages.
     func checkSignsMessages() throws(Refusal) {
         guard extensions.basicConstraints?.isCA != true else {
             throw Refusal(.invalidChain, "the leaf is a certificate authority")
@@ -88,7 +89,7 @@ extension Certificate {
         }
     }
 
-    /// Whether it was made for that purpose, by the extension that Apple marks it with.
+    /// Checks the purpose of this certificate by Apple's marker extension.
     func checkMarker(
         _ marker: CertificateExtensions.Markers, as position: ChainPosition
     ) throws(Refusal) {
@@ -99,7 +100,7 @@ extension Certificate {
         }
     }
 
-    /// The digest of an ECDSA link; other algorithms are not for StoreKit 2 chains.
+    /// The digest of an ECDSA signature. StoreKit 2 chains allow no other algorithm.
     func ecdsaDigest(as position: ChainPosition) throws(Refusal) -> ECDSADigest {
         guard let digest = signatureAlgorithm.ecdsaDigest else {
             throw signatureAlgorithm.refusal(as: position)
@@ -107,7 +108,7 @@ extension Certificate {
         return digest
     }
 
-    /// The digest of an RSA link; other algorithms are not for receipts' chains.
+    /// The digest of an RSA signature. Receipt chains allow no other algorithm.
     @discardableResult
     func rsaDigest(as position: ChainPosition) throws(Refusal) -> DigestAlgorithm {
         guard let digest = signatureAlgorithm.rsaDigest else {
@@ -139,13 +140,13 @@ extension Certificate {
         try window.check(at: seconds, as: position)
     }
 
-    /// The public key that OpenSSL verifies with; nil where the point is not on its curve.
+    /// The public key for OpenSSL, or nil for other key types and for points off the curve.
     var ecKey: PublicKey? {
         guard case .ec(let curve, let point) = publicKey.kind else { return nil }
         return .ec(curve, point: der.span.extracting(point))
     }
 
-    /// Whether that key made this certificate's signature.
+    /// Whether `key` made this certificate's signature.
     func isSigned(by key: PublicKey, digest: ECDSADigest) -> Bool {
         key.verifiesECDSA(
             der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
@@ -172,7 +173,7 @@ extension SignatureAlgorithm {
         }
     }
 
-    /// Of a link that ought to be of the other kind of key.
+    /// The refusal of a signature with the wrong key type.
     fileprivate func refusal(as position: ChainPosition) -> Refusal {
         let name = position.rawValue
         return switch self {
@@ -188,14 +189,15 @@ extension SignatureAlgorithm {
     }
 }
 
-/// From when to when a certificate is valid, in seconds since 1970.
+/// The validity period of a certificate, in seconds since 1970.
 struct CertificateWindow: Sendable {
     let notBefore: Int64
     let notAfter: Int64
 
     func contains(_ seconds: Int64) -> Bool { seconds >= notBefore && seconds <= notAfter }
 
-    /// Validity at the effective date, to the second and inclusive (RFC 5280, section 4.1.2.5).
+    /// Checks validity at the effective date, to the second and inclusive (RFC 5280, section
+    /// 4.1.2.5).
     func check(at seconds: Int64, as position: ChainPosition) throws(Refusal) {
         guard contains(seconds) else {
             func text(_ seconds: Int64) -> String {

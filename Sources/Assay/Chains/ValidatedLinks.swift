@@ -1,11 +1,11 @@
 import AssayLocks
 import Synchronization
 
-/// Signatures between two certificates that have been verified, by the bytes of both. A name
-/// alone identifies nothing: Apple's intermediates share theirs.
+/// Verified signatures between two certificates, by the bytes of both. A name alone identifies
+/// nothing: Apple's intermediates share theirs.
 ///
-/// The builder asks for a leaf's link only once its intermediate's holds under a pinned root, and
-/// what does not hold is not kept: so a stranger can't fill it.
+/// `RSAChainBuilder` checks a leaf's link only after its intermediate's link to a pinned root
+/// holds, and failed links are not kept. So an attacker cannot fill this cache.
 final class ValidatedLinks: Sendable {
     private struct Link: Hashable {
         let certificate: CertificateBytes
@@ -19,11 +19,11 @@ final class ValidatedLinks: Sendable {
 
     private struct State {
         var links: Set<Link> = []
-        /// The certificates of these links, parsed, with the keys that were built from them.
+        /// The parsed certificates of these links, with the keys that were built from them.
         var certificates: [CertificateBytes: Certificate] = [:]
 
         mutating func insert(_ certificate: Certificate, _ issuer: Certificate) {
-            // Both at once: what has a link is parsed.
+            // Clears both at once: every link needs its parsed certificates.
             if links.count >= Limits.validatedLinks { self = State() }
             links.insert(Link(certificate, issuer))
             for certificate in [certificate, issuer] {
@@ -34,7 +34,7 @@ final class ValidatedLinks: Sendable {
     }
 
     private let state = Locked(State())
-    /// Chains whose signatures do not hold, and never will; so that repeating one costs none.
+    /// Chains whose signatures do not hold and never will. A repeated one costs no public-key operation.
     private let refusals = Locked<[ChainID: Refusal]>([:])
     private let verificationCount = Atomic<Int>(0)
 
@@ -52,21 +52,23 @@ final class ValidatedLinks: Sendable {
         }
     }
 
-    /// Parses a certificate, or finds it among those of validated links: the result is the same.
+    /// Parses a certificate, or returns the same result from the certificates of verified links.
     func certificate(_ der: [UInt8]) throws(CertificateError) -> Certificate {
         let key = CertificateBytes(octets: der)
         if let found = state.withLock({ $0.certificates[key] }) { return found }
         return try Certificate(der: der)
     }
 
-    /// How many are kept, for tests.
+    /// The number of kept certificates, for tests.
     var keptCertificates: Int { state.withLock { $0.certificates.count } }
 
     func isKnown(_ certificate: Certificate, under issuer: Certificate) -> Bool {
         state.withLock { $0.links.contains(Link(certificate, issuer)) }
     }
 
-    /// - Parameter key: the issuer's.
+    /// Whether `issuer` signed the certificate, from the cache or by a public-key operation.
+    ///
+    /// - Parameter key: the issuer's public key.
     func holds(_ certificate: Certificate, under issuer: Certificate, _ key: RSAPublicKey) -> Bool {
         if isKnown(certificate, under: issuer) { return true }
         verificationCount.add(1, ordering: .relaxed)
@@ -76,10 +78,10 @@ final class ValidatedLinks: Sendable {
     }
 }
 
-/// The bytes of a certificate as a key: compared whole, hashed by their end.
+/// The bytes of a certificate as a key: compared in full, hashed by their end.
 ///
-/// Only what a pinned root vouches for is inserted, so nobody else can fill a bucket of the table;
-/// a lookup compares with the whole of a bucket at the most.
+/// Only certificates under a pinned root are inserted, so an attacker cannot fill a bucket of the
+/// table. A look-up compares with at most one bucket.
 private struct CertificateBytes: Hashable {
     let octets: [UInt8]
 

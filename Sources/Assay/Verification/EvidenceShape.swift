@@ -1,16 +1,16 @@
-/// What bytes look like, to tell people what they sent where something else belongs. It decides
-/// no verdict but WRONG_KIND.
+/// The apparent format of evidence, for messages about evidence of the wrong kind. It decides no
+/// verdict but WRONG_KIND.
 package enum EvidenceShape: Equatable, Sendable {
     /// Three segments of base64url.
     case jws
-    /// CMS, as DER or BER or in base64.
+    /// CMS, as DER, as BER or in base64.
     case appReceipt
-    /// The text property list, or base64 of it.
+    /// The text property list, or its base64.
     case transactionReceipt
     /// JSON, such as Unity's wrapper around a receipt or a notification's POST body.
     case json
 
-    /// What it is, for a sentence.
+    /// The format's name with its article, for messages.
     package var name: String {
         switch self {
         case .jws: "a StoreKit 2 JWS"
@@ -20,13 +20,13 @@ package enum EvidenceShape: Equatable, Sendable {
         }
     }
 
-    /// By the first bytes, and for a JWS by its dots. Nil: nothing that is known here.
+    /// Detects the format from the first bytes, and a JWS also from its dots. Nil for an unknown
+    /// format.
     package static func detect(_ evidence: Span<UInt8>) -> EvidenceShape? {
         var start = 0
         while start < evidence.count, evidence[start].isWhiteSpace { start += 1 }
         guard start < evidence.count else { return nil }
-        // A DER or BER SEQUENCE, which no text begins with in this form ("0" and a length octet
-        // from 0x80).
+        // A DER or BER SEQUENCE. No text begins like this ("0" and a length octet from 0x80).
         if start == 0, evidence.count > 1, evidence[0] == Tag.sequence.rawValue,
             evidence[1] >= 0x80
         {
@@ -40,7 +40,7 @@ package enum EvidenceShape: Equatable, Sendable {
         if dots == 2, starts(evidence, at: start, with: "ey") { return .jws }
         // 30 8x in base64.
         if starts(evidence, at: start, with: "MI") { return .appReceipt }
-        // `{` and what may follow it, in base64.
+        // `{` and the characters that can follow it, in base64.
         for prefix in ["ew", "ey"] where starts(evidence, at: start, with: prefix) {
             let head = evidence.extracting(start..<min(evidence.count, start + 128))
             let digits = head.withoutWhiteSpace
@@ -51,7 +51,7 @@ package enum EvidenceShape: Equatable, Sendable {
         return nil
     }
 
-    /// The name of a member's end tells the text forms apart: `=` or `:`.
+    /// Distinguishes the text formats by the character after the first member's name: `=` or `:`.
     private static func brace(_ text: Span<UInt8>) -> EvidenceShape? {
         var quotes = 0
         for index in text.indices {

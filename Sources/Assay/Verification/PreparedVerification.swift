@@ -1,8 +1,8 @@
 public import AssayModels
 
-/// What was asked of one verification. A class, so that a batch moves references.
+/// The inputs of one verification. A class, so that a batch moves references.
 final class VerificationRequest: Sendable {
-    /// Who prepares it. Compared alone: a reference would be counted by all threads.
+    /// The verifier that prepares it. Only an identifier: all threads would count a reference.
     let verifier: ObjectIdentifier
     let kind: EvidenceKind
     let policy: Policy
@@ -23,19 +23,19 @@ final class VerificationRequest: Sendable {
     }
 }
 
-/// A verification on its way: its signatures wait for the batch (before `Verifier.settle`), or it
-/// is answered.
+/// A verification in progress: its signatures are pending until `Verifier.verifySignatures`, or
+/// it has an answer.
 public struct PreparedVerification: Sendable {
     let request: VerificationRequest
     var state: State
 
     enum State: Sendable {
-        /// Waits for its own signature.
+        /// Its own signature is pending.
         case jws(UnverifiedJWS)
-        /// Its own signature holds; waits for those of what is nested in it.
+        /// Its own signature holds; those of its nested evidence are pending.
         case notification(SignedNotification)
         indirect case answered(Verification)
-        /// Not answered: a chain has to be validated first.
+        /// No answer: a chain needs validation first.
         case deferred(ChainID)
 
         init<Value>(
@@ -48,15 +48,15 @@ public struct PreparedVerification: Sendable {
         }
     }
 
-    /// The chain that keeps it without an answer, where it was put aside. Known when
-    /// `Verifier.settle` has had it.
+    /// The chain that needs validation, if the verification was deferred. Final after
+    /// `Verifier.verifySignatures`.
     public var unknownChain: ChainID? {
         if case .deferred(let chain) = state { chain } else { nil }
     }
 
     /// The answer.
     ///
-    /// - Precondition: `Verifier.settle` has had it, and it was not put aside.
+    /// - Precondition: `Verifier.verifySignatures` has processed it, and it was not deferred.
     public var verification: Verification {
         guard case .answered(let verification) = state else {
             preconditionFailure("the batch was not settled")
@@ -81,7 +81,7 @@ public struct PreparedVerification: Sendable {
         }
     }
 
-    /// One step: what was pending is known now.
+    /// Advances by one step, with the results of the pending signature checks.
     mutating func advance(_ holds: ArraySlice<Bool>, chains: KnownChains) {
         do throws(Refusal) {
             switch state {
@@ -102,7 +102,7 @@ public struct PreparedVerification: Sendable {
         }
     }
 
-    /// Kind, typed fields and policy of bytes that are believed now.
+    /// Decodes a JWS whose signature holds, and checks its kind, policy and expectations.
     private func afterSignature(
         _ jws: VerifiedJWS, chains: KnownChains
     ) throws(Refusal) -> State {
@@ -136,7 +136,7 @@ public struct PreparedVerification: Sendable {
 }
 
 extension VerificationRequest {
-    /// Evidence whose signature, policy and expectations hold.
+    /// The answer for evidence whose signature, policy and expectations hold.
     func accepted(
         _ chain: some AnchoredChain, _ claims: EvidenceClaims, _ evidence: VerifiedEvidence
     ) -> Verification {
@@ -147,7 +147,8 @@ extension VerificationRequest {
             certificate: chain.signingCertificate(at: now), evidence: evidence)
     }
 
-    /// A refusal of evidence whose signature holds says what it is, and still returns no payload.
+    /// The answer for evidence whose signature holds but whose claims are refused. It identifies
+    /// the evidence but returns no payload.
     func refused(
         _ refusal: Refusal, _ chain: some AnchoredChain, _ claims: EvidenceClaims
     ) -> Verification {
@@ -158,7 +159,7 @@ extension VerificationRequest {
         return answer
     }
 
-    /// Policy and expectations of a transaction receipt that is believed.
+    /// Checks policy and expectations of a verified transaction receipt.
     func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
         let claims = EvidenceClaims(verified.receipt)
         do throws(Refusal) {

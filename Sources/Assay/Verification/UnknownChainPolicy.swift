@@ -1,28 +1,29 @@
-/// What becomes of evidence with a chain that has not validated before. Validating one takes some
-/// milliseconds, as much as a hundred signatures under a known chain.
+/// How to handle evidence whose chain has not validated before. Validating a chain takes a few
+/// milliseconds, as long as a hundred signatures under a known chain.
 public enum UnknownChainPolicy: Sendable {
-    /// The chain is validated there and then.
+    /// Validates the chain immediately.
     case validate
-    /// Whatever can be checked without validating it is checked, and may refuse; evidence that
-    /// passes is put aside, to be prepared again where its chain may be validated.
+    /// Runs all checks that do not need the chain's validation; they can refuse the evidence.
+    /// Evidence that passes is deferred: the caller prepares it again where its chain is
+    /// validated.
     case deferred
 }
 
-/// The chain for whose sake evidence was put aside. Once it has been validated, or refused, other
-/// evidence of that chain is answered without being put aside.
+/// Identifies the chain that deferred evidence waits for. Once this chain is validated or
+/// refused, other evidence with it is answered without deferral.
 public struct ChainID: Hashable, Sendable {
     private let octets: [UInt8]
-    /// Whether a pinned root's signature over the chain's intermediate has been verified before:
-    /// Apple's own is one certificate, so its genuine chains are among these.
+    /// Whether a pinned root's signature over the chain's intermediate has been verified before.
+    /// Apple's intermediate is one certificate, so this is true of its genuine chains.
     public let hasValidatedIssuer: Bool
 
-    /// - Parameter digest: SHA-256 of what brought the chain.
+    /// - Parameter digest: SHA-256 of the bytes that identify the chain.
     init(digest: [UInt8], hasValidatedIssuer: Bool = false) {
         octets = digest
         self.hasValidatedIssuer = hasValidatedIssuer
     }
 
-    /// The same chain, whatever is known of its issuer.
+    /// Whether both are the same chain. `hasValidatedIssuer` is ignored.
     public static func == (first: Self, second: Self) -> Bool { first.octets == second.octets }
     public func hash(into hasher: inout Hasher) { hasher.combine(octets) }
 
@@ -31,11 +32,11 @@ public struct ChainID: Hashable, Sendable {
     }
 }
 
-/// What became of something that needs a validated chain. No refusal: nothing that takes errors for
-/// verdicts can take this for one.
+/// The outcome of a step that needs a validated chain. Deferral is not an error, so that no error
+/// handler mistakes it for a verdict.
 enum ChainOutcome<Value> {
     case validated(Value)
-    /// Put aside before the check that would decide, until this chain has been validated.
+    /// Deferred before the deciding check, until this chain is validated.
     case deferred(ChainID)
 
     func map<Other>(

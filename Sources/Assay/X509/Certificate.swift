@@ -1,12 +1,12 @@
-/// An X.509 certificate (RFC 5280, section 4.1), parsed and believed in nothing.
+/// An X.509 certificate (RFC 5280, section 4.1). Parsed but unverified.
 ///
-/// It owns its bytes; fields that are compared or hashed as bytes are ranges of them.
+/// It owns its bytes. Fields that are compared or hashed as bytes are ranges into them.
 package struct Certificate: Sendable {
     package let der: [UInt8]
-    /// tbsCertificate, header included: what the issuer signed.
+    /// tbsCertificate including its header: the bytes that the issuer signed.
     package let tbsCertificate: Range<Int>
     package let version: Int
-    /// Content octets of serialNumber.
+    /// The content octets of serialNumber.
     package let serialNumber: Range<Int>
     package let signatureAlgorithm: SignatureAlgorithm
     package let issuer: Range<Int>
@@ -24,12 +24,12 @@ package struct Certificate: Sendable {
 
     func hasBytes(of other: Certificate) -> Bool { der.span.equals(other.der) }
 
-    /// Whether that certificate bears the name of this one's issuer.
+    /// Whether the subject of `other` is the issuer of this certificate.
     func isIssued(inNameOf other: Certificate) -> Bool {
         der.span.extracting(issuer).equals(other.der.span.extracting(other.subject))
     }
 
-    /// Lower-case hexadecimal without leading zeros.
+    /// The serial number in lower-case hexadecimal, without leading zeros.
     package var serialText: String {
         let text = hexadecimal(der.span.extracting(serialNumber)).drop { $0 == "0" }
         return text.isEmpty ? "0" : String(text)
@@ -37,7 +37,7 @@ package struct Certificate: Sendable {
 }
 
 extension Certificate {
-    /// Parses one certificate and nothing after it.
+    /// Parses exactly one certificate, without trailing bytes.
     package init(der: [UInt8]) throws(CertificateError) {
         do throws(DERError) {
             try self.init(parsing: der)
@@ -77,8 +77,8 @@ extension Certificate {
         try validity.atEnd()
         subject = try reader.read(.sequence).whole
         publicKey = try SubjectPublicKey(from: &reader)
-        // issuerUniqueID and subjectUniqueID [1], [2] do not occur (section 4.1.2.8 forbids
-        // conforming CAs to generate them); found here they are an unexpected tag.
+        // issuerUniqueID and subjectUniqueID [1], [2] are rejected as unexpected tags. Section
+        // 4.1.2.8 forbids conforming CAs to generate them.
         extensions = try CertificateExtensions(from: &reader)
         try reader.atEnd()
 
@@ -89,7 +89,7 @@ extension Certificate {
         self.der = der
     }
 
-    /// `[0] EXPLICIT INTEGER DEFAULT v1`: 1, 2 or 3.
+    /// Reads `[0] EXPLICIT INTEGER DEFAULT v1` and returns 1, 2 or 3.
     private static func readVersion(_ reader: inout DERReader) throws(DERError) -> Int {
         guard let element = try reader.readOptional(.context(0)) else { return 1 }
         var explicit = reader.inside(element)
@@ -103,16 +103,16 @@ extension Certificate {
     }
 }
 
-/// Why bytes are not a certificate that can be looked at.
+/// The reason that bytes are not a usable certificate.
 package enum CertificateError: Error, Equatable, Sendable {
     case encoding(DERError)
-    /// PEM text around something else than base64 (RFC 7468, section 3).
+    /// PEM text with content other than base64 (RFC 7468, section 3).
     case notBase64
-    /// The same extension twice (RFC 5280, section 4.2).
+    /// An extension that occurs twice (RFC 5280, section 4.2).
     case duplicateExtension(String)
-    /// Zero, negative or beyond 20 octets (section 4.1.2.2).
+    /// A serial number that is zero, negative or longer than 20 octets (section 4.1.2.2).
     case invalidSerialNumber
-    /// Ends before it begins.
+    /// notAfter is before notBefore.
     case invalidValidity
 }
 
@@ -128,18 +128,21 @@ extension CertificateError: CustomStringConvertible {
     }
 }
 
-/// The algorithm by which a certificate or message was signed.
+/// The signature algorithm of a certificate or message.
 package enum SignatureAlgorithm: Equatable, Sendable {
     case ecdsaWithSHA256
     case ecdsaWithSHA384
     case sha1WithRSAEncryption
     case sha256WithRSAEncryption
-    /// None of these, or with parameters that do not belong to it: dotted decimal.
+    /// Any other algorithm, or one of these with wrong parameters, in dotted decimal.
     case other(String)
-    /// tbsCertificate.signature is not signatureAlgorithm (RFC 5280, section 4.1.1.2).
+    /// tbsCertificate.signature differs from signatureAlgorithm (RFC 5280, section 4.1.1.2).
     case contradictory
 
     /// Reads the content of an AlgorithmIdentifier.
+    ///
+    /// - Parameter agrees: whether the signed and the outer AlgorithmIdentifier are the same
+    ///   bytes.
     init(_ reader: DERReader, agrees: Bool) throws(DERError) {
         let identifier = try AlgorithmIdentifier(reader)
         guard agrees else {

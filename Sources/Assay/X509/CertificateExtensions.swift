@@ -1,16 +1,16 @@
-/// What the extensions of a certificate say that decides something (RFC 5280, section 4.2).
+/// The certificate extensions that affect a verdict (RFC 5280, section 4.2).
 package struct CertificateExtensions: Sendable, Equatable {
-    /// basicConstraints; nil: absent.
+    /// basicConstraints; nil when absent.
     package var basicConstraints: BasicConstraints?
-    /// keyUsage; nil: absent.
+    /// keyUsage; nil when absent.
     package var keyUsage: KeyUsage?
-    /// subjectKeyIdentifier; nil: absent.
+    /// subjectKeyIdentifier; nil when absent.
     package var subjectKeyIdentifier: [UInt8]?
-    /// Apple's marker extensions that are present.
+    /// The Apple marker extensions of this certificate.
     package var markers: Markers = []
-    /// A critical extension that is not understood here: dotted decimal.
+    /// An unrecognized critical extension, in dotted decimal.
     package var unknownCritical: String?
-    /// An extension that occurs twice: dotted decimal.
+    /// An extension that occurs twice, in dotted decimal.
     package var duplicate: String?
 
     package struct BasicConstraints: Sendable, Equatable {
@@ -18,7 +18,7 @@ package struct CertificateExtensions: Sendable, Equatable {
         package var pathLength: Int64?
     }
 
-    /// Bits of section 4.2.1.3, by their numbers.
+    /// The bits of keyUsage, by their numbers in section 4.2.1.3.
     package struct KeyUsage: OptionSet, Sendable {
         package let rawValue: UInt16
         package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -38,7 +38,7 @@ package struct CertificateExtensions: Sendable, Equatable {
         /// 1.2.840.113635.100.6.2.2
         package static let iTunesStore = Markers(rawValue: 8)
 
-        /// What each is known by in a certificate.
+        /// The object identifier of each marker.
         fileprivate static let identifiers: [(marker: Markers, octets: [UInt8])] = [
             (.receiptSigning, OID.appleReceiptSigning),
             (.worldwideDeveloperRelations, OID.appleWorldwideDeveloperRelations),
@@ -46,14 +46,14 @@ package struct CertificateExtensions: Sendable, Equatable {
             (.iTunesStore, OID.appleITunesStore),
         ]
 
-        /// Those that are contained, in dotted decimal.
+        /// The object identifiers of the contained markers, in dotted decimal.
         package var name: String {
             Self.identifiers.filter { contains($0.marker) }
                 .map { OID.dotted($0.octets.span) }.joined(separator: ", ")
         }
     }
 
-    /// Reads `[3] EXPLICIT Extensions` where it is there.
+    /// Reads `[3] EXPLICIT Extensions` if present.
     init(from reader: inout DERReader) throws(DERError) {
         guard reader.nextTag == .context(3) else { return }
         var explicit = try reader.readInside(.context(3))
@@ -79,7 +79,7 @@ package struct CertificateExtensions: Sendable, Equatable {
         }
     }
 
-    /// `critical BOOLEAN DEFAULT FALSE`; DER leaves a default out.
+    /// Reads `critical BOOLEAN DEFAULT FALSE`. DER omits a default value.
     private static func readCritical(_ fields: inout DERReader) throws(DERError) -> Bool {
         guard fields.nextTag == .boolean else { return false }
         let start = fields.position
@@ -106,7 +106,7 @@ package struct CertificateExtensions: Sendable, Equatable {
         }
     }
 
-    /// Section 4.2.1.9.
+    /// Reads basicConstraints (section 4.2.1.9).
     private static func readBasicConstraints(
         _ value: inout DERReader
     ) throws(DERError) -> BasicConstraints {
@@ -118,7 +118,8 @@ package struct CertificateExtensions: Sendable, Equatable {
         return BasicConstraints(isCA: isCA, pathLength: pathLength)
     }
 
-    /// Section 4.2.1.3: a BIT STRING whose bit 0 is the most significant of the first octet.
+    /// Reads keyUsage (section 4.2.1.3): a BIT STRING whose bit 0 is the most significant of the
+    /// first octet.
     private static func readKeyUsage(_ value: inout DERReader) throws(DERError) -> KeyUsage {
         let element = try value.read(.bitString)
         try value.atEnd()

@@ -1,4 +1,4 @@
-/// The object identifiers that decide something, as their DER content octets (X.690, 8.19).
+/// The object identifiers that the checks compare, as DER content octets (X.690, 8.19).
 package enum OID {
     // Keys (RFC 5480, RFC 3279).
     package static let ecPublicKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
@@ -47,7 +47,7 @@ package enum OID {
     /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate, which issued those.
     package static let appleITunesStore: [UInt8] = appleExtensions + [0x02, 0x02]
 
-    /// Dotted decimal, for people: its first arcs, where there are more than any has in practice.
+    /// Dotted decimal, for messages. Cut off after 20 arcs, more than any has in practice.
     package static func dotted(_ octets: Span<UInt8>) -> String {
         var arcs: [UInt64] = []
         var arc: UInt64 = 0
