@@ -34,7 +34,8 @@ final class ValidatedLinks: Sendable {
     }
 
     private let state = Locked(State())
-    /// Chains whose signatures do not hold and never will. A repeated one costs no public-key operation.
+    /// Chains whose signatures do not hold and never will. A repeated one costs no public-key
+    /// operation.
     private let refusals = Locked<[ChainID: Refusal]>([:])
     private let verificationCount = Atomic<Int>(0)
 

@@ -1,14 +1,14 @@
 import AssayModels
 
-/// What a caller expects of an in-app record, prepared once for all records of a receipt. They are
-/// looked at before the receipt's signature is: so a look at one takes no memory, and as long for
+/// The expectations of an in-app record, prepared once for all records of a receipt. Records are
+/// checked before the receipt's signature. So a check allocates no memory, and takes as long for
 /// a thousand expected products as for one.
 struct ExpectedRecord: Sendable {
-    /// Nil: any.
+    /// The expected products; nil for any.
     private let products: OctetTable?
     private let transactionId: [UInt8]?
 
-    /// Nil where nothing is expected that a record could have.
+    /// Nil when the caller expects nothing that a record has.
     init?(_ expectations: Expectations) {
         guard !expectations.productIds.isEmpty || expectations.transactionId != nil else {
             return nil
@@ -17,8 +17,7 @@ struct ExpectedRecord: Sendable {
         transactionId = expectations.transactionId.map { Array($0.utf8) }
     }
 
-    /// Whether a record of that product and transaction id is an expected one. What is empty is
-    /// absent.
+    /// Whether a record with this product and transaction id is expected. Empty means absent.
     func matches(product: Span<UInt8>, transactionId id: Span<UInt8>) -> Bool {
         if let products, product.count == 0 || !products.contains(product) { return false }
         if let transactionId { return id.count > 0 && id.equals(transactionId) }
@@ -26,10 +25,10 @@ struct ExpectedRecord: Sendable {
     }
 }
 
-/// Texts by their octets. A look-up copies nothing.
+/// A set of texts, looked up by their octets without copying.
 private struct OctetTable: Sendable {
     private let seed = UInt64.random(in: 1...UInt64.max)
-    /// By keyed hash; more than one for a hash is next to impossible.
+    /// The texts by keyed hash. Two texts with one hash are next to impossible.
     private var texts: [UInt64: [[UInt8]]] = [:]
 
     init(_ all: [String]) {

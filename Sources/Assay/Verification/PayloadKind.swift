@@ -1,8 +1,8 @@
 import AssayModels
 
-/// What a payload's members say it is.
+/// Detects the kind of a payload from its members.
 enum PayloadKind {
-    /// Members of Apple's that occur in payloads of one kind alone.
+    /// Apple's members that occur in payloads of one kind only.
     private static let distinctive: [(kind: EvidenceKind, members: [JSONName])] = [
         (
             .transaction,
@@ -40,7 +40,7 @@ enum PayloadKind {
 
     private static let kinds = distinctive.map(\.kind)
 
-    /// Whether the payload has all that a payload of that kind always has.
+    /// Whether the payload has all members that every payload of this kind has.
     private static func identifies(_ payload: inout JSONMembers, as kind: EvidenceKind) -> Bool {
         switch kind {
         case .transaction:
@@ -63,7 +63,7 @@ enum PayloadKind {
         }
     }
 
-    /// The one kind whose members the payload has; nil where none or several fit.
+    /// The only kind that the payload's members identify, or nil when none or several match.
     static func detect(_ payload: JSONDocument) -> EvidenceKind? {
         payload.withRootMembers { members in
             var fitting: [EvidenceKind] = []
@@ -72,10 +72,11 @@ enum PayloadKind {
         }
     }
 
-    /// Refuses a payload that is not of that kind.
+    /// Refuses a payload of another kind.
     ///
-    /// A transaction or renewal info may be minimal (Apple's own test vectors name environment,
-    /// bundle and date alone), as long as it has nothing that belongs to another kind.
+    /// A transaction or renewal info is accepted with few members, as in Apple's own test
+    /// vectors, which have only environment, bundle and date. It must not have a member of
+    /// another kind.
     static func check(_ payload: inout JSONMembers, is kind: EvidenceKind) throws(Refusal) {
         if identifies(&payload, as: kind) {
             for other in kinds where other != kind && identifies(&payload, as: other) {
@@ -99,6 +100,6 @@ enum PayloadKind {
 }
 
 extension EvidenceKind {
-    /// With its article.
+    /// The name with its article, for messages.
     fileprivate var phrase: String { (name.first == "a" ? "an " : "a ") + name }
 }

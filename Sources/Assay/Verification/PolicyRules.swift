@@ -1,7 +1,7 @@
 import AssayModels
 
-// Policy, then expectations, in the order of Apple's libraries: bundle id, app id, environment,
-// then what the caller expects. All of it looks at signed bytes only.
+// Checks policy, then expectations, in the order of Apple's libraries: bundle id, app id,
+// environment, then the other expectations. All of them read signed bytes only.
 
 extension EvidenceClaims {
     func check(
@@ -11,8 +11,8 @@ extension EvidenceClaims {
         try checkBundle(expectations.bundleId)
         try checkApp(policy.appAppleId, policy, expectations)
         try checkApp(expectations.appAppleId, policy, expectations)
-        // Apple's own rule, which is the policy's, is silent outside of Production; a caller's word
-        // counts wherever there is something to compare.
+        // Apple's rule, which the policy follows, applies to Production only. A caller's
+        // expectation applies wherever the evidence has an app id.
         if let expected = expectations.appAppleId, let appAppleId, appAppleId != 0 {
             try check(appAppleId, is: expected)
         }
@@ -34,9 +34,9 @@ extension EvidenceClaims {
         _ expected: Int64?, _ policy: Policy, _ expectations: Expectations
     ) throws(Refusal) {
         guard carriesAppAppleId, let expected else { return }
-        // In the sandbox an app has no App Store id: Apple leaves it out, or writes 0.
+        // In the sandbox an app has no App Store id: Apple omits it or writes 0.
         if environment != .production, appAppleId ?? 0 == 0 { return }
-        // Outside of Production it decides nothing, unless nothing else is allowed anyway.
+        // Outside of Production the id decides nothing, unless only Production is accepted.
         guard environment == .production || expectations.accepted(of: policy) == [.production]
         else { return }
         guard let appAppleId else {
@@ -64,7 +64,7 @@ extension EvidenceClaims {
         try checkAnchor(chain)
     }
 
-    /// Which environments a root may speak for.
+    /// Checks that the chain's anchor is allowed to sign evidence of this environment.
     func checkAnchor(_ chain: some AnchoredChain) throws(Refusal) {
         let isXcode = environment == .xcode || environment == .localTesting
         if chain.isPinnedLeaf, !isXcode {
@@ -86,7 +86,7 @@ extension EvidenceClaims {
         }
     }
 
-    /// What the caller expects of this purchase.
+    /// Checks the caller's expectations of this purchase.
     func check(
         _ expectations: Expectations, effectiveDate: Timestamp
     ) throws(Refusal) {
@@ -118,7 +118,7 @@ extension EvidenceClaims {
 }
 
 extension EvidenceClaims {
-    /// Whether it was made for that device. Evidence that is bound to none is a mismatch.
+    /// Checks the device binding. Evidence without a binding is a mismatch.
     private func checkDevice(_ expectations: Expectations) throws(Refusal) {
         if let identifier = expectations.deviceIdentifier {
             guard case .receipt(let binding) = deviceBinding, binding.matches(identifier.span)
@@ -138,13 +138,13 @@ extension EvidenceClaims {
 }
 
 extension Expectations {
-    /// The environments that policy and caller accept both.
+    /// The environments that both policy and caller accept.
     fileprivate func accepted(of policy: Policy) -> Set<StoreEnvironment> {
         environments.isEmpty ? policy.environments : policy.environments.intersection(environments)
     }
 }
 
-/// For a sentence: in quotation marks, short, without control characters.
+/// Formats text for messages: in quotation marks, shortened, without control characters.
 func quoted(_ text: String?) -> String {
     guard let text else { return "none" }
     let printable = text.unicodeScalars.prefix(100).map { scalar in

@@ -1,6 +1,6 @@
 import AssayModels
 
-/// A notification whose own signature holds, while its nested evidence waits for theirs.
+/// A notification whose own signature holds. The signatures of its nested evidence are pending.
 final class SignedNotification: Sendable {
     let notification: VerifiedPayload<ResponseBodyV2DecodedPayload>
     let claims: EvidenceClaims
@@ -26,7 +26,7 @@ final class SignedNotification: Sendable {
         self.nested = nested
     }
 
-    /// With everything nested in it, none of whose signatures has been checked.
+    /// Reads the notification and its nested evidence, without checking the nested signatures.
     static func read(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
         chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy
@@ -54,7 +54,7 @@ final class SignedNotification: Sendable {
         return .validated(SignedNotification(jws, payload, claims: claims, nested: nested))
     }
 
-    /// The notification with everything nested in it, or the first refusal.
+    /// Returns the notification with its nested evidence, or throws the first refusal.
     func verified(
         _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations,
         chains: KnownChains
@@ -89,7 +89,7 @@ final class SignedNotification: Sendable {
                 appTransaction: appTransaction))
     }
 
-    /// What is nested has to be of the same app and environment as what holds it.
+    /// Checks that nested evidence has the notification's app and environment.
     private func check(
         _ nested: EvidenceClaims, expecting expectations: Expectations, chain: ValidatedChain
     ) throws(Refusal) {
@@ -99,7 +99,7 @@ final class SignedNotification: Sendable {
             throw Refusal(.wrongBundle, "its bundle is not the notification's")
         }
         try checkApp(nested, expecting: expectations)
-        // A transaction of 2021 names no environment: it has the notification's.
+        // Transactions of 2021 name no environment; the notification's applies.
         guard nested.environment == claims.environment || nested.environment == .unspecified else {
             throw Refusal(
                 .wrongEnvironment, "its environment is not the notification's")
@@ -107,8 +107,8 @@ final class SignedNotification: Sendable {
         try claims.checkAnchor(chain)
     }
 
-    /// Production evidence names the notification's app. Outside of Production Apple leaves ids out
-    /// or writes 0; those that are there are of one app.
+    /// Checks that Production evidence names the notification's app. Outside of Production Apple
+    /// omits ids or writes 0; ids that are present have to agree.
     private func checkApp(
         _ nested: EvidenceClaims, expecting expectations: Expectations
     ) throws(Refusal) {
@@ -136,7 +136,8 @@ final class SignedNotification: Sendable {
 }
 
 extension EvidenceClaims {
-    /// A notification is expected to tell of the purchase that is nested in it.
+    /// Takes over the claims of the nested purchase: expectations of a notification apply to
+    /// them.
     fileprivate mutating func take(_ nested: EvidenceClaims) {
         productId = nested.productId
         appAccountToken = nested.appAccountToken
