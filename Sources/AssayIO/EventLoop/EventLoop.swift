@@ -3,23 +3,23 @@ import Synchronization
 
 /// A libuv loop on a thread of its own.
 ///
-/// Streams, listeners, timers and watchers belong to their loop's thread: they are made, used and
-/// closed there. `post`, `call`, `stop` and `join` may be used from any thread.
+/// Streams, listeners, timers and watchers belong to their loop's thread: they are created, used
+/// and closed there. `post`, `call`, `stop` and `join` are safe on any thread.
 @safe
 package final class EventLoop: @unchecked Sendable {
     package let name: String
     let uv: UnsafeMutablePointer<uv_loop_t>
-    /// Where streams read into; the loop's thread only.
+    /// Memory that streams read into. Only on the loop's thread.
     var arena = ReadArena()
-    /// Memory of what its streams have received, wherever it is held, beyond what is kept for the
-    /// next reads.
+    /// Memory of received bytes, wherever they are held, beyond the memory kept for the next
+    /// reads.
     package var receivedBytes: Int {
         max(0, arena.pool.allocatedBytes - SlabPool.keptBytes)
     }
-    /// What its streams have received and written; the loop's thread only.
+    /// Bytes that its streams have received and written. Only on the loop's thread.
     package internal(set) var traffic = LoopTraffic()
 
-    /// Where streams of TLS read into, before they are deciphered; the loop's thread only.
+    /// Memory for received ciphertext before decryption. Only on the loop's thread.
     var ciphertextArena: UnsafeMutableRawBufferPointer {
         if let memory = unsafe ciphertextMemory { return unsafe memory }
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
@@ -30,18 +30,18 @@ package final class EventLoop: @unchecked Sendable {
 
     private let wakeup: Wakeup
     private let inbox = Locked(Inbox())
-    /// The number of the loop's thread; 0 before its start.
+    /// The number of the loop's thread; 0 before the start.
     private let threadNumber = Atomic<UInt>(0)
     private let thread = Locked<Thread?>(nil)
 
     private struct Inbox: Sendable {
         var jobs: [@Sendable () -> Void] = []
-        /// False from `stop` on: no job is taken any more.
+        /// False after `stop`: jobs are rejected.
         var isOpen = true
     }
 
     package init(name: String) throws(LoopError) {
-        // Stored only when all has been made: a failing init runs the deinit of what is stored.
+        // Fields are set last: a failing initializer runs the deinit of stored fields.
         let uv = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
         let code = unsafe uv_loop_init(uv)
         guard code == 0 else {
@@ -61,7 +61,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     deinit {
-        // A running loop is kept by its thread: this one has ended, or was never started.
+        // A running loop is kept alive by its thread, so this one has ended or never started.
         if threadNumber.load(ordering: .acquiring) == 0 {
             closeAll()
             runToEnd()
@@ -70,7 +70,7 @@ package final class EventLoop: @unchecked Sendable {
         unsafe uv.deallocate()
     }
 
-    /// Starts the loop's thread. Once.
+    /// Starts the loop's thread. Call it once.
     package func start() throws(LoopError) {
         let started = try Thread(name: name) { [self] in
             threadNumber.store(Thread.current, ordering: .releasing)
@@ -79,9 +79,9 @@ package final class EventLoop: @unchecked Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Runs a job on the loop's thread, behind those posted before. One wakeup serves all jobs
-    /// that have gathered. False, and nothing done, once the loop has been stopped. Jobs of a loop
-    /// that is never started are never run.
+    /// Runs a job on the loop's thread, after all jobs posted before. One wakeup serves all jobs
+    /// in the queue. Returns false, and drops the job, once the loop has been stopped. A loop
+    /// that never starts runs no jobs.
     @discardableResult
     package func post(_ job: @escaping @Sendable () -> Void) -> Bool {
         let (isOpen, isFirst) = inbox.withLock { inbox in
@@ -89,13 +89,13 @@ package final class EventLoop: @unchecked Sendable {
             inbox.jobs.append(job)
             return (true, inbox.jobs.count == 1)
         }
-        // Not under the lock, which the loop takes as soon as it is awake.
+        // Outside the lock, which the loop takes as soon as it wakes.
         if isFirst { wakeup.signal() }
         return isOpen
     }
 
-    /// Runs a job on the loop's thread and waits for its answer; not from that thread itself.
-    /// A loop that has been stopped answers `cancelled`.
+    /// Runs a job on the loop's thread and returns its answer. Never call it on that thread.
+    /// Throws `cancelled` if the loop has been stopped.
     package func call<Answer: Sendable>(
         _ job: @escaping @Sendable () throws(LoopError) -> Answer
     ) throws(LoopError) -> Answer {
@@ -116,7 +116,7 @@ package final class EventLoop: @unchecked Sendable {
         return try answer.result.withLock { $0 }.get()
     }
 
-    /// Closes whatever is still open, then ends the loop's thread. Jobs posted before still run.
+    /// Closes all open handles, then ends the loop's thread. Jobs posted before still run.
     package func stop() {
         let wasOpen = inbox.withLock { inbox in
             defer { inbox.isOpen = false }
@@ -125,7 +125,7 @@ package final class EventLoop: @unchecked Sendable {
         if wasOpen { wakeup.signal() }
     }
 
-    /// Waits until the loop's thread has ended; not from that thread itself.
+    /// Waits until the loop's thread has ended. Never call it on that thread.
     package func join() {
         precondition(!isCurrent, "the loop's thread would wait for itself")
         let started = thread.withLock { thread in
@@ -144,14 +144,14 @@ package final class EventLoop: @unchecked Sendable {
         precondition(isCurrent, "only on the loop's own thread")
     }
 
-    /// Milliseconds of the monotonic clock, as of the beginning of this turn.
+    /// Milliseconds of the monotonic clock at the start of this turn.
     package var now: UInt64 {
         preconditionCurrent()
         return unsafe uv_now(uv)
     }
 
-    /// Runs what is posted until some time is over, and looks at nothing else: sockets and timers
-    /// wait. On the loop's thread, at the end of a turn.
+    /// Runs posted jobs for the given time, and nothing else: sockets and timers wait. Call it on
+    /// the loop's thread, at the end of a turn.
     package func runJobs(forMilliseconds duration: UInt64, afterEach: () -> Void) {
         preconditionCurrent()
         let start = SystemClock.monotonicNanoseconds / 1_000_000
@@ -166,7 +166,7 @@ package final class EventLoop: @unchecked Sendable {
         unsafe uv_update_time(uv)
     }
 
-    /// False when this was the loop's end.
+    /// Runs all posted jobs. Returns false if the loop was stopped.
     private func runJobs() -> Bool {
         let (jobs, isOpen) = inbox.withLock { inbox in
             defer { inbox.jobs = [] }
@@ -195,7 +195,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Returns when the last handle is closed, which only `stop` brings about.
+    /// Runs the loop until its last handle is closed, which only `stop` causes.
     private func runToEnd() {
         unsafe uv_run(uv, UV_RUN_DEFAULT)
         let code = unsafe uv_loop_close(uv)
@@ -203,8 +203,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 }
 
-/// Bytes that streams have read from their sockets, and that were given to these to write: of TLS
-/// the sealed ones.
+/// Bytes that streams have read from their sockets and written to them; with TLS, ciphertext
+/// bytes.
 package struct LoopTraffic: Equatable, Sendable {
     package internal(set) var received: UInt64 = 0
     package internal(set) var written: UInt64 = 0

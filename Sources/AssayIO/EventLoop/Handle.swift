@@ -1,7 +1,7 @@
 import CLibuv
 
-/// One libuv handle: its memory, and who keeps it. An open handle keeps its object alive, so an
-/// object goes only after libuv has let go of its memory.
+/// One libuv handle: its memory and lifetime. An open handle keeps its object alive, so the
+/// memory is freed only after libuv has released it.
 @safe
 package class Handle {
     package let loop: EventLoop
@@ -24,8 +24,8 @@ package class Handle {
 
     deinit { unsafe memory.deallocate() }
 
-    /// Closes the handle; its callbacks have ended after this, but for those of operations that
-    /// are cancelled by it. Closing twice does nothing.
+    /// Closes the handle. No callback follows, except for operations that closing cancels.
+    /// Closing twice does nothing.
     package final func close() {
         loop.preconditionCurrent()
         guard !isClosing else { return }
@@ -40,10 +40,10 @@ package class Handle {
 
     func willClose() {}
 
-    /// The last callback: drop what might keep others alive.
+    /// The last callback. Overrides drop references that keep other objects alive.
     func didClose() {}
 
-    /// The object of a libuv handle, of the class that made it.
+    /// Returns the object of a libuv handle. `type` is the class that created the handle.
     static func object<Object: Handle>(
         _ type: Object.Type, of handle: UnsafeMutableRawPointer?
     ) -> Object {

@@ -1,6 +1,6 @@
-/// Carries a value that only the loop's thread may touch through code that other threads run: a
-/// worker hands it back to the loop without ever looking at it. Whoever drops the last reference
-/// runs the value's deinit, so that must not need the loop.
+/// Carries a value of the loop's thread through code on other threads: a worker passes it back to
+/// the loop without access to it. The last reference can be dropped on any thread, so the value's
+/// deinit must not need the loop.
 package struct LoopBound<Value>: @unchecked Sendable {
     private let loop: EventLoop
     private let bound: Value

@@ -1,41 +1,40 @@
 import CLibuv
 
-/// Why the operating system refused something to a loop, a stream or a listener. libuv's numbers
-/// end here.
+/// Why an operation of a loop, stream or listener failed. Replaces libuv's error numbers.
 public enum LoopError: Error, Hashable, Sendable {
-    /// Somebody else listens there already.
+    /// Another process listens on the address.
     case addressInUse
-    /// The address belongs to no interface of this machine, or the name resolves to nothing.
+    /// The address belongs to no interface of this machine, or is not one to connect to.
     case addressNotAvailable
-    /// Neither the name nor the numbers of a host.
+    /// The host is neither a numeric address nor a known name.
     case hostNotFound
     case permissionDenied
-    /// A Unix socket's path that is longer than the system's 107 bytes.
+    /// The path of a Unix socket is longer than the system's 107 bytes.
     case pathTooLong
-    /// No such folder, or no such socket.
+    /// No such file, folder or socket.
     case notFound
-    /// Something that is not a socket stands where a Unix socket should be.
+    /// The path of a Unix socket is another kind of file.
     case notASocket
-    /// An address of TLS, or of a passed socket, where neither is served.
+    /// A TLS endpoint, or an inherited socket, where neither is supported.
     case notPlain
     case connectionRefused
-    /// The peer gave the connection up.
+    /// The peer closed or reset the connection.
     case connectionReset
     case timedOut
     case unreachable
-    /// No file descriptor is left.
+    /// Out of file descriptors.
     case tooManyOpenFiles
     case outOfMemory
-    /// No socket of that name was passed by the service manager.
+    /// The service manager passed no socket of that name.
     case notPassed
-    /// The handle was closed before the operation could end.
+    /// The handle was closed before the operation completed.
     case cancelled
-    /// TLS could not be begun, or broke.
+    /// TLS could not start, or failed.
     case tls(TLSError)
-    /// Any other one, by its name (`EPROTO`).
+    /// Any other error, by its name (`EPROTO`).
     case other(String)
 
-    /// The error of a libuv call's negative result.
+    /// Creates the error for a libuv call's negative result.
     init(code: Int32) {
         self =
             Self.byCode[code]
@@ -67,7 +66,7 @@ public enum LoopError: Error, Hashable, Sendable {
         UV_ECANCELED.rawValue: .cancelled,
     ]
 
-    /// Throws where a libuv call tells of a failure.
+    /// Throws if a libuv call failed.
     @inline(always)
     static func check(_ code: Int32) throws(LoopError) {
         if code < 0 { throw LoopError(code: code) }

@@ -1,4 +1,4 @@
-/// Messages for whoever waits for them, in the order they came.
+/// A queue of messages, first in, first out.
 package final class Mailbox<Message: Sendable>: Sendable {
     private let messages = Locked<[Message]>([])
     private let available: Semaphore
@@ -10,10 +10,10 @@ package final class Mailbox<Message: Sendable>: Sendable {
         available.signal()
     }
 
-    /// Waits for the next message.
+    /// Waits for the next message, and removes it.
     package func take() -> Message {
         available.wait()
-        // One signal a message.
+        // Each message has one signal, so the array is not empty.
         return messages.withLock { $0.removeFirst() }
     }
 }

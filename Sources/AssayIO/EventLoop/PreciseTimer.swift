@@ -1,8 +1,8 @@
 import CLibuv
 import Glibc
 
-/// Calls back at a time of `SystemClock.monotonicNanoseconds`, some microseconds late: libuv's own
-/// timers know milliseconds only.
+/// Calls back at a time of `SystemClock.monotonicNanoseconds`, a few microseconds late. libuv's
+/// own timers count milliseconds.
 @safe
 package final class PreciseTimer: Handle {
     private let descriptor: CountingDescriptor
@@ -27,9 +27,9 @@ package final class PreciseTimer: Handle {
         precondition(code == 0)
     }
 
-    /// Has it call back once; a time that has passed already means at once.
+    /// Schedules one callback. A time in the past means immediately.
     package func wake(at nanoseconds: UInt64) {
-        // Zero would mean never.
+        // Zero would disarm the timer.
         let time = max(nanoseconds, 1)
         var setting = itimerspec()
         setting.it_value.tv_sec = Int(time / 1_000_000_000)

@@ -1,13 +1,13 @@
 import CLibuv
 
-/// Signals that a server answers to.
+/// The signals that a server handles.
 public enum ProcessSignal: Int32, Sendable {
     case hangup = 1
     case interrupt = 2
     case terminate = 15
 }
 
-/// Calls back on the loop's thread for each signal that the process gets.
+/// Calls back on the loop's thread for each signal that the process receives.
 @safe
 package final class SignalWatcher: Handle {
     private var action: () -> Void

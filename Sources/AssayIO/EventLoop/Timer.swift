@@ -1,6 +1,6 @@
 import CLibuv
 
-/// Calls back after a while, once or again and again.
+/// Calls back after a delay, once or periodically.
 @safe
 package final class Timer: Handle {
     private var action: () -> Void = {}
@@ -13,7 +13,7 @@ package final class Timer: Handle {
         }
     }
 
-    /// Starts, or starts anew; a period of 0 means once.
+    /// Starts or restarts the timer. A period of 0 means once.
     package func start(
         afterMilliseconds delay: UInt64, everyMilliseconds period: UInt64 = 0,
         _ action: @escaping () -> Void

@@ -1,7 +1,7 @@
 import CLibuv
 
-/// Calls back at the end of each turn, after all that was ready has been read and all posted jobs
-/// have run: the moment to work on what a turn has gathered. It makes no turns of its own.
+/// Calls back at the end of each turn, after all ready sockets have been read and all posted jobs
+/// have run: the time to process the turn's input as a batch. Never causes a turn itself.
 @safe
 package final class TurnEnd: Handle {
     private var action: () -> Void

@@ -1,19 +1,21 @@
 import CLibuv
 import Glibc
 
-/// What other threads wake a loop with: an eventfd that the loop polls.
+/// Wakes a loop from other threads, with an eventfd that the loop polls.
 ///
-/// Not libuv's `uv_async_t`. There the loop, once woken, spins until the sender is back from its
-/// write. Where both share a processor, and the scheduler lets the loop in as soon as it is woken,
-/// that lasts until the sender's next time slice: milliseconds, in which the loop serves nobody.
+/// libuv's `uv_async_t` is not used. There a woken loop spins until the sender returns from its
+/// write. If both share a processor, and the scheduler runs the loop as soon as it wakes, the
+/// loop spins until the sender's next time slice, for milliseconds, and serves no connection.
 @safe
 final class Wakeup {
     private let descriptor: CountingDescriptor
     private let poll: UnsafeMutablePointer<uv_poll_t>
-    /// What the loop does when it has been woken.
+    /// Called on the loop's thread after a wakeup.
     var action: () -> Void = {}
 
-    /// - Parameter uv: a loop that is closed before this is given up, and this handle with it.
+    /// Starts to poll in the loop.
+    /// - Parameter uv: a loop that is closed, and this handle with it, before this object is
+    ///   released.
     init(on uv: UnsafeMutablePointer<uv_loop_t>) throws(LoopError) {
         let descriptor = try CountingDescriptor(eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC)))
         let poll = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
@@ -34,7 +36,7 @@ final class Wakeup {
 
     deinit { unsafe poll.deallocate() }
 
-    /// Wakes the loop, now or at the end of its turn. From any thread.
+    /// Wakes the loop, now or at the end of its turn. Safe on any thread.
     func signal() { descriptor.add() }
 
     private func fire() {
@@ -42,11 +44,11 @@ final class Wakeup {
         action()
     }
 
-    /// Waits for a signal, and for nothing else, and takes it; false when there was none in time.
-    /// On the loop's thread.
+    /// Waits for a signal only, and clears it. Returns false on timeout. Call it on the loop's
+    /// thread.
     func wait(milliseconds: UInt64) -> Bool {
         var polled = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-        // Cut short by a process's signal it has waited long enough, too.
+        // A process signal that interrupts the wait counts as a timeout.
         guard unsafe Glibc.poll(&polled, 1, Int32(clamping: milliseconds)) == 1 else {
             return false
         }

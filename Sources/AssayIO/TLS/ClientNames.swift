@@ -16,10 +16,7 @@ package struct CertificateNames {
     }
 }
 
-/// The names that a server serves. A certificate has to have one of them.
-///
-/// Names are compared by type, and octet for octet: no Unicode equivalence, no wildcards. Only DNS
-/// names ignore the case of ASCII letters (RFC 4343).
+/// The client names that a server accepts. A certificate needs one of them.
 package struct ClientNames: Sendable {
     private let uris: Set<[UInt8]>
     private let domains: Set<[UInt8]>
@@ -36,7 +33,7 @@ package struct ClientNames: Sendable {
 
     package var isEmpty: Bool { uris.isEmpty && commonNames.isEmpty }
 
-    /// Whether the certificate has one of the names in the place of that name's type.
+    /// Whether the certificate has one of the names in the field of that name's type.
     package func allow(_ certificate: CertificateNames) -> Bool {
         // An SVID has one URI (SPIFFE X509-SVID, section 2). Several URIs identify nobody.
         if certificate.uris.count == 1, uris.contains(certificate.uris[0]) { return true }

@@ -1,16 +1,16 @@
 import CLibuv
 
-/// What a stream has of TLS: its owner sees the same events and bytes with and without it.
+/// A stream's TLS state. The stream's owner sees the same events and bytes with and without TLS.
 final class TLSLayer {
     fileprivate var session: TLSSession
     fileprivate let context: TLSContext
     fileprivate(set) var isSecured = false
-    /// No more can be sealed or deciphered.
+    /// TLS has failed: nothing can be encrypted or decrypted.
     fileprivate var isBroken = false
-    /// The socket has ended; what came before is not all read.
+    /// The socket has ended; earlier bytes are possibly unread.
     fileprivate var hasSocketEnded = false
     fileprivate var isPumping = false
-    /// Of a handshake that goes on when its owner says so.
+    /// Called when handshake bytes arrive; nil if the handshake continues by itself.
     fileprivate var onArrival: (() -> Void)?
 
     fileprivate init(
@@ -23,11 +23,12 @@ final class TLSLayer {
 }
 
 extension Stream {
-    /// Speaks TLS from here on; what was received and not taken is TLS already. `.connected` tells
-    /// of the handshake's end, `.failed` of its failure: `finish` then has the peer told why.
+    /// Starts TLS. Received bytes that were not taken already belong to the handshake.
+    /// `.connected` reports a successful handshake and `.failed` a failed one; `finish` then
+    /// sends the peer the alert.
     ///
-    /// - Parameter onArrival: called when more of the handshake has come, which then goes on with
-    ///   `continueHandshake`; nil: it goes on at once.
+    /// - Parameter onArrival: called when more of the handshake has arrived, which then waits
+    ///   for `continueHandshake`; nil continues it immediately.
     package func secure(
         _ context: TLSContext, host: String? = nil, onArrival: (() -> Void)? = nil
     ) throws(TLSError) {
@@ -40,18 +41,18 @@ extension Stream {
         continueHandshake()
     }
 
-    /// What has arrived of the handshake is worked on, and reading goes on.
+    /// Processes received handshake bytes, and resumes reading.
     package func continueHandshake() {
         guard let tls, !tls.isPumping else { return }
-        // Reading alone would have it worked on a turn later.
+        // `resumeReading` alone would process the bytes a turn later.
         tls.isPumping = true
         resumeReading()
         tls.isPumping = false
         pump()
     }
 
-    /// Whether a server with that context serves the peer: its authority and its names. The context
-    /// may be newer than the handshake.
+    /// Whether a server with this context accepts the peer: its authority and its names. The
+    /// context can be newer than the handshake.
     package func isPeerAllowed(by context: TLSContext) -> Bool {
         guard let tls else { return true }
         if let authority = context.clientAuthority, authority != tls.context.clientAuthority,
@@ -65,8 +66,7 @@ extension Stream {
 
     // MARK: Reading
 
-    /// Sealed bytes are read into memory that all streams of a loop share: each read is taken out
-    /// before the next.
+    /// Lends memory that all streams of a loop share. Each read is taken out before the next.
     func lendForCiphertext(to buffer: UnsafeMutablePointer<uv_buf_t>, _ layer: TLSLayer) {
         let memory = unsafe loop.ciphertextArena
         unsafe buffer.pointee.base = memory.assumingMemoryBound(to: CChar.self).baseAddress
@@ -74,7 +74,8 @@ extension Stream {
             layer.onArrival == nil ? memory.count : min(memory.count, Self.handshakeReadBytes)
     }
 
-    /// What a handshake that waits for its owner may hold: a flight of one has some KB.
+    /// Limit of a read while a handshake waits for its owner. A flight of a handshake has a few
+    /// KB.
     package static let handshakeReadBytes = 16 * 1024
 
     func didReadCiphertext(_ count: Int, _ layer: TLSLayer) {
@@ -91,15 +92,15 @@ extension Stream {
         pump()
     }
 
-    /// The owner reads again: what was left goes first.
+    /// Delivers bytes left from earlier reads, once the owner reads again.
     func resumeTLS() {
         guard let tls, tls.session.hasPending || tls.hasSocketEnded, !tls.isPumping else { return }
-        // Not from within the owner's call.
+        // Not inside the owner's call.
         let stream = LoopBound(self, to: loop)
         loop.post { stream.value.pump() }
     }
 
-    /// Hands on what can be deciphered, as long as the owner reads.
+    /// Delivers decrypted bytes while the owner reads.
     private func pump() {
         guard let tls, !tls.isPumping else { return }
         tls.isPumping = true
@@ -112,7 +113,7 @@ extension Stream {
         isReading && !layer.isBroken && !isClosing && !isFinishing
     }
 
-    /// False where the peer has to send more.
+    /// Runs one step. Returns false if the peer has to send more, or at the end.
     private func step(_ layer: TLSLayer) -> Bool {
         let result = layer.isSecured ? readPlaintext(layer) : layer.session.handshake()
         sendCiphertext(layer)
@@ -131,7 +132,7 @@ extension Stream {
         case .needMore where layer.hasSocketEnded && !layer.isSecured:
             failTLS(layer, .peerClosed)
         case .needMore where layer.hasSocketEnded, .ended:
-            // An end without a word is one too: frames tell by themselves where they end.
+            // An end without `close_notify` counts too: frames carry their own length.
             endReading()
         case .needMore: break
         case .failed(let error): failTLS(layer, error)
@@ -157,7 +158,7 @@ extension Stream {
 
     // MARK: Writing
 
-    /// Nil where nothing can be sealed.
+    /// Returns the ciphertext of `bytes`; nil if TLS is not established or has failed.
     func encrypt(_ bytes: [UInt8], _ layer: TLSLayer) -> [UInt8]? {
         guard layer.isSecured, !layer.isBroken else { return nil }
         if case .failed(let error) = layer.session.write(bytes.span) {
@@ -167,7 +168,8 @@ extension Stream {
         return layer.session.takeCiphertext()
     }
 
-    /// The word that no more comes, where it can still be said.
+    /// Returns the ciphertext of `close_notify`, if it can still be sent, and any pending
+    /// ciphertext.
     func encryptEnd(_ layer: TLSLayer) -> [UInt8] {
         if layer.isSecured, !layer.isBroken { layer.session.close() }
         return layer.session.takeCiphertext()

@@ -1,5 +1,5 @@
 extension TLSContext {
-    /// A client that trusts whom the system trusts, and shows nothing.
+    /// Returns a client context that trusts the system's authorities and has no certificate.
     package static func ofTheSystem() throws(LoopError) -> TLSContext {
         do throws(TLSError) {
             return try TLSContext(client: TLSClientSettings())

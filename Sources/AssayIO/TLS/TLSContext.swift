@@ -1,15 +1,16 @@
 import COpenSSL
 
-/// How a server proves who it is, and whom it serves.
+/// A server's TLS identity, and the clients that it accepts.
 public struct TLSServerSettings: Hashable, Sendable {
-    /// Files, PEM: the certificate and, behind it, its intermediates; the key.
+    /// PEM files: the certificate followed by its intermediates, and the private key.
     public var certificate: String
     public var key: String
-    /// A file of the authorities whose clients are served; nil: anybody's.
+    /// PEM file of the authorities whose clients are accepted; nil accepts any client.
     public var clientAuthority: String?
-    /// Names, one of which a client's certificate has to have: SPIFFE ids (a URI in the subject's
-    /// alternative names), DNS names, or the common name; empty: any. Compared octet for octet, DNS
-    /// names without regard to the case of ASCII letters. No wildcards.
+    /// Accepted client names; empty accepts any. A client's certificate needs one of the names: a
+    /// SPIFFE id (a URI in the subject alternative names), a DNS name, or the common name.
+    /// Compared octet for octet, DNS names without regard to the case of ASCII letters. No
+    /// wildcards.
     public var clientNames: [String]
     public var allowsTLS12: Bool
 
@@ -25,14 +26,14 @@ public struct TLSServerSettings: Hashable, Sendable {
     }
 }
 
-/// Whom a client trusts, and how it proves who it is.
+/// The authorities that a client trusts, and its own identity.
 public struct TLSClientSettings: Hashable, Sendable {
-    /// A file of the authorities that are trusted; nil: the system's.
+    /// PEM file of the trusted authorities; nil trusts the system's.
     public var authority: String?
-    /// Files, PEM, for servers that ask for them.
+    /// PEM files of a client certificate and key, for servers that request them.
     public var certificate: String?
     public var key: String?
-    /// The name that the server's certificate has to have; nil: the host of its address.
+    /// The name that the server's certificate needs; nil expects the host of its address.
     public var serverName: String?
 
     public init(
@@ -46,21 +47,22 @@ public struct TLSClientSettings: Hashable, Sendable {
     }
 }
 
-/// Keys, certificates and rules of TLS connections; files are read when it is made.
+/// The keys, certificates and rules of TLS connections. Reads the files when it is created.
 ///
-/// OpenSSL counts its references and locks it: sessions that were made of it keep it.
+/// Thread-safe: OpenSSL counts references atomically and locks. Sessions keep the context alive.
 @safe
 public final class TLSContext: @unchecked Sendable {
     let context: OpaquePointer
     let isServer: Bool
     let clientNames: ClientNames
-    /// The content of the file of authorities; nil where clients need no certificate.
+    /// The content of the file of authorities; nil if clients need no certificate.
     let clientAuthority: [UInt8]?
     let serverName: String?
-    /// When its own certificate ends, in seconds since 1970; nil without one.
+    /// Expiry of its own certificate, in seconds since 1970; nil without a certificate.
     public let notAfter: Int64?
 
-    /// A chain of a few certificates has some 5 KB; more is made to cost us memory.
+    /// Limit of a peer's certificate chain. A few certificates take about 5 KB; more is an
+    /// attempt to cost us memory.
     private static let mostCertificateBytes = 32 * 1024
 
     public init(server settings: TLSServerSettings) throws(TLSError) {
@@ -104,12 +106,12 @@ public final class TLSContext: @unchecked Sendable {
 }
 
 extension TLSContext {
-    /// Whether a file that settings name can be read: OpenSSL says less of why it can't be.
+    /// Throws unless the file can be read. OpenSSL reports less about the reason.
     package static func checkReadable(_ file: String) throws(TLSError) { _ = try read(file) }
 
     fileprivate static func read(_ file: String) throws(TLSError) -> [UInt8] {
         do throws(LoopError) {
-            // Larger than any chain, and than the authorities of any system.
+            // More than any chain, and than any system's file of authorities.
             if let content = try SystemFile.read(file, limit: 1 << 20) { return content }
         } catch {
             throw .unreadable(file, error.description)
@@ -118,7 +120,7 @@ extension TLSContext {
     }
 }
 
-/// A context that is being made.
+/// A context under construction.
 @safe
 private struct Owner: ~Copyable {
     let context: OpaquePointer
@@ -131,7 +133,7 @@ private struct Owner: ~Copyable {
 
     deinit { unsafe SSL_CTX_free(context) }
 
-    /// One more reference, for whoever outlives this.
+    /// Returns the context with one more reference, which outlives this value.
     func take() -> OpaquePointer {
         unsafe SSL_CTX_up_ref(context)
         return unsafe context
@@ -140,17 +142,18 @@ private struct Owner: ~Copyable {
     func begin(allowsTLS12: Bool, _ mostCertificateBytes: Int) throws(TLSError) {
         let version = allowsTLS12 ? TLS1_2_VERSION : TLS1_3_VERSION
         guard unsafe assay_set_least_version(context, version) == 1 else { throw .outOfMemory }
-        // A resumed session would not look at certificates again, and so outlive a rotation.
+        // A resumed session would skip the check of certificates, and so outlive a rotation.
         unsafe assay_keep_no_sessions(context)
         unsafe assay_set_strict_options(context)
-        // An idle connection holds no buffers.
+        // Idle connections hold no buffers.
         unsafe assay_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
         unsafe assay_set_most_certificate_bytes(context, mostCertificateBytes)
-        // Never ask a terminal for a passphrase.
+        // Never prompts a terminal for a passphrase.
         unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
     }
 
-    /// Its own certificate, with its intermediates, and key; when the certificate ends.
+    /// Loads its own certificate, with intermediates, and key. Returns the certificate's expiry
+    /// in seconds since 1970.
     func identify(_ certificate: String, _ key: String) throws(TLSError) -> Int64? {
         try TLSContext.checkReadable(certificate)
         try TLSContext.checkReadable(key)
@@ -175,7 +178,8 @@ private struct Owner: ~Copyable {
         }
     }
 
-    /// - Parameter namesThem: clients are told which authorities are meant.
+    /// Trusts the authorities in the file.
+    /// - Parameter namesThem: whether the server sends their names to clients.
     func trust(_ authority: String, namesThem: Bool) throws(TLSError) {
         try TLSContext.checkReadable(authority)
         guard unsafe SSL_CTX_load_verify_file(context, authority) == 1 else {
@@ -186,9 +190,9 @@ private struct Owner: ~Copyable {
         }
     }
 
-    /// OpenSSL's reason where it has read the file, and `absent` where there was nothing to read.
+    /// Returns OpenSSL's reason if it could parse the file, else `absent`.
     private static func failure(_ file: String, _ absent: TLSError) -> TLSError {
-        // The first is the cause; those after it tell who passed it on.
+        // The first error is the cause; later ones come from its callers.
         let error = ERR_peek_error()
         let reason = OpenSSLReason.words(error)
         let isRefused = assay_error_is_of_ssl(error) == 1

@@ -1,29 +1,29 @@
-/// Why there is no TLS. OpenSSL's numbers end here; where its words help, they are kept.
+/// Why TLS failed. Replaces OpenSSL's error numbers; its texts are kept if they help.
 public enum TLSError: Error, Hashable, Sendable {
-    /// A file can't be read; why.
+    /// The file can't be read; the second value is the reason.
     case unreadable(String, String)
-    /// No certificate, PEM, in the file.
+    /// The file has no PEM certificate.
     case noCertificate(String)
-    /// No private key, PEM and without a passphrase, in the file.
+    /// The file has no PEM private key without a passphrase.
     case noKey(String)
     case keyMismatch(certificate: String, key: String)
-    /// A certificate or key that OpenSSL does not use, such as one of too few bits.
+    /// OpenSSL rejects the certificate or key, for example one with too few bits.
     case unusable(String, String)
-    /// A certificate without its key, or the other way round.
+    /// A certificate without its key, or a key without its certificate.
     case halfIdentity
 
-    /// The peer took too long for its handshake.
+    /// The peer's handshake passed its deadline.
     case timedOut
-    /// The peer went before the handshake's end.
+    /// The peer closed before the end of the handshake.
     case peerClosed
-    /// As many handshakes as may be, and this was the oldest.
+    /// Too many handshakes at a time; this was the oldest.
     case crowdedOut
     case noPeerCertificate
-    /// The peer's certificate is none that is trusted; why.
+    /// The peer's certificate is not trusted; the value is the reason.
     case untrustedPeer(String)
-    /// The peer has refused; its words.
+    /// The peer sent an alert; the value is its text.
     case refusedByPeer(String)
-    /// What came is no TLS, or none that is spoken here.
+    /// The peer does not speak TLS, or no version or cipher accepted here.
     case protocolFault(String)
     case outOfMemory
 }

@@ -1,28 +1,29 @@
 import COpenSSL
 
-/// One TLS connection as OpenSSL sees it: sealed bytes go in and out of memory, never of a socket.
+/// One TLS connection in OpenSSL. Ciphertext goes in and out of memory, never of a socket.
 @safe
 package struct TLSSession: ~Copyable {
     private let session: OpaquePointer
-    /// What came and is not deciphered; what is sealed and not sent. The session owns both.
+    /// Received ciphertext, and ciphertext to send. The session owns both.
     private var ciphertextIn: OpaquePointer
     private var ciphertextOut: OpaquePointer
     private var inHighWater = 0
 
     package enum Step {
-        /// Done, or so many bytes.
+        /// Success, with the number of bytes (0 for a handshake).
         case bytes(Int)
-        /// The peer has to send more.
+        /// More bytes from the peer are needed.
         case needMore
-        /// The peer writes no more.
+        /// The peer closed its writing side.
         case ended
         case failed(TLSError)
     }
 
-    /// A memory that has held more than this is given back when it is empty.
+    /// A memory BIO that has held more than this is replaced once it is empty.
     private static let keptBytes = 4 * 1024
 
-    /// - Parameter host: what a client connects to.
+    /// Creates a session.
+    /// - Parameter host: the host that a client connects to.
     package init(_ context: TLSContext, host: String?) throws(TLSError) {
         let (new, input, output) = try unsafe Self.make(context, host)
         unsafe session = unsafe new
@@ -30,7 +31,8 @@ package struct TLSSession: ~Copyable {
         unsafe ciphertextOut = unsafe output
     }
 
-    /// A failing init would run a deinit of what is stored: so it stores what has been made.
+    /// Separate from the initializer, since a failing initializer would run `deinit` on stored
+    /// fields.
     private static func make(
         _ context: TLSContext, _ host: String?
     ) throws(TLSError) -> (session: OpaquePointer, input: OpaquePointer, output: OpaquePointer) {
@@ -57,12 +59,12 @@ package struct TLSSession: ~Copyable {
 
     private static func memory() -> OpaquePointer? {
         guard let memory = unsafe BIO_new(BIO_s_mem()) else { return nil }
-        // Empty is no end: more will come.
+        // An empty BIO is not the end: more bytes will come.
         unsafe BIO_ctrl(memory, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         return unsafe memory
     }
 
-    /// The server has to be the one of that name or address.
+    /// Requires the server's certificate to match the host name or IP address.
     private static func expect(_ name: String, _ session: OpaquePointer) -> Bool {
         unsafe SSL_set_hostflags(session, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name) == 1 { return true }
@@ -79,14 +81,14 @@ package struct TLSSession: ~Copyable {
         return code == 1 ? .bytes(0) : outcome(code)
     }
 
-    /// Deciphers up to `room` bytes.
+    /// Decrypts up to `room` bytes.
     mutating func read(into memory: UnsafeMutableRawPointer, room: Int) -> Step {
         ERR_clear_error()
         let count = unsafe SSL_read(session, memory, Int32(clamping: room))
         return count > 0 ? .bytes(Int(count)) : outcome(count)
     }
 
-    /// The same for whoever has no memory of its own to read into.
+    /// Decrypts up to `room` bytes, and appends them to `bytes`.
     package mutating func read(upTo room: Int, into bytes: inout [UInt8]) -> Step {
         var piece = [UInt8](repeating: 0, count: room)
         let step = unsafe piece.withUnsafeMutableBytes {
@@ -96,7 +98,7 @@ package struct TLSSession: ~Copyable {
         return step
     }
 
-    /// Seals all of it.
+    /// Encrypts all bytes.
     package mutating func write(_ bytes: Span<UInt8>) -> Step {
         ERR_clear_error()
         var start = 0
@@ -111,7 +113,7 @@ package struct TLSSession: ~Copyable {
         return .bytes(start)
     }
 
-    /// Seals the word that no more comes.
+    /// Encrypts the `close_notify` alert.
     mutating func close() {
         ERR_clear_error()
         unsafe SSL_shutdown(session)
@@ -142,7 +144,7 @@ package struct TLSSession: ~Copyable {
 
     // MARK: Sealed bytes
 
-    /// Takes bytes from the peer.
+    /// Adds ciphertext from the peer.
     mutating func feed(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 0 else { return }
         let count = unsafe BIO_write(ciphertextIn, bytes.baseAddress, Int32(bytes.count))
@@ -154,12 +156,12 @@ package struct TLSSession: ~Copyable {
         unsafe bytes.withUnsafeBytes { unsafe feed($0) }
     }
 
-    /// Whether there may be something to read without the peer.
+    /// Whether a read can succeed without more bytes from the peer.
     var hasPending: Bool {
         unsafe SSL_pending(session) > 0 || BIO_ctrl_pending(ciphertextIn) > 0
     }
 
-    /// What has to go to the peer.
+    /// Takes the ciphertext to send to the peer.
     package mutating func takeCiphertext() -> [UInt8] {
         let count = Int(unsafe BIO_ctrl_pending(ciphertextOut))
         guard count > 0 else { return [] }
@@ -174,7 +176,7 @@ package struct TLSSession: ~Copyable {
         return bytes
     }
 
-    /// Between reads a session holds little: OpenSSL's memories never shrink.
+    /// Frees an empty input BIO that has grown, since OpenSSL's memory BIOs never shrink.
     package mutating func compact() {
         guard inHighWater > Self.keptBytes, unsafe BIO_ctrl_pending(ciphertextIn) == 0,
             let fresh = unsafe Self.memory()
@@ -186,14 +188,14 @@ package struct TLSSession: ~Copyable {
 
     // MARK: The peer
 
-    /// Whether the authorities of a server's context are the peer's. Costs a public-key operation
-    /// for each certificate of its chain.
+    /// Whether the context's authorities trust the peer's certificate. Costs a public-key
+    /// operation for each certificate of its chain.
     func peerIsTrusted(by context: TLSContext) -> Bool {
         defer { ERR_clear_error() }
         return unsafe assay_peer_is_trusted(session, context.context) == 1
     }
 
-    /// The names of the peer's certificate; nil where the peer has shown none.
+    /// The names of the peer's certificate; nil if the peer sent none.
     var peerNames: CertificateNames? {
         guard let certificate = unsafe SSL_get0_peer_certificate(session) else { return nil }
         return unsafe PeerNames.all(of: certificate)
@@ -207,14 +209,14 @@ private enum PeerNames {
         if let raw = unsafe X509_get_ext_d2i(certificate, NID_subject_alt_name, &place, nil) {
             unsafe add(alternative: OpaquePointer(raw), to: &names)
         } else if place != Self.absent {
-            // Alternative names that cannot be read, or that stand there twice.
+            // The alternative names can't be decoded, or appear twice.
             return names
         }
         names.commonName = unsafe common(of: certificate)
         return names
     }
 
-    /// What OpenSSL reports for an extension that the certificate does not have.
+    /// OpenSSL's result for an absent extension.
     private static let absent: Int32 = -1
 
     private static func add(alternative list: OpaquePointer, to names: inout CertificateNames) {
@@ -233,7 +235,7 @@ private enum PeerNames {
         }
     }
 
-    /// The subject's only common name, where its octets are UTF-8.
+    /// The subject's only common name, if its string type stores UTF-8 octets.
     private static func common(of certificate: OpaquePointer) -> [UInt8]? {
         let subject = unsafe X509_get_subject_name(certificate)
         let index = unsafe X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
