@@ -1,2 +1,2 @@
-// What threads share with a loop is locked: `import AssayIO` is enough to use it.
+// Values that threads share with a loop are `Locked`: `import AssayIO` includes it.
 @_exported public import AssayLocks

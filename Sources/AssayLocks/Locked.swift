@@ -1,14 +1,15 @@
 package import Glibc
 
-/// A value that one thread at a time can use.
+/// A value protected by a mutex.
 ///
-/// The lock is POSIX's mutex in every build. ThreadSanitizer understands it, so what is tested is
-/// what is shipped. It does not understand `Synchronization.Mutex`: on Linux the kernel hands that
-/// one over when threads contend for it, and ThreadSanitizer reports races where there are none.
+/// Every build uses the POSIX mutex, so the tested lock is the shipped one. ThreadSanitizer
+/// understands it. It does not understand `Synchronization.Mutex`: on Linux the kernel hands that
+/// mutex over when threads contend for it, and ThreadSanitizer reports false races.
 @safe
 package final class Locked<Value: Sendable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// Outside of the object: the mutex guards it, so Swift need not check each access again.
+    /// Stored outside of the object: the mutex guards it, so Swift need not check the exclusivity
+    /// of each access.
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
     package init(_ value: Value) {

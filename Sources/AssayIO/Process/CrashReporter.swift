@@ -1,14 +1,13 @@
 import Glibc
 
-/// What a process says when a defect ends it: one line on standard error, behind whatever else the
-/// runtime has to say.
+/// Reports a crash: writes one line to standard error, after the runtime's own output.
 package enum CrashReporter {
-    /// What handled the signals before, by their numbers.
+    /// The earlier signal handlers, by signal number.
     private nonisolated(unsafe) static var earlier: [sigaction] = Array(
         repeating: sigaction(), count: 32)
 
-    /// From here on, for the whole process. Who handles a signal already, as the runtime does where
-    /// it can write a backtrace, goes first; for want of memory nobody does.
+    /// Installs the handlers, for the whole process. An earlier `SA_SIGINFO` handler, such as the
+    /// runtime's for backtraces, runs first, except when memory is short.
     package static func prepare() {
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] {
             var action = sigaction()
@@ -19,12 +18,13 @@ package enum CrashReporter {
             unsafe action.__sigaction_handler.sa_sigaction = { number, fault, context in
                 let earlier = unsafe CrashReporter.earlier[Int(number)]
                 let isMemoryShort = CrashReporter.isMemoryShort
-                // Then it does not matter where, and other threads fail too, meanwhile.
+                // When memory is short the place does not matter, and other threads fail
+                // meanwhile.
                 if earlier.sa_flags & SA_SIGINFO != 0, !isMemoryShort {
                     unsafe earlier.__sigaction_handler.sa_sigaction(number, fault, context)
                 }
                 CrashReporter.speak(number, isMemoryShort: isMemoryShort)
-                // The system's own action has been put back: the process ends as it would have.
+                // `SA_RESETHAND` restored the default action: the process ends as it would have.
                 raise(number)
             }
             action.sa_flags |= SA_SIGINFO | Int32(bitPattern: UInt32(SA_RESETHAND)) | SA_NODEFER
@@ -32,7 +32,7 @@ package enum CrashReporter {
         }
     }
 
-    /// Calls the system and nothing else: the process may be in any state.
+    /// Writes the line. Makes system calls only: the process can be in any state.
     private static func speak(_ number: Int32, isMemoryShort: Bool) {
         let cause: StaticString =
             switch number {
@@ -47,7 +47,7 @@ package enum CrashReporter {
             piece(cause), piece(memory), piece("; what was in flight has no answer\n"),
         ]
         unsafe line.span.withUnsafeBufferPointer { line in
-            // In one go, or a line of another thread could come between.
+            // One call, so that no line of another thread comes between.
             _ = unsafe writev(STDERR_FILENO, line.baseAddress, Int32(line.count))
         }
     }
@@ -58,11 +58,11 @@ package enum CrashReporter {
             iov_len: text.utf8CodeUnitCount)
     }
 
-    /// As much as the largest receipts make anything ask for at a time.
+    /// The most that the largest receipts allocate at a time.
     private static let askedBytes = 64 << 20
 
-    /// Whether the system refuses memory: what is not given to Swift ends the process as a defect
-    /// would, and what is not given to C may be missed anywhere.
+    /// Whether the system refuses memory. A failed allocation in Swift ends the process like a
+    /// defect, and one in C can go wrong anywhere.
     private static var isMemoryShort: Bool {
         let memory = unsafe mmap(
             nil, askedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A lock that processes hold by turns: a file that exists while one of them holds it.
+/// A lock between processes: a file that exists while a process holds the lock.
 struct FileLock {
     private let path: String
     private let descriptor: Int32
 
-    /// Whoever holds the lock binds a socket meanwhile, which takes less than a millisecond.
+    /// The holder only binds a socket, which takes less than a millisecond.
     private static let attempts = 500
     private static let attemptMicroseconds: UInt32 = 10_000
 
-    /// Waits up to five seconds for its turn.
-    /// - Throws: `addressInUse` where another process keeps the lock.
+    /// Acquires the lock. Waits up to five seconds.
+    /// - Throws: `addressInUse` if another process keeps the lock.
     init(_ path: String) throws(LoopError) {
         for _ in 0..<Self.attempts {
             let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
@@ -27,7 +27,7 @@ struct FileLock {
         throw .addressInUse
     }
 
-    /// Whether the path still names the file that was locked: its last holder removes it.
+    /// Whether the path still names the locked file: its last holder removes the file.
     private static func isCurrent(_ descriptor: Int32, _ path: String) -> Bool {
         var (locked, named) = (stat(), stat())
         return unsafe fstat(descriptor, &locked) == 0 && lstat(path, &named) == 0

@@ -1,7 +1,7 @@
 import CLibuv
 import Glibc
 
-/// What the system knows of this process.
+/// What the system reports about this process.
 package struct ProcessFacts: Sendable {
     package var processorSeconds = 0.0
     package var residentBytes = 0
@@ -12,7 +12,7 @@ package struct ProcessFacts: Sendable {
     package var startSeconds = 0.0
     package var threads = 0
 
-    /// The present ones; what the system does not tell stays 0.
+    /// The current values. A value that the system does not report stays 0.
     package static var own: ProcessFacts {
         var facts = ProcessFacts()
         facts.processorSeconds = Double(ProcessorTime.own) / 1e9
@@ -22,7 +22,8 @@ package struct ProcessFacts: Sendable {
         return facts
     }
 
-    /// Resident memory of this process, cheaply; nil where the system does not report it.
+    /// Resident memory of this process in bytes, at low cost; nil if the system does not report
+    /// it.
     package static var ownResidentBytes: Int? {
         guard let text = try? SystemFile.read("/proc/self/statm", limit: 256) else { return nil }
         let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
@@ -40,10 +41,10 @@ package struct ProcessFacts: Sendable {
         }
     }
 
-    /// The fields of a process's stat file, from the third of proc(5)'s on.
+    /// Returns the fields of a process's stat file, from the third field of proc(5) on.
     static func stat(of process: String) -> [Substring]? {
         guard let stat = try? SystemFile.read("/proc/\(process)/stat", limit: 4096),
-            // The second field is in parentheses and may hold anything.
+            // The second field is in parentheses and can hold any characters.
             let end = stat.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
         return String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
@@ -55,13 +56,13 @@ package struct ProcessFacts: Sendable {
         return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
     }
 
-    /// Without the one that the count itself needs.
+    /// Counts open descriptors, except the one that the count itself opens.
     private static func countDescriptors() -> Int {
         guard let folder = unsafe opendir("/proc/self/fd") else { return 0 }
         defer { unsafe closedir(folder) }
         var count = 0
         while let entry = unsafe readdir(folder) {
-            // Not "." and "..".
+            // Skips "." and "..".
             if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
         }
         return max(count - 1, 0)

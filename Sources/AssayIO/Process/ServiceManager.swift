@@ -1,15 +1,15 @@
 import CLibuv
 import Glibc
 
-/// The service manager that has started this process (systemd's sd_notify protocol): a datagram
+/// The service manager that started this process, by systemd's sd_notify protocol: a datagram
 /// socket that takes lines such as `READY=1`.
 package struct ServiceManager: Sendable {
     /// A path, or `@` and an abstract name.
     private let socket: String
-    /// How often it wants to hear `WATCHDOG=1`; nil: never.
+    /// The interval for `WATCHDOG=1`; nil if the manager has no watchdog for this process.
     package let watchdogMilliseconds: UInt64?
 
-    /// Nil where nobody wants to be told.
+    /// Returns nil unless `NOTIFY_SOCKET` names a socket.
     package init?(environment: [String: String]) {
         guard let socket = environment["NOTIFY_SOCKET"], let first = socket.utf8.first,
             first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
@@ -18,13 +18,13 @@ package struct ServiceManager: Sendable {
         self.socket = socket
         let isMine = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
         let microseconds = isMine ? environment["WATCHDOG_USEC"].flatMap { UInt64($0) } : nil
-        // Half of what it waits for, as sd_watchdog_enabled(3) has it.
+        // Half of the manager's timeout, as sd_watchdog_enabled(3) recommends.
         watchdogMilliseconds = microseconds.map { max($0 / 2000, 1) }
     }
 
     package func notifyReady() { tell("READY=1") }
 
-    /// Followed by `isReady`.
+    /// Call `notifyReady` after the reload.
     package func notifyReloading() {
         tell("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1000)")
     }
@@ -32,7 +32,7 @@ package struct ServiceManager: Sendable {
     package func notifyStopping() { tell("STOPPING=1") }
     package func isAlive() { tell("WATCHDOG=1") }
 
-    /// A manager that does not read is not waited for.
+    /// Sends the lines. Never blocks if the manager does not read.
     private func tell(_ lines: String) {
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = Glibc.socket(AF_UNIX, type, 0)
@@ -49,18 +49,18 @@ package struct ServiceManager: Sendable {
     }
 }
 
-/// A listening socket that the process was started with (systemd's socket activation). It is the
-/// service manager's: it outlives this process, and so do the connections that wait in it.
+/// A listening socket that was passed to the process by systemd's socket activation. It belongs
+/// to the service manager: the socket and its queued connections outlive this process.
 public struct InheritedSocket: Hashable, Sendable {
-    /// As the manager calls it; of its unit where it has none of its own.
+    /// The manager's name for the socket; by default the name of its unit.
     public let name: String
     package let descriptor: Int32
     let isUnix: Bool
 
-    /// The first descriptor that is passed, SD_LISTEN_FDS_START.
+    /// The first passed descriptor, SD_LISTEN_FDS_START.
     private static let first: Int32 = 3
 
-    /// Those that were passed to this process; none where they are meant for another.
+    /// Returns the sockets passed to this process; none if they are meant for another.
     package static func passed(
         environment: [String: String]
     ) throws(InheritedSocketError) -> [InheritedSocket] {
@@ -99,7 +99,8 @@ public struct InheritedSocket: Hashable, Sendable {
 
 /// Why a passed descriptor can't be served.
 public enum InheritedSocketError: Error, Hashable, Sendable {
-    /// No stream socket that listens (a unit with `Accept=yes`, or a datagram socket).
+    /// The descriptor is not a listening stream socket (a unit with `Accept=yes`, or a datagram
+    /// socket).
     case notListening(Int32, name: String)
 }
 

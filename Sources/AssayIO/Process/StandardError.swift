@@ -2,7 +2,7 @@ import Glibc
 
 /// The process's standard error.
 package enum StandardError {
-    /// Writes all bytes, or gives up where nobody reads them.
+    /// Writes all bytes. Stops on any error but `EINTR`.
     package static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

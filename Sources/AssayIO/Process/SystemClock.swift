@@ -2,10 +2,10 @@ import CLibuv
 
 /// The machine's clocks.
 package enum SystemClock {
-    /// Nanoseconds since some moment in the past; never steps back.
+    /// Nanoseconds since an arbitrary moment in the past; never steps back.
     package static var monotonicNanoseconds: UInt64 { uv_hrtime() }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z, as the machine's clock is set.
+    /// Milliseconds since 1970-01-01T00:00:00Z by the machine's clock.
     package static var wallMilliseconds: Int64 {
         var time = uv_timeval64_t()
         // Fails only for a null pointer.
@@ -13,6 +13,6 @@ package enum SystemClock {
         return time.tv_sec * 1000 + Int64(time.tv_usec) / 1000
     }
 
-    /// How many threads the machine, or the container's CPU set, runs at once.
+    /// The number of threads that the machine, or the container's CPU set, runs at once.
     package static var availableParallelism: Int { Int(uv_available_parallelism()) }
 }

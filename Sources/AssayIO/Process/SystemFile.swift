@@ -1,12 +1,12 @@
 import CLibuv
 
-/// Files, folders, standard input and output, for tools that wait for them. A loop never calls
-/// these.
+/// Blocking access to files, folders, standard input and output, for tools. Never called on a
+/// loop's thread.
 package enum SystemFile {
-    /// One read's worth; a piece of evidence or a certificate fits.
+    /// Size of one read; an item of evidence or a certificate fits.
     private static let readSize = 64 * 1024
 
-    /// The whole content of a file, or nil where it is longer than `limit`.
+    /// Returns the whole content of a file; nil if it is longer than `limit` bytes.
     package static func read(_ path: String, limit: Int) throws(LoopError) -> [UInt8]? {
         let file = try unsafe call { request in
             unsafe uv_fs_open(nil, request, path, UV_FS_O_RDONLY, 0, nil)
@@ -15,13 +15,13 @@ package enum SystemFile {
         return try readAll(file, limit: limit)
     }
 
-    /// All of standard input, or nil where it is longer than `limit`.
+    /// Returns all of standard input; nil if it is longer than `limit` bytes.
     package static func readStandardInput(limit: Int) throws(LoopError) -> [UInt8]? {
         try readAll(0, limit: limit)
     }
 
-    /// Makes a file with that content and those permissions. Never replaces one, and leaves none
-    /// that lacks a part of its content.
+    /// Creates a file with this content and mode. Never replaces a file, and removes a file that
+    /// it could not write completely.
     package static func create(
         _ path: String, _ content: [UInt8], mode: Int32
     ) throws(LoopError) {
@@ -47,9 +47,9 @@ package enum SystemFile {
         _ = try unsafe call { request in unsafe uv_fs_rmdir(nil, request, path, nil) }
     }
 
-    /// Makes a folder; one that is there already will do.
+    /// Creates a folder, unless the path exists.
     ///
-    /// - Returns: whether it was made.
+    /// - Returns: whether the folder was created.
     @discardableResult
     package static func createFolder(_ path: String, mode: Int32) throws(LoopError) -> Bool {
         do throws(LoopError) {
@@ -60,7 +60,8 @@ package enum SystemFile {
         }
     }
 
-    /// The names of the regular files in a folder, in byte order; nil where the path is no folder.
+    /// Returns the names of the regular files in a folder, in byte order; nil if the path is not
+    /// a folder.
     package static func files(in path: String) throws(LoopError) -> [String]? {
         var request = unsafe uv_fs_t()
         let result = unsafe uv_fs_scandir(nil, &request, path, 0, nil)
@@ -79,7 +80,7 @@ package enum SystemFile {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// A link counts: what it leads to is seen when it is read.
+    /// Links count as files; reading one shows its target.
     private static func isFile(_ entry: uv_dirent_t) -> Bool {
         unsafe entry.type == UV_DIRENT_FILE || entry.type == UV_DIRENT_LINK
     }
@@ -120,7 +121,7 @@ package enum SystemFile {
         UnsafePointer<uv_buf_t>?, UInt32, Int64, uv_fs_cb?
     ) -> Int32
 
-    /// Reads or writes at the file's own position; how many bytes it were.
+    /// Reads or writes at the file's current position. Returns the number of bytes.
     private static func transfer(
         _ file: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ operation: Transfer
     ) throws(LoopError) -> Int {
@@ -142,7 +143,7 @@ package enum SystemFile {
         _ = try? unsafe call { request in unsafe uv_fs_close(nil, request, file, nil) }
     }
 
-    /// One call without a loop: libuv runs it where it is called, and answers with its result.
+    /// Makes one synchronous libuv call, without a loop, and returns its result.
     private static func call(
         _ body: (UnsafeMutablePointer<uv_fs_t>) -> Int32
     ) throws(LoopError) -> Int32 {

@@ -1,11 +1,11 @@
 import CLibuv
 import Glibc
 
-/// A thread of the operating system.
+/// An operating-system thread.
 struct Thread: Sendable {
     private let id: uv_thread_t
 
-    /// Starts a thread; `name` is what `top -H` shows, cut to the system's 15 bytes.
+    /// Starts a thread. `top -H` shows `name`, cut to the system's 15 bytes.
     init(name: String, body: @escaping @Sendable () -> Void) throws(LoopError) {
         let main = unsafe Unmanaged.passRetained(ThreadMain(name: name, body: body))
         var id = uv_thread_t()
@@ -22,25 +22,25 @@ struct Thread: Sendable {
         self.id = id
     }
 
-    /// Waits for the thread's end. Once for each thread.
+    /// Waits for the thread's end. Call it once for each thread.
     func join() {
         var id = id
         let code = unsafe uv_thread_join(&id)
         precondition(code == 0, "a thread is joined once, and not by itself")
     }
 
-    /// The calling thread makes way for others where they ask for the same processor: it gets about
-    /// a third of what one of them gets. What it does is due within a second or two, so it can't
-    /// wait until a processor is idle: under a flood none is.
+    /// Lowers the priority of the calling thread: on a busy processor it gets about a third of
+    /// another thread's share. Its work is due within a second or two, so it can't wait for an
+    /// idle processor: under a flood there is none.
     static func giveWay() {
-        // For this thread alone, above what the process has.
+        // Applies to this thread only, relative to the process's niceness.
         _ = nice(giveWayNiceness)
     }
 
-    /// Each step takes a fifth of a thread's weight.
+    /// Each step reduces a thread's weight by a fifth.
     private static let giveWayNiceness: Int32 = 5
 
-    /// A number that no two running threads share.
+    /// A number that is unique among running threads.
     static var current: UInt { UInt(uv_thread_self()) }
 }
 
@@ -59,8 +59,8 @@ private final class ThreadMain: Sendable {
         body()
     }
 
-    /// libuv writes to a peer that has gone as to any other. That has to be an error, not the end
-    /// of the process; a library leaves the process's own handling of the signal alone.
+    /// Blocks SIGPIPE, so that libuv's write to a closed peer is an error and not the end of the
+    /// process. A library leaves the process's own handling of the signal alone.
     private func blockBrokenPipe() {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -69,7 +69,7 @@ private final class ThreadMain: Sendable {
     }
 }
 
-/// Counts what one thread may take and another has given.
+/// A counting semaphore.
 @safe
 package final class Semaphore: @unchecked Sendable {
     private let memory: UnsafeMutablePointer<uv_sem_t>

@@ -1,4 +1,4 @@
-/// A fixed number of threads that take jobs from one queue, in the order given.
+/// A fixed number of threads that run jobs from one queue, first in, first out.
 package final class WorkerPool: Sendable {
     package let count: Int
     private let queue = Locked(Queue())
@@ -6,17 +6,17 @@ package final class WorkerPool: Sendable {
     private let threads = Locked<[Thread]>([])
 
     private struct Queue: Sendable {
-        /// Those from `head` on wait; the ones before have been taken.
+        /// Jobs from `head` on wait; earlier entries have been taken.
         var jobs: [(@Sendable () -> Void)?] = []
         var head = 0
         var isOpen = true
 
         mutating func take() -> (@Sendable () -> Void)? {
             guard head < jobs.count else { return nil }
-            // Not kept here any longer: it holds memory that is wanted back.
+            // The queue drops its reference: a job holds memory that is needed again.
             let job = jobs[head].take()
             head += 1
-            // Each job is moved at most once for each one taken, also in a queue never empty.
+            // Each taken job causes at most one move, even in a queue that is never empty.
             if 2 * head >= jobs.count {
                 jobs.removeFirst(head)
                 head = 0
@@ -25,7 +25,9 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// - Parameter givesWay: whether they get less of a busy processor than other threads do.
+    /// Starts the threads.
+    /// - Parameter givesWay: whether the threads get a smaller share of a busy processor than
+    ///   others.
     package init(count: Int, name: String, givesWay: Bool = false) throws(LoopError) {
         precondition(count > 0)
         self.count = count
@@ -45,7 +47,7 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// Gives a job to the next free thread.
+    /// Queues a job for the next free thread.
     package func submit(_ job: @escaping @Sendable () -> Void) {
         queue.withLock { queue in
             precondition(queue.isOpen, "a stopped pool takes no job")
@@ -54,7 +56,8 @@ package final class WorkerPool: Sendable {
         available.signal()
     }
 
-    /// Lets the jobs given so far end, then the threads. From any thread but theirs, once.
+    /// Runs the jobs queued so far, then ends the threads. Call it once, on none of the pool's
+    /// threads.
     package func stop() {
         queue.withLock { $0.isOpen = false }
         let threads = threads.withLock { threads in
@@ -68,7 +71,8 @@ package final class WorkerPool: Sendable {
     private func work() {
         while true {
             available.wait()
-            // One signal a job, and one a thread at the end: nothing to take means the end.
+            // Each job has one signal, and each thread gets one more at the end: no job means the
+            // end.
             guard let job = queue.withLock({ $0.take() }) else { return }
             job()
         }
