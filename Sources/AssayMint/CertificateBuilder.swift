@@ -1,13 +1,14 @@
 package import Assay
 package import AssayModels
 
-/// One X.509 v3 certificate (RFC 5280, 4.1), with every part open to a test that wants it wrong.
+/// Builds an X.509 v3 certificate (RFC 5280, 4.1). Tests can make every part invalid.
 package struct CertificateBuilder: Sendable {
-    /// The INTEGER of `version`: 2 is v3. Nil leaves the field out, which means v1.
+    /// The INTEGER of `version`: 2 is v3. Nil omits the field, which means v1.
     package var version: Int64? = 2
-    /// The serial number's content octets, as written: a test may begin them with 0x00 or 0xFF.
+    /// The serial number's content octets as written. Tests can start them with 0x00 or 0xFF.
     package var serial: [UInt8]
-    /// The algorithm inside the signed part, and the one beside the signature.
+    /// The algorithm inside the signed part; `signatureAlgorithm` is the one beside the
+    /// signature.
     package var tbsSignatureAlgorithm: SignatureAlgorithm
     package var signatureAlgorithm: SignatureAlgorithm
     package var issuer: DistinguishedName
@@ -16,12 +17,12 @@ package struct CertificateBuilder: Sendable {
     package var notAfter: Timestamp
     /// Replaces the whole Validity.
     package var rawValidity: [UInt8]?
-    /// DER of the SubjectPublicKeyInfo.
+    /// The DER SubjectPublicKeyInfo.
     package var subjectPublicKeyInfo: [UInt8]
     package var extensions: [CertificateExtension]
-    /// Replaces what stands after the subject's key, `[3]` and its tag included.
+    /// Replaces everything after the subject's key, including `[3]` and its tag.
     package var rawExtensions: [UInt8]?
-    /// Written after the last field of the TBSCertificate, inside of it.
+    /// Written after the last field inside the TBSCertificate.
     package var trailingInTBS: [UInt8] = []
     /// Written after the signature, inside the Certificate.
     package var trailingInside: [UInt8] = []
@@ -46,7 +47,8 @@ package struct CertificateBuilder: Sendable {
         serial = try CertificateBuilder.randomSerial()
     }
 
-    /// 62 random bits: positive, no leading zero, eight octets as Apple's.
+    /// Returns 62 random bits as eight octets, as in Apple's certificates: positive, without a
+    /// leading zero.
     private static func randomSerial() throws(MintError) -> [UInt8] {
         var octets = randomBytes(8)
         guard !octets.isEmpty else { throw .noRandomness }
@@ -54,13 +56,13 @@ package struct CertificateBuilder: Sendable {
         return octets
     }
 
-    /// Both signature algorithms at once.
+    /// Sets both signature algorithms.
     package mutating func setAlgorithm(_ algorithm: SignatureAlgorithm) {
         signatureAlgorithm = algorithm
         tbsSignatureAlgorithm = algorithm
     }
 
-    /// The extension of that identifier; nil removes it.
+    /// The extension with the given OID. Setting nil removes it.
     package subscript(oid: String) -> CertificateExtension? {
         get { extensions.first { $0.oid == oid } }
         set {
@@ -70,7 +72,7 @@ package struct CertificateBuilder: Sendable {
         }
     }
 
-    /// DER of the TBSCertificate.
+    /// The DER TBSCertificate.
     package var tbsCertificate: [UInt8] {
         DERWriter.build { writer in
             writer.sequence { tbs in
@@ -99,7 +101,7 @@ package struct CertificateBuilder: Sendable {
         }
     }
 
-    /// DER of the certificate. Signed with the digest of the outer algorithm.
+    /// Returns the DER certificate, signed with the digest of the outer algorithm.
     package func signed(by key: SigningKey) throws(SigningKeyError) -> [UInt8] {
         let tbs = tbsCertificate
         let signed =
@@ -118,7 +120,7 @@ package struct CertificateBuilder: Sendable {
     }
 }
 
-/// The AlgorithmIdentifier of a signature, and the digest that it names.
+/// The AlgorithmIdentifier of a signature and its digest.
 package struct SignatureAlgorithm: Sendable, Hashable {
     package var der: [UInt8]
     package var digest: SigningKey.Digest
@@ -128,7 +130,7 @@ package struct SignatureAlgorithm: Sendable, Hashable {
         self.digest = digest
     }
 
-    /// RSA has NULL parameters (RFC 4055), ECDSA none (RFC 5758).
+    /// Creates an algorithm. RSA has NULL parameters (RFC 4055), ECDSA has none (RFC 5758).
     package init(oid: String, null: Bool, digest: SigningKey.Digest) {
         self.digest = digest
         der = DERWriter.build { writer in
@@ -162,7 +164,7 @@ package struct DistinguishedName: Sendable, Hashable {
 
     package init(der: [UInt8]) { self.der = der }
 
-    /// As Apple writes its own: CN, OU, O in UTF-8, C as PrintableString.
+    /// Creates a name in Apple's form: CN, OU and O in UTF-8, C as PrintableString.
     package init(
         commonName: String, organizationalUnit: String? = nil, organization: String? = nil,
         country: String? = nil, printable: Bool = false

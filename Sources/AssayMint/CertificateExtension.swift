@@ -1,8 +1,8 @@
-/// One extension of a certificate (RFC 5280, 4.2; Apple's markers).
+/// A certificate extension (RFC 5280, 4.2, and Apple's markers).
 package struct CertificateExtension: Sendable, Hashable {
     package var oid: String
     package var critical: Bool
-    /// What the extnValue OCTET STRING holds.
+    /// The content of the extnValue OCTET STRING.
     package var value: [UInt8]
 
     package init(oid: String, critical: Bool = false, value: [UInt8]) {
@@ -35,19 +35,19 @@ package struct CertificateExtension: Sendable, Hashable {
     package static let certificatePoliciesOID = "2.5.29.32"
     package static let authorityKeyIdentifierOID = "2.5.29.35"
     package static let authorityInfoAccessOID = "1.3.6.1.5.5.7.1.1"
-    /// Apple: signs receipts and StoreKit 2 payloads.
+    /// Apple's marker of leaves that sign receipts and StoreKit 2 payloads.
     package static let leafMarkerOID = "1.2.840.113635.100.6.11.1"
-    /// Apple: Worldwide Developer Relations intermediate.
+    /// Apple's marker of the Worldwide Developer Relations intermediate.
     package static let intermediateMarkerOID = "1.2.840.113635.100.6.2.1"
 
-    // MARK: The usual ones
+    // MARK: Common extensions
 
     package static func basicConstraints(
         ca: Bool, pathLength: Int64? = nil, critical: Bool = true
     ) -> Self {
         Self(basicConstraintsOID, critical: critical) { writer in
             writer.sequence {
-                // FALSE is the default, which DER leaves out.
+                // DER omits FALSE, the default.
                 if ca { $0.boolean(true) }
                 if let pathLength { $0.integer(pathLength) }
             }
@@ -56,7 +56,7 @@ package struct CertificateExtension: Sendable, Hashable {
 
     package static func keyUsage(_ usage: KeyUsage, critical: Bool = true) -> Self {
         Self(keyUsageOID, critical: critical) { writer in
-            // A named bit list: trailing zero bits are not written.
+            // In a named bit list, DER omits trailing zero bits.
             let bits = usage.rawValue
             let octets =
                 bits & 0xFF == 0 ? [UInt8(bits >> 8)] : [UInt8(bits >> 8), UInt8(bits & 0xFF)]
@@ -79,7 +79,7 @@ package struct CertificateExtension: Sendable, Hashable {
         }
     }
 
-    /// An extension whose meaning is its presence: its value is NULL, as Apple's.
+    /// An extension that only has to be present. Its value is NULL, as in Apple's.
     package static func marker(_ oid: String, critical: Bool = false) -> Self {
         Self(oid, critical: critical) { $0.null() }
     }
@@ -109,7 +109,7 @@ package struct CertificateExtension: Sendable, Hashable {
         }
     }
 
-    /// One policy with a user notice and a practice statement, as Apple's leaves carry.
+    /// One policy with a user notice and a practice statement, as in Apple's leaves.
     package static func certificatePolicies(policy: String, notice: String, cps: String) -> Self {
         Self(certificatePoliciesOID) { writer in
             writer.sequence { policies in
@@ -132,7 +132,7 @@ package struct CertificateExtension: Sendable, Hashable {
         }
     }
 
-    /// An e-mail address, or what Xcode writes in its place.
+    /// An e-mail address, or the text that Xcode writes there.
     package static func subjectAltName(email: String) -> Self {
         Self(subjectAltNameOID) { writer in
             writer.sequence { $0.contextPrimitive(1, Array(email.utf8)) }
@@ -140,7 +140,7 @@ package struct CertificateExtension: Sendable, Hashable {
     }
 }
 
-/// The named bits of keyUsage, the first one highest.
+/// The named bits of keyUsage, the first bit highest.
 package struct KeyUsage: OptionSet, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }

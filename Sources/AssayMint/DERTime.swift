@@ -1,18 +1,19 @@
 package import AssayModels
 
 extension DERWriter {
-    /// A Time as RFC 5280 (4.1.2.5) writes it: UTCTime through 2049, GeneralizedTime from 2050.
+    /// Writes a Time in the form of RFC 5280 (4.1.2.5): UTCTime through 2049, GeneralizedTime
+    /// from 2050.
     package mutating func time(_ time: Timestamp) {
         let year = CalendarTime(time).year
         if (1950..<2050).contains(year) { utcTime(time) } else { generalizedTime(time) }
     }
 
-    /// `YYMMDDHHMMSSZ`, whatever the century.
+    /// Writes `YYMMDDHHMMSSZ` for any century.
     package mutating func utcTime(_ time: Timestamp) {
         element(tag: 0x17, content: Array(CalendarTime(time).digits.dropFirst(2)))
     }
 
-    /// `YYYYMMDDHHMMSSZ`.
+    /// Writes `YYYYMMDDHHMMSSZ`.
     package mutating func generalizedTime(_ time: Timestamp) {
         element(tag: 0x18, content: CalendarTime(time).digits)
     }
@@ -29,7 +30,8 @@ struct CalendarTime: Equatable {
         let seconds = Int(time.seconds)
         let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
         secondOfDay = seconds - days * 86400
-        // Howard Hinnant's civil_from_days: years begin in March, so that a leap day ends one.
+        // Howard Hinnant's civil_from_days: years begin in March, so that a leap day is a year's
+        // last day.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -5,24 +5,24 @@
 /// For the tests of parsers it also writes what DER forbids: indefinite, overlong and constructed
 /// forms, and anything raw.
 package struct DERWriter: Sendable {
-    /// The encoded elements, in the order in which they were written.
+    /// The encoded elements in the order of writing.
     package private(set) var elements: [[UInt8]] = []
 
     package init() {}
 
     package var bytes: [UInt8] { Array(elements.joined()) }
 
-    /// How an element's length is written.
+    /// The encoding of an element's length.
     package enum Length: Sendable {
-        /// The shortest form, the only one that is DER.
+        /// The shortest form, the only one that DER allows.
         case shortest
-        /// BER: 0x80, and two zero octets at the end; for constructed tags.
+        /// BER: 0x80, and two zero octets at the end. Only for constructed tags.
         case indefinite
         /// The long form in exactly this many octets.
         case octets(Int)
     }
 
-    /// The bytes of one element or of several.
+    /// Returns the bytes of the elements that `body` writes.
     package static func build(_ body: (inout DERWriter) -> Void) -> [UInt8] {
         var writer = DERWriter()
         body(&writer)
@@ -31,7 +31,7 @@ package struct DERWriter: Sendable {
 
     // MARK: Any tag
 
-    /// Bytes as they are.
+    /// Writes bytes as is.
     package mutating func raw(_ bytes: [UInt8]) { elements.append(bytes) }
 
     package mutating func element(
@@ -54,7 +54,7 @@ package struct DERWriter: Sendable {
         element(tag: tag, content: DERWriter.build(body), length: length)
     }
 
-    /// Identifier and length octets of an element with that many content octets.
+    /// Returns the identifier and length octets of an element with `count` content octets.
     package static func header(tag: UInt8, count: Int) -> [UInt8] { [tag] + shortestLength(count) }
 
     private static func shortestLength(_ count: Int) -> [UInt8] {
@@ -78,7 +78,7 @@ package struct DERWriter: Sendable {
         constructed(tag: 0x30, length: length, body)
     }
 
-    /// SET OF: the elements are sorted, as DER demands, unless a test wants them as written.
+    /// Writes a SET OF. Sorts the elements as DER requires, unless a test turns that off.
     package mutating func set(
         sorted: Bool = true, length: Length = .shortest, _ body: (inout DERWriter) -> Void
     ) {
@@ -88,14 +88,14 @@ package struct DERWriter: Sendable {
         element(tag: 0x31, content: inner.bytes, length: length)
     }
 
-    /// `[number]`, constructed: an EXPLICIT tag, or an IMPLICIT one of a constructed type.
+    /// Writes `[number]`, constructed: an EXPLICIT tag, or an IMPLICIT tag of a constructed type.
     package mutating func context(
         _ number: UInt8, length: Length = .shortest, _ body: (inout DERWriter) -> Void
     ) {
         constructed(tag: 0xA0 | number, length: length, body)
     }
 
-    /// `[number]` IMPLICIT of a primitive type.
+    /// Writes `[number]` IMPLICIT of a primitive type.
     package mutating func contextPrimitive(_ number: UInt8, _ content: [UInt8]) {
         element(tag: 0x80 | number, content: content)
     }
@@ -110,7 +110,7 @@ package struct DERWriter: Sendable {
 
     package mutating func integer(_ value: Int64) {
         var content = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-        // Leading octets that only repeat the sign say nothing.
+        // DER omits leading octets that only repeat the sign.
         while content.count > 1,
             (content[0] == 0 && content[1] < 0x80) || (content[0] == 0xFF && content[1] >= 0x80)
         {
@@ -119,7 +119,7 @@ package struct DERWriter: Sendable {
         element(tag: 0x02, content: content)
     }
 
-    /// A non-negative integer of any size, big-endian.
+    /// Writes a non-negative integer of any size, from big-endian octets.
     package mutating func unsignedInteger(_ magnitude: [UInt8]) {
         var content = Array(magnitude.drop { $0 == 0 })
         if content.first.map({ $0 >= 0x80 }) ?? true { content.insert(0, at: 0) }
@@ -128,7 +128,7 @@ package struct DERWriter: Sendable {
 
     package mutating func octetString(_ content: [UInt8]) { element(tag: 0x04, content: content) }
 
-    /// BER: an OCTET STRING in pieces, as Xcode writes one.
+    /// Writes a BER OCTET STRING in segments, as Xcode does.
     package mutating func constructedOctetString(
         _ pieces: [[UInt8]], length: Length = .indefinite
     ) {
@@ -151,12 +151,12 @@ package struct DERWriter: Sendable {
         element(tag: 0x16, content: Array(text.utf8))
     }
 
-    /// An object identifier in dotted form.
+    /// Writes an object identifier given in dotted form.
     package mutating func oid(_ dotted: String) {
         element(tag: 0x06, content: DERWriter.objectIdentifier(dotted))
     }
 
-    /// An OBJECT IDENTIFIER's content octets.
+    /// Returns the content octets of an OBJECT IDENTIFIER.
     package static func objectIdentifier(_ dotted: String) -> [UInt8] {
         let arcs = dotted.split(separator: ".").compactMap { UInt64($0) }
         precondition(arcs.count >= 2, "an object identifier has two arcs at least")

@@ -1,12 +1,12 @@
 import Assay
 
-/// A development CA as a folder of PEM files. Reading and writing them is the caller's.
+/// A development CA as PEM files of a folder. The caller reads and writes the files.
 extension DevelopmentCA {
     /// One file of the folder.
     public struct File: Sendable, Equatable {
         public var name: String
         public var contents: [UInt8]
-        /// A private key: to be written so that its owner alone can read it (mode 0600).
+        /// Whether this is a private key, which only its owner may read (mode 0600).
         public var secret: Bool
 
         public init(name: String, contents: [UInt8], secret: Bool) {
@@ -18,7 +18,7 @@ extension DevelopmentCA {
 
     static let chainFiles = ChainFiles(root: "root", intermediate: "intermediate", leaf: "leaf")
 
-    /// Names of all files that `files` may give and `init(files:)` looks for.
+    /// The names of all files that `files` can return and `init(files:)` reads.
     public static let fileNames = chainFiles.names
 
     public func files() throws(MintError) -> [File] {
@@ -27,8 +27,8 @@ extension DevelopmentCA {
             keys: [rootKey, intermediateKey, leafKey])
     }
 
-    /// Reads what `files` gave. The keys of root and intermediate may be missing; others files of
-    /// the folder are not looked at.
+    /// Reads the result of `files`. The keys of root and intermediate are optional; other files
+    /// are ignored.
     public init(files: [File]) throws(MintError) {
         let chain = try Self.chainFiles.read(
             files, subjects: [Self.rootName, Self.intermediateName, Self.leafName])
@@ -38,8 +38,8 @@ extension DevelopmentCA {
     }
 }
 
-/// The PEM files of a root, an intermediate and a leaf: of each its certificate, and beside it its
-/// private key.
+/// The PEM files of a root, an intermediate and a leaf: for each a certificate and its private
+/// key.
 struct ChainFiles {
     private let stems: [String]
 
@@ -52,7 +52,7 @@ struct ChainFiles {
     private static func certificateName(_ stem: String) -> String { stem + ".pem" }
     private static func keyName(_ stem: String) -> String { stem + "-key.pem" }
 
-    /// The root's first.
+    /// In the order root, intermediate, leaf.
     func write(
         certificates: [[UInt8]], keys: [SigningKey?]
     ) throws(MintError) -> [DevelopmentCA.File] {
@@ -71,14 +71,14 @@ struct ChainFiles {
     }
 
     struct Chain {
-        /// The root's first.
+        /// In the order root, intermediate, leaf.
         var certificates: [[UInt8]]
         var rootKey: SigningKey?
         var intermediateKey: SigningKey?
         var leafKey: SigningKey
     }
 
-    /// The leaf's key has to be there, those of the others may be missing.
+    /// Reads a chain. The leaf's key is required, the other keys are optional.
     func read(
         _ files: [DevelopmentCA.File], subjects: [DistinguishedName]
     ) throws(MintError) -> Chain {
@@ -102,7 +102,7 @@ struct ChainFiles {
         guard let der = PEM.decode(file.contents, label: "CERTIFICATE") else {
             throw .malformedFile(name)
         }
-        // The names of these three are what issuing relies on.
+        // Issuing relies on the names of these three certificates.
         guard der.holds(subject.der) else { throw .foreignCertificate(name) }
         return der
     }
@@ -119,7 +119,7 @@ struct ChainFiles {
 }
 
 extension [UInt8] {
-    /// Whether `part` stands somewhere in these bytes.
+    /// Whether these bytes contain `part`.
     func holds(_ part: [UInt8]) -> Bool {
         guard part.count <= count else { return false }
         return (0...(count - part.count)).contains { self[$0..<($0 + part.count)] == part[...] }

@@ -1,19 +1,21 @@
 package import Assay
 public import AssayModels
 
-/// A root, an intermediate and a leaf of the shape that Apple's App Store chains have, for
-/// development and tests: what they sign passes a verifier that pins this root, and no other.
+/// A root, an intermediate and a leaf shaped like Apple's App Store chains, for development and
+/// tests. Evidence that they sign passes only a verifier that pins this root.
 ///
-/// Like Apple's: P-384 above a P-256 leaf, ECDSA with SHA-384, path length 0, the same extensions
-/// in the same order, Apple's marker identifiers, and about the same sizes.
+/// As in Apple's chains: P-384 above a P-256 leaf, ECDSA with SHA-384, path length 0, the same
+/// extensions in the same order, Apple's marker OIDs, and about the same sizes.
 public struct DevelopmentCA: Sendable {
-    /// DER; the root is what a trust store pins.
+    /// DER. A trust store pins the root.
     public let rootCertificate: [UInt8]
     public let intermediateCertificate: [UInt8]
     public let leafCertificate: [UInt8]
-    /// Nil where the folder that this was read from does not hold it: no more intermediates then.
+    /// The root's key; nil if the source folder lacks it. Without it no intermediates can be
+    /// issued.
     package let rootKey: SigningKey?
-    /// Nil where the folder that this was read from does not hold it: no more leaves then.
+    /// The intermediate's key; nil if the source folder lacks it. Without it no leaves can be
+    /// issued.
     package let intermediateKey: SigningKey?
     package let leafKey: SigningKey
 
@@ -40,8 +42,8 @@ public struct DevelopmentCA: Sendable {
         self.leafKey = leafKey
     }
 
-    /// New keys and certificates. The leaf holds from one day before `now` for 760 days, about as
-    /// long as Apple's.
+    /// Creates new keys and certificates. The leaf is valid for 760 days from one day before
+    /// `now`, about as long as Apple's.
     public static func make(at now: Timestamp) throws(MintError) -> DevelopmentCA {
         let root = try makeRoot(validity: .around(now, days: 9131))
         let intermediate = try makeIntermediate(
@@ -53,16 +55,16 @@ public struct DevelopmentCA: Sendable {
         return DevelopmentCA(root: root, intermediate: intermediate, leaf: leaf)
     }
 
-    /// What signs evidence: leaf, intermediate, root, and the leaf's key.
+    /// The chain that signs evidence: leaf, intermediate, root, and the leaf's key.
     public var chain: SigningChain {
         SigningChain(
             certificates: [leafCertificate, intermediateCertificate, rootCertificate], key: leafKey)
     }
 
-    // MARK: More of them
+    // MARK: More certificates
 
-    /// A chain with a new leaf and a new key under this CA's intermediate, or under another one of
-    /// its root. `configure` changes the leaf before it is signed.
+    /// Issues a chain with a new leaf and a new key, under this CA's intermediate or under
+    /// another one of its root. `configure` changes the leaf before it is signed.
     package func issueChain(
         under intermediate: IssuedCertificate? = nil, validity: Validity,
         configure: (inout CertificateBuilder) -> Void = { _ in }
@@ -76,7 +78,7 @@ public struct DevelopmentCA: Sendable {
         return SigningChain(certificates: [leaf.der, between, rootCertificate], key: leaf.key)
     }
 
-    /// Another intermediate, of the same name and with a new key, under this CA's root.
+    /// Issues another intermediate under this CA's root, with the same name and a new key.
     package func issueIntermediate(
         validity: Validity, key: SigningKey? = nil,
         configure: (inout CertificateBuilder) -> Void = { _ in }
@@ -165,7 +167,8 @@ public struct DevelopmentCA: Sendable {
         organizationalUnit: "Assay Development Worldwide Relations",
         organization: "Assay Project", country: "US")
 
-    /// As long as the notice in Apple's leaf certificates, so that tokens are as long as Apple's.
+    /// As long as the notice in Apple's leaf certificates, so that tokens have the length of
+    /// Apple's.
     private static let notice = """
         This certificate signs evidence for development and tests. It was made on the machine \
         of a developer, proves no purchase at all, and is trusted by nobody who did not pin the \
@@ -173,7 +176,7 @@ public struct DevelopmentCA: Sendable {
         """
 }
 
-/// From when to when a certificate holds, both ends included.
+/// The validity period of a certificate, both ends included.
 package struct Validity: Sendable, Equatable {
     package var notBefore: Timestamp
     package var notAfter: Timestamp
@@ -185,7 +188,8 @@ package struct Validity: Sendable, Equatable {
 
     private static let day: Int64 = 86_400_000
 
-    /// From one day before `now`, so that a clock that is a little late does no harm.
+    /// Returns a period that begins one day before `now`, to tolerate a clock that is slightly
+    /// behind.
     package static func around(_ now: Timestamp, days: Int64) -> Validity {
         Validity(
             notBefore: Timestamp(milliseconds: now.milliseconds - day),

@@ -1,14 +1,13 @@
 import Assay
 
-/// The protected header of a token (RFC 7515, 4), with every part open to a test that wants it
-/// wrong.
+/// The protected header of a token (RFC 7515, 4). Tests can make every part invalid.
 package struct JWSHeader: Sendable {
     package var alg: String? = "ES256"
-    /// The strings of `x5c`; nil leaves the member out.
+    /// The strings of `x5c`. Nil omits the member.
     package var x5c: [String]?
-    /// More members, as name and JSON value, written after those two.
+    /// Additional members as name and JSON value, written after those two.
     package var extraMembers: [(name: String, json: String)] = []
-    /// Replaces the whole header, which needs not be JSON then.
+    /// Replaces the whole header, with bytes that need not be JSON.
     package var raw: [UInt8]?
 
     package init(certificates: [[UInt8]]) {
@@ -17,7 +16,7 @@ package struct JWSHeader: Sendable {
 
     package init(raw: [UInt8]) { self.raw = raw }
 
-    /// The JSON text, without white space and with its members in Apple's order.
+    /// The JSON text without white space, with its members in Apple's order.
     package var json: [UInt8] {
         if let raw { return raw }
         var members: [String] = []

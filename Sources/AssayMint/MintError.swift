@@ -1,25 +1,25 @@
 import Assay
 public import AssayModels
 
-/// Why nothing was minted.
+/// The errors of minting.
 public enum MintError: Error, Equatable, Sendable {
-    /// OpenSSL made no key of that kind.
+    /// OpenSSL could not generate a key of this type.
     case keyGenerationFailed
-    /// OpenSSL gave no random bytes.
+    /// OpenSSL returned no random bytes.
     case noRandomness
-    /// OpenSSL did not sign with that key.
+    /// OpenSSL could not sign with the key.
     case signingFailed
-    /// The named file is not in the folder.
+    /// The named file is missing.
     case missingFile(String)
-    /// The named file is not PEM of a certificate, or of an unencrypted private key.
+    /// The named file is not a PEM certificate or unencrypted private key.
     case malformedFile(String)
-    /// The named private key is not the one of its certificate.
+    /// The named private key does not match its certificate.
     case keyMismatch(String)
-    /// The named certificate was not made by `DevelopmentCA`.
+    /// The named certificate does not come from `DevelopmentCA`.
     case foreignCertificate(String)
-    /// Asked to issue under a certificate whose private key is not there.
+    /// The private key of the issuing certificate is missing. Names the key's file.
     case missingIssuerKey(String)
-    /// Evidence of this kind is no JWS.
+    /// Evidence of this kind is not a JWS.
     case notAToken(EvidenceKind)
 
     init(_ error: SigningKeyError) {
@@ -30,7 +30,7 @@ public enum MintError: Error, Equatable, Sendable {
     }
 }
 
-/// Runs what signs, and tells its failure in this module's words.
+/// Runs `body` and converts its errors to `MintError`.
 func minting<Result>(
     _ body: () throws(SigningKeyError) -> Result
 ) throws(MintError) -> Result {

@@ -1,9 +1,9 @@
 public import AssayModels
 
 extension Minter {
-    /// A signed sample of one kind; those of different `index` are different purchases.
+    /// Returns a signed sample of one kind. Each `index` is a different purchase.
     ///
-    /// The StoreKit 1 kinds are no JWS, so no minter signs them.
+    /// Throws `notAToken` for the StoreKit 1 kinds, which are not JWS.
     public func mint(
         _ kind: EvidenceKind, index: Int, bundleId: String, appAppleId: Int64,
         environment: StoreEnvironment, signedDate: Timestamp
@@ -23,9 +23,10 @@ extension Minter {
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))
     }
 
-    /// A signed notification around a signed transaction and a signed renewal info.
+    /// Returns a signed notification with a nested signed transaction and signed renewal info.
     ///
-    /// A test gives `inner` to have those two signed by somebody else than the notification.
+    /// - Parameter inner: The minter of the nested JWS; nil for this one. Tests use it for a
+    ///   second signer.
     public func mintNotification(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp, inner: Minter? = nil

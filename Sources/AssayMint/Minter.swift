@@ -1,14 +1,14 @@
 package import Assay
 
-/// Signs payloads into compact JWS of the App Store's form.
+/// Signs payloads into compact JWS in the App Store's form.
 ///
-/// The header's segment is made once, so that a token costs little more than its signature. Shared
-/// freely between threads.
+/// Encodes and hashes the header once, so that a token costs little more than its signature.
+/// Thread-safe.
 public struct Minter: Sendable {
     private let key: SigningKey
-    /// Base64url of the header, and the full stop behind it.
+    /// The header in base64url, and the full stop after it.
     private let headerSegment: [UInt8]
-    /// SHA-256 so far, behind that full stop: certificates are four fifths of a token.
+    /// The SHA-256 state after that full stop: certificates are four fifths of a token.
     private let headerHash: SHA256
 
     private static let stop = UInt8(ascii: ".")
@@ -26,19 +26,20 @@ public struct Minter: Sendable {
         headerHash = hash
     }
 
-    /// The same chain and key behind a header that `change` made wrong.
+    /// Creates a minter for the chain with a header that `change` makes invalid.
     package init(_ chain: SigningChain, changing change: (inout JWSHeader) -> Void) {
         var header = JWSHeader(certificates: chain.certificates)
         change(&header)
         self.init(key: chain.key, header: header)
     }
 
-    /// The token of a payload, which needs not be JSON.
+    /// Signs a payload into a token. The payload need not be JSON.
     public func sign(_ payload: [UInt8]) throws(MintError) -> [UInt8] {
         try sign(payload) { _ in }
     }
 
-    /// The same, with a signature that `change` made wrong: 64 octets for ES256.
+    /// Signs a payload into a token with a signature that `change` makes invalid: 64 octets for
+    /// ES256.
     package func sign(
         _ payload: [UInt8], changingSignature change: (inout [UInt8]) -> Void
     ) throws(MintError) -> [UInt8] {

@@ -1,8 +1,8 @@
 import Assay
 
-/// RFC 7468 text around one DER value.
+/// PEM text (RFC 7468) of one DER value.
 package enum PEM {
-    /// Characters of base64 a line, as RFC 7468 has it.
+    /// Base64 characters per line (RFC 7468).
     private static let lineLength = 64
 
     package static func encode(_ der: [UInt8], label: String) -> [UInt8] {
@@ -15,7 +15,7 @@ package enum PEM {
         return result + Array("-----END \(label)-----\n".utf8)
     }
 
-    /// The DER of the first block with that label.
+    /// Returns the DER of the first block with the label.
     package static func decode(_ text: [UInt8], label: String) -> [UInt8]? {
         let lines = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })
         let begin = Array("-----BEGIN \(label)-----".utf8)

@@ -1,23 +1,23 @@
 package import Assay
 public import AssayModels
 
-/// A root, an intermediate and a leaf of the shape that StoreKit 1 receipts have: RSA of 2048
-/// bits, Apple's marker identifiers. What they sign passes a verifier that pins this root.
+/// A root, an intermediate and a leaf shaped like the chains of StoreKit 1 receipts: 2048-bit
+/// RSA, Apple's marker OIDs. Receipts that they sign pass a verifier that pins this root.
 ///
-/// Lives beside a `DevelopmentCA`, in files of names of its own.
+/// Shares a folder with a `DevelopmentCA`, under file names of its own.
 public struct ReceiptCA: Sendable {
-    /// DER; the root is what a trust store pins.
+    /// DER. A trust store pins the root.
     public let rootCertificate: [UInt8]
     public let intermediateCertificate: [UInt8]
     public let leafCertificate: [UInt8]
-    /// Nil where the folder that this was read from does not hold it.
+    /// Nil if the source folder lacks it.
     package let rootKey: SigningKey?
-    /// Nil where the folder that this was read from does not hold it.
+    /// Nil if the source folder lacks it.
     package let intermediateKey: SigningKey?
     package let leafKey: SigningKey
 
-    /// New keys and certificates, each link signed over that digest: SHA-1 as Apple did until
-    /// 2022, or SHA-256.
+    /// Creates new keys and certificates. `digest` is the digest of each signature: SHA-1 as
+    /// Apple's until 2022, or SHA-256.
     public static func make(
         at now: Timestamp, digest: ReceiptDigest = .sha256
     ) throws(MintError) -> ReceiptCA {
@@ -40,7 +40,7 @@ public struct ReceiptCA: Sendable {
         leafKey = leaf.key
     }
 
-    /// What signs receipts: leaf, intermediate, root, and the leaf's key.
+    /// The chain that signs receipts: leaf, intermediate, root, and the leaf's key.
     public var chain: SigningChain {
         SigningChain(
             certificates: [leafCertificate, intermediateCertificate, rootCertificate], key: leafKey)
@@ -93,7 +93,8 @@ extension ReceiptCA {
         }
     }
 
-    /// A self-made certificate as Xcode's StoreKit testing signs receipts with, and its key.
+    /// Creates a self-signed certificate like the one with which Xcode's StoreKit testing signs
+    /// receipts, and its key.
     package static func storeKitTesting(
         validity: Validity, configure: (inout CertificateBuilder) -> Void = { _ in }
     ) throws(MintError) -> SigningChain {
@@ -109,7 +110,7 @@ extension ReceiptCA {
             certificates: [try builder.issue(for: key, signedBy: key).der], key: key)
     }
 
-    /// As large as Apple's.
+    /// The key size of Apple's certificates.
     private static let keyBits = 2048
 
     private static func newKey() throws(MintError) -> SigningKey {
@@ -134,7 +135,7 @@ extension ReceiptCA {
     private static let chainFiles = ChainFiles(
         root: "receipt-root", intermediate: "receipt-intermediate", leaf: "receipt-leaf")
 
-    /// Names of all files that `files` may give and `init(files:)` looks for.
+    /// The names of all files that `files` can return and `init(files:)` reads.
     public static let fileNames = chainFiles.names
 
     public func files() throws(MintError) -> [DevelopmentCA.File] {
@@ -143,7 +144,7 @@ extension ReceiptCA {
             keys: [rootKey, intermediateKey, leafKey])
     }
 
-    /// Reads what `files` gave. The keys of root and intermediate may be missing.
+    /// Reads the result of `files`. The keys of root and intermediate are optional.
     public init(files: [DevelopmentCA.File]) throws(MintError) {
         let chain = try Self.chainFiles.read(
             files, subjects: [Self.rootName, Self.intermediateName, Self.leafName])
@@ -156,13 +157,13 @@ extension ReceiptCA {
     }
 }
 
-/// The digest under a receipt's signature, and under those of its certificates.
+/// The digest of a receipt's signature, and of its certificates' signatures.
 public enum ReceiptDigest: String, Sendable, Hashable, CaseIterable {
     case sha1, sha256
 
     var signing: SigningKey.Digest { self == .sha1 ? .sha1 : .sha256 }
     package var withRSA: SignatureAlgorithm { self == .sha1 ? .sha1WithRSA : .sha256WithRSA }
-    /// The digest's own AlgorithmIdentifier.
+    /// The DER AlgorithmIdentifier of the digest.
     package var der: [UInt8] {
         DERWriter.build { writer in
             writer.sequence {

@@ -1,7 +1,8 @@
 import AssayModels
 
 extension ReceiptMinter {
-    /// A signed receipt with as many of the sample's records as fit that size, in DER.
+    /// Returns a signed receipt in DER with the maximum number of the sample's records that fits
+    /// `size` octets.
     public func sign(
         _ sample: ReceiptSample, size: Int
     ) throws(MintError) -> [UInt8] {

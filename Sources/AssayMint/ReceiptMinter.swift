@@ -1,17 +1,18 @@
 package import Assay
 import AssayModels
 
-/// Signs payloads into app receipts: CMS SignedData as Apple writes it, or as Xcode does.
+/// Signs payloads into app receipts: CMS SignedData in Apple's form or in Xcode's.
 public struct ReceiptMinter: Sendable {
     private let chain: SigningChain
     private let digest: ReceiptDigest
     private let encoding: Encoding
 
-    /// How the CMS wrapping is written; payload and certificates are always DER.
+    /// The encoding of the CMS wrapping. Payload and certificates are always DER.
     public enum Encoding: Sendable, Hashable {
-        /// As Apple's receipts.
+        /// As in Apple's receipts.
         case der
-        /// As Xcode's: indefinite lengths, the content an OCTET STRING in segments of that size.
+        /// As in Xcode's receipts: indefinite lengths, the content an OCTET STRING in segments of
+        /// the given size.
         case ber(segment: Int)
     }
 
@@ -23,12 +24,12 @@ public struct ReceiptMinter: Sendable {
         self.encoding = encoding
     }
 
-    /// The receipt around that payload, which needs not be one.
+    /// Signs a payload into a receipt. Any bytes are accepted as payload.
     public func sign(_ payload: [UInt8]) throws(MintError) -> [UInt8] {
         try sign(payload) { _ in }
     }
 
-    /// The same, with parts that `change` made wrong before it was signed.
+    /// Signs a payload into a receipt, after `change` has made parts of it invalid.
     package func sign(
         _ payload: [UInt8], changing change: (inout SignedDataBuilder) -> Void
     ) throws(MintError) -> [UInt8] {
@@ -38,14 +39,14 @@ public struct ReceiptMinter: Sendable {
         return try minting { () throws(SigningKeyError) in try builder.encoded() }
     }
 
-    /// Octets that the wrapping adds to a payload of about that size, in DER.
+    /// Returns the octets that the wrapping adds to a payload, in DER.
     func overhead() throws(MintError) -> Int {
-        // Longer lengths of a large payload take some octets more; nobody counts them.
+        // Ignores the few more length octets of a large payload.
         try ReceiptMinter(chain, digest: digest).sign([]).count
     }
 
-    /// A receipt as StoreKit's appStoreReceiptURL users send it.
-    /// - Parameter lineLength: characters between line breaks (CR LF); nil: no line breaks.
+    /// Returns a receipt as base64, the form that users of StoreKit's appStoreReceiptURL send.
+    /// - Parameter lineLength: Characters between line breaks (CR LF); nil for no line breaks.
     public static func base64(_ receipt: [UInt8], lineLength: Int? = nil) -> [UInt8] {
         let text = Base64.encode(receipt.span)
         guard let lineLength else { return text }
@@ -59,23 +60,23 @@ public struct ReceiptMinter: Sendable {
     }
 }
 
-/// CMS SignedData (RFC 5652), with every part open to a test that wants it wrong.
+/// Builds CMS SignedData (RFC 5652). Tests can make every part invalid.
 package struct SignedDataBuilder: Sendable {
     package var contentType = "1.2.840.113549.1.7.2"
     package var version: Int64 = 1
-    /// DER of AlgorithmIdentifiers.
+    /// The DER AlgorithmIdentifiers.
     package var digestAlgorithms: [[UInt8]]
     package var eContentType = "1.2.840.113549.1.7.1"
-    /// What is signed.
+    /// The signed content.
     package var content: [UInt8]
-    /// What is written in the content's place; nil: the content.
+    /// Replaces the written content; nil writes the signed content.
     package var writtenContent: [UInt8]?
-    /// Whether the content is left out.
+    /// Whether to omit the content.
     package var isDetached = false
     package var encoding: ReceiptMinter.Encoding
-    /// DER, in the order written; nil leaves the field out.
+    /// DER, in the order written. Nil omits the field.
     package var certificates: [[UInt8]]?
-    /// What `crls [1]` holds; nil leaves it out.
+    /// The content of `crls [1]`. Nil omits the field.
     package var crls: [UInt8]?
     package var signers: [SignerInfoBuilder]
     /// Written after the signers, inside the SignedData.
@@ -129,7 +130,7 @@ package struct SignedDataBuilder: Sendable {
             : DERWriter.header(tag: tag, count: content.count) + content
     }
 
-    /// Content octets of the eContent.
+    /// Returns the content octets of the eContent.
     private func octets(_ isBER: Bool) -> [UInt8] {
         let content = writtenContent ?? content
         guard case .ber(let segment) = encoding else { return content }
@@ -144,7 +145,7 @@ package struct SignedDataBuilder: Sendable {
     }
 }
 
-/// Something large in the middle, and what is wrapped around it: copied once, at the end.
+/// A large content with its wrapping, copied only once, at the end.
 private struct Envelope {
     private var prefix: [UInt8] = []
     private let middle: [UInt8]

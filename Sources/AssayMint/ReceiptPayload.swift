@@ -1,19 +1,19 @@
 package import AssayModels
 
-/// Writes the payload of an app receipt: a SET of attributes, each
-/// SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }.
+/// Writes the payload of an app receipt: a SET of attributes, each SEQUENCE { type INTEGER,
+/// version INTEGER, value OCTET STRING }.
 ///
-/// Quick for records by the hundred thousand: everything is appended to one array, lengths are
-/// computed before.
+/// Fast enough for hundreds of thousands of records: computes lengths first and appends
+/// everything to one array.
 package struct ReceiptPayload: Sendable {
     /// The SET's content so far.
     package private(set) var attributes: [UInt8] = []
-    /// One record at a time, kept for its capacity.
+    /// The buffer of the current record, kept for its capacity.
     private var record: [UInt8] = []
 
     package init() {}
 
-    /// The SET.
+    /// The encoded SET.
     package var bytes: [UInt8] {
         DERWriter.header(tag: 0x31, count: attributes.count) + attributes
     }
@@ -24,7 +24,7 @@ package struct ReceiptPayload: Sendable {
         attributes += ReceiptPayload.encode(attribute)
     }
 
-    /// Anything, as it is.
+    /// Appends bytes as is.
     package mutating func append(raw bytes: [UInt8]) { attributes += bytes }
 
     package static func encode(_ attribute: ReceiptAttribute) -> [UInt8] {
@@ -37,7 +37,7 @@ package struct ReceiptPayload: Sendable {
         }
     }
 
-    /// An in-app record (attribute 17) of these attributes, in the order given.
+    /// Returns an in-app record (attribute 17) with these attributes, in the given order.
     package static func inApp(_ attributes: [ReceiptAttribute]) -> ReceiptAttribute {
         let content = Array(attributes.map(encode).joined())
         return ReceiptAttribute(
@@ -45,7 +45,7 @@ package struct ReceiptPayload: Sendable {
             value: DERWriter.header(tag: 0x31, count: content.count) + content)
     }
 
-    /// A record as the sandbox writes one: all attributes of 2022, in DER's order.
+    /// Appends a record in the sandbox's form: all attributes of 2022, in DER order.
     package mutating func append(_ purchase: SamplePurchase) {
         record.removeAll(keepingCapacity: true)
         let isSubscription = purchase.productType == 3
@@ -75,7 +75,8 @@ package struct ReceiptPayload: Sendable {
         attributes += record
     }
 
-    /// Type, version 1, and the header of the OCTET STRING; all of it shorter than 128 octets.
+    /// Writes type, version 1 and the header of the OCTET STRING. The total is shorter than 128
+    /// octets.
     private mutating func open(_ type: Int, tag: UInt8, count: Int) {
         precondition(count < 100, "a sample's text is short")
         record.append(0x30)
@@ -98,7 +99,7 @@ package struct ReceiptPayload: Sendable {
         record.append(contentsOf: text)
     }
 
-    /// Not negative.
+    /// Writes an INTEGER attribute. The value is not negative.
     private mutating func number(_ type: Int, _ value: Int64) {
         let octets = (64 - value.leadingZeroBitCount) / 8 + 1
         open(type, tag: 0x02, count: octets)
@@ -112,7 +113,7 @@ package struct ReceiptPayload: Sendable {
         ReceiptPayload.append(date, to: &record)
     }
 
-    /// `2017-03-07T14:21:49Z`.
+    /// Appends a date in the form `2017-03-07T14:21:49Z`.
     package static func append(_ date: Timestamp, to text: inout [UInt8]) {
         func append(_ value: Int, _ separator: Unicode.Scalar) {
             text.append(UInt8(ascii: "0") + UInt8(value / 10))
@@ -131,7 +132,7 @@ package struct ReceiptPayload: Sendable {
     }
 }
 
-/// What differs between the records of a sample.
+/// The fields that differ between the records of a sample.
 package struct SamplePurchase: Sendable, Equatable {
     package var productId: String
     package var transactionId: String

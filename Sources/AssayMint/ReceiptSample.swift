@@ -1,23 +1,25 @@
 import Assay
 public import AssayModels
 
-/// An app receipt's payload shaped like the sandbox's: subscriptions with their renewals and a few
-/// single purchases. The same values give the same payload, byte for byte.
+/// An app receipt's payload shaped like the sandbox's: subscriptions with their renewals and a
+/// few single purchases. Equal values give equal payloads, byte for byte.
 public struct ReceiptSample: Sendable {
     public var bundleId: String
     public var appAppleId: Int64
     public var environment: StoreEnvironment
-    /// Attribute 12.
+    /// The creation date, attribute 12.
     public var creationDate: Timestamp
-    /// What attribute 5 binds the receipt to: 16 octets of identifierForVendor, or a Mac's 6.
+    /// The device that attribute 5 binds the receipt to: 16 octets of identifierForVendor, or a
+    /// Mac's 6.
     public var deviceIdentifier: [UInt8] = [UInt8](repeating: 0xA5, count: 16)
     public var records = Records.count(3)
-    /// Of everything that looks random.
+    /// The seed of all pseudorandom values.
     public var seed: UInt64 = 1
 
     public enum Records: Sendable, Hashable {
         case count(Int)
-        /// As many as fit a payload of that size, each about 415.
+        /// The number of records that fits a payload of the given size. Each takes about 415
+        /// octets.
         case bytes(Int)
     }
 
@@ -45,12 +47,12 @@ public struct ReceiptSample: Sendable {
             for _ in 0..<count { payload.append(purchases.next()) }
         case .bytes(let size):
             payload.reserve(size + 1024)
-            // The SET's own header takes six octets at most, one more record about 450.
+            // The SET's header takes at most six octets, one more record about 450.
             while payload.attributes.count + 6 + 450 <= size { payload.append(purchases.next()) }
         }
     }
 
-    /// All but the in-app records, in DER's order of the shortest first.
+    /// All attributes except the in-app records, in DER order, shortest first.
     package var attributes: [ReceiptAttribute] {
         var random = SplitMix64(state: seed)
         let opaque = random.bytes(16)
@@ -106,21 +108,21 @@ public struct ReceiptSample: Sendable {
     }
 }
 
-/// Purchases one after the other: subscriptions renew up to a dozen times, as in the sandbox, and
-/// some single purchases stand between them.
+/// A sequence of purchases: subscriptions renew up to a dozen times, as in the sandbox, with
+/// single purchases between them.
 package struct SamplePurchases: Sendable {
     private var random: SplitMix64
     private let productIds: [String]
     private let otherProductId: String
-    /// Transaction ids of the sandbox count up from there.
+    /// The start of the ascending sandbox transaction ids.
     private var transactionId: Int64 = 2_000_000_000_000_000
     private var webOrderLineItemId: Int64 = 2_000_000_000_000
     private var time: Int64
-    /// The subscription that renews.
+    /// The subscription to renew next.
     private var current: SamplePurchase?
     private var renewals = 0
 
-    /// Five minutes, a month in the sandbox.
+    /// Five minutes, the length of a month in the sandbox.
     private static let period: Int64 = 300_000
 
     package init(bundleId: String, until date: Timestamp, seed: UInt64) {
@@ -130,7 +132,7 @@ package struct SamplePurchases: Sendable {
             "\(bundle).\($0)"
         }
         otherProductId = "\(bundle).coins.100"
-        // All of them lie before the receipt's creation: a hundred days for a million records.
+        // Starts far enough before the receipt's creation: a million records span a hundred days.
         time = (date.seconds - 86_400 * 1000) * 1000
     }
 
@@ -168,7 +170,7 @@ package struct SamplePurchases: Sendable {
     }
 }
 
-/// Sebastiano Vigna's SplitMix64: small, quick, and the same everywhere. Nothing secret.
+/// Sebastiano Vigna's SplitMix64: small, fast, and equal on all platforms. Not for secrets.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,13 +1,13 @@
 import Assay
 public import AssayModels
 
-/// Unsigned payloads as Apple writes them: member names, order and values of an auto-renewable
-/// subscription in production. Those of different `index` are different purchases.
+/// Unsigned payloads in Apple's form: member names, order and values of an auto-renewable
+/// subscription in production. Each `index` is a different purchase.
 public enum Samples {
     private static let day: Int64 = 86_400_000
     private static let month: Int64 = 30 * day
 
-    /// A signed transaction's payload (JWSTransactionDecodedPayload).
+    /// Returns the payload of a signed transaction (JWSTransactionDecodedPayload).
     public static func transaction(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp
@@ -45,7 +45,7 @@ public enum Samples {
         return writer.text
     }
 
-    /// A signed renewal info's payload (JWSRenewalInfoDecodedPayload).
+    /// Returns the payload of signed renewal info (JWSRenewalInfoDecodedPayload).
     public static func renewalInfo(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp
@@ -73,9 +73,9 @@ public enum Samples {
         return writer.text
     }
 
-    /// A signed app transaction's payload (AppTransaction), as a device gets it.
+    /// Returns the payload of a signed app transaction (AppTransaction), as a device receives it.
     ///
-    /// Its `deviceVerification` is of the right form and binds to no device.
+    /// Its `deviceVerification` has the right form but binds to no device.
     public static func appTransaction(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp
@@ -102,7 +102,7 @@ public enum Samples {
         return writer.text
     }
 
-    /// A notification's payload (responseBodyV2DecodedPayload) around its signed parts.
+    /// Returns the payload of a notification (responseBodyV2DecodedPayload) with its nested JWS.
     public static func notification(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp, signedTransactionInfo: String?, signedRenewalInfo: String?
@@ -127,7 +127,7 @@ public enum Samples {
         return writer.text
     }
 
-    /// A retention messaging request's payload (DecodedRealtimeRequestBody).
+    /// Returns the payload of a retention messaging request (DecodedRealtimeRequestBody).
     public static func realtimeRequest(
         index: Int, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
         signedDate: Timestamp
@@ -147,13 +147,15 @@ public enum Samples {
 
     // MARK: Identifiers
 
-    /// Fifteen digits in production; sixteen that begin with 2000000 in the sandbox.
+    /// Returns a transaction id: fifteen digits in production, sixteen that begin with 2000000 in
+    /// the sandbox.
     private static func transactionId(_ index: Int, _ environment: StoreEnvironment) -> String {
         let base: Int64 = environment == .sandbox ? 2_000_000_500_000_000 : 470_001_500_000_000
         return String(base + 2 * Int64(index) + 1)
     }
 
-    /// Of the first period of the subscription that `transactionId` renews.
+    /// Returns the transaction id of the first period of the subscription that `transactionId`
+    /// renews.
     private static func originalTransactionId(
         _ index: Int, _ environment: StoreEnvironment
     ) -> String {
@@ -165,9 +167,9 @@ public enum Samples {
         String(704_289_572_311_000_000 + Int64(index))
     }
 
-    /// A version 4 UUID that is different for each index and, by `domain`, for each use.
+    /// Returns a version 4 UUID, different for each index and, by `domain`, for each use.
     private static func uuid(_ domain: UInt8, _ index: Int) -> String {
-        // Any bijection will do that makes neighbours look apart.
+        // Any bijection that makes neighbours look unrelated will do.
         let mixed = UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
         let digits = hexadecimal(mixed)
         let other = hexadecimal(~mixed &* 0xD6E8_FEB8_6659_FD93)

@@ -1,20 +1,20 @@
 package import Assay
 
-/// One SignerInfo (RFC 5652, section 5.3), with every part open to a test that wants it wrong.
+/// Builds a SignerInfo (RFC 5652, section 5.3). Tests can make every part invalid.
 package struct SignerInfoBuilder: Sendable {
     package var version: Int64 = 1
-    /// DER of the SignerIdentifier.
+    /// The DER SignerIdentifier.
     package var identifier: [UInt8]
-    /// DER of an AlgorithmIdentifier.
+    /// The DER AlgorithmIdentifier of the digest.
     package var digestAlgorithm: [UInt8]
-    /// DER of an AlgorithmIdentifier; Apple writes rsaEncryption.
+    /// The DER AlgorithmIdentifier of the signature; Apple writes rsaEncryption.
     package var signatureAlgorithm: [UInt8]
     package var signedAttributes: SignedAttributesBuilder?
     /// Replaces the signature.
     package var signature: [UInt8]?
-    /// Replaces what is signed.
+    /// Replaces the signed octets.
     package var signedOctets: [UInt8]?
-    /// What is hashed before the signature.
+    /// The digest of the signature.
     package var digest: ReceiptDigest
     package var key: SigningKey
     /// Written after the signature, inside the SignerInfo.
@@ -42,7 +42,7 @@ package struct SignerInfoBuilder: Sendable {
         }
     }
 
-    /// `[0] subjectKeyIdentifier`.
+    /// Returns a SignerIdentifier of the form `[0] subjectKeyIdentifier`.
     package static func subjectKeyIdentifier(_ identifier: [UInt8]) -> [UInt8] {
         DERWriter.build { $0.contextPrimitive(0, identifier) }
     }
@@ -69,15 +69,15 @@ package struct SignerInfoBuilder: Sendable {
     }
 }
 
-/// signedAttrs, each attribute DER of its own.
+/// Builds signedAttrs from attributes in DER.
 package struct SignedAttributesBuilder: Sendable {
     package var attributes: [[UInt8]]
-    /// Whether they are in the order that DER demands.
+    /// Whether to sort the attributes as DER requires.
     package var isSorted = true
 
     package init(_ attributes: [[UInt8]]) { self.attributes = attributes }
 
-    /// contentType id-data and the content's digest.
+    /// Creates the attributes contentType (id-data) and messageDigest of the content.
     package init(of content: [UInt8], _ digest: ReceiptDigest) {
         self.init([
             SignedAttributesBuilder.contentType("1.2.840.113549.1.7.1"),

@@ -1,7 +1,7 @@
 package import Assay
 public import AssayModels
 
-/// What a token carries in `x5c`, and the key that signs it.
+/// The certificates of a token's `x5c`, and the key that signs the token.
 public struct SigningChain: Sendable {
     /// DER, the leaf first.
     public var certificates: [[UInt8]]
@@ -12,8 +12,8 @@ public struct SigningChain: Sendable {
         self.key = key
     }
 
-    /// A new self-signed certificate like the one that Xcode makes for StoreKit testing, alone in
-    /// `x5c`: P-256, CA with path length 0, digitalSignature, no markers.
+    /// Creates a self-signed certificate like the one that Xcode makes for StoreKit testing,
+    /// alone in `x5c`: P-256, CA with path length 0, digitalSignature, no markers.
     public static func storeKitTesting(at now: Timestamp) throws(MintError) -> SigningChain {
         try storeKitTesting(validity: .around(now, days: 365)) { _ in }
     }
