@@ -31,15 +31,15 @@ public struct ServerLimits: Sendable {
     /// Bytes kept of a frame whose head is incomplete while the memory is exhausted.
     public var unansweredBytes = 4 << 10
     /// The longest time that an accepted request waits for a worker. Requests that would wait
-    /// longer are rejected at once: a longer queue answers no more requests, only later ones, and
-    /// its evidence leaves the processor's cache. Long enough for about four thousand requests at
-    /// a time.
+    /// longer are rejected at once: a longer queue does not answer more requests, it only answers
+    /// them later, and their evidence leaves the processor's cache. Long enough for about four
+    /// thousand requests at a time.
     public var queueDelayMilliseconds: UInt64 = 100
     /// How long sockets are left unread while half of that delay is queued: long enough for
     /// several requests of each of a hundred connections, and always shorter than the queue.
     var restMilliseconds: UInt64 { min(max(queueDelayMilliseconds / 5, 1), 10) }
-    /// With fewer connections, reads are full without a pause, and the clients stand still while
-    /// they are not read.
+    /// The number of connections from which reads pause under load. Fewer connections fill their
+    /// reads without a pause, and stall while they are not read.
     static let connectionsToRestFrom = 8
     /// Unknown chains validated per second. One takes about 2 ms, so the default is a tenth of
     /// one processor. Apple changes its own chains about once in two years.

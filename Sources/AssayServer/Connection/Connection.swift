@@ -121,7 +121,7 @@ final class Connection {
         stream.received.unreadCount > 0 || arriving != nil ? .endedWithinFrame : nil
     }
 
-    // MARK: What it holds
+    // MARK: Limits and memory
 
     /// Whether the connection can read another request.
     var hasRoom: Bool {
@@ -187,7 +187,7 @@ final class Connection {
     /// Capacity for ids that an idle connection keeps: below 1 KB.
     private static let inFlightKept = 64
 
-    // MARK: Answers out
+    // MARK: Answers
 
     func answer(_ head: ResponseHead) {
         answer { server.codec.encodeFrame(head, into: &$0) }

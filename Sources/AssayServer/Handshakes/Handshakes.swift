@@ -1,27 +1,27 @@
 package import AssayIO
 
-/// Connections of a server whose TLS handshake has not ended. Belongs to the loop's thread.
+/// The TLS handshakes in progress. Belongs to the loop's thread.
 ///
-/// A peer that sends nothing costs its socket; TLS begins with its first byte. From there on a
-/// handshake costs what some twenty requests do. So all of them together have a share of the
-/// thread's time, and who comes when it is used up waits, unread, while those who are connected are
-/// served.
+/// A peer that sends nothing costs only its socket; TLS starts with its first byte. From then on
+/// a handshake costs as much as about twenty requests. So all handshakes together get a share of
+/// the thread's time. When the share is used up, new handshakes are queued unread, and
+/// established connections are served.
 package final class Handshakes {
     package enum Outcome {
         case secured(Stream)
-        /// What came is no TLS: it can be told so in the clear.
+        /// The first bytes are not TLS: the error response is sent in the clear.
         case plain(Stream)
         case failed(TLSError)
     }
 
-    /// Of the handshakes that begin from now on.
+    /// The TLS context of new handshakes.
     var context: TLSContext
     private let most: Int
     private let onOutcome: (Outcome) -> Void
     private var pending: [ObjectIdentifier: Pending] = [:]
-    /// Those that can go on, in the order in which their bytes came.
+    /// Queued handshakes, in the order in which their bytes arrived.
     private var waiting: [Stream] = []
-    /// Microseconds of the processor.
+    /// Microseconds of processor time.
     private var share: TokenBucket
     private var lastNumber: UInt64 = 0
 
@@ -30,18 +30,20 @@ package final class Handshakes {
         let number: UInt64
         let began: UInt64
         var hasBegun = false
-        /// When it came to wait for its turn; nil: its peer has to send more.
+        /// When the handshake was queued; nil while its peer has to send more.
         var waitsSince: UInt64?
-        /// It has failed, and its peer is being told.
+        /// The handshake has failed, and the alert is being sent.
         var isFinishing = false
     }
 
-    /// The type of a TLS record that begins a handshake (RFC 8446, 5.1).
+    /// The content type of TLS handshake records (RFC 8446, 5.1).
     private static let handshakeRecord: UInt8 = 22
 
-    /// - Parameter most: at a time that have to send more, of which the oldest go; and at a time
-    ///   that wait for their turn.
-    /// - Parameter percent: of the thread's time.
+    /// Creates an empty set of handshakes.
+    ///
+    /// - Parameter most: the limit of handshakes that wait for their peer, beyond which the
+    ///   oldest is closed; and the limit of queued handshakes.
+    /// - Parameter percent: the share of the thread's time.
     package init(
         _ context: TLSContext, most: Int, percent: Int, onOutcome: @escaping (Outcome) -> Void
     ) {
@@ -60,9 +62,9 @@ package final class Handshakes {
     package var count: Int { pending.count }
     var waitingCount: Int { waiting.count }
 
-    /// As many wait for their turn as may.
+    /// The queue is full.
     var isFull: Bool { waiting.count >= most }
-    /// So few wait again that more may come.
+    /// The queue has drained to half, so that accepting can resume.
     var hasRoom: Bool { waiting.count <= most / 2 }
 
     package func begin(_ stream: Stream) {
@@ -82,7 +84,7 @@ package final class Handshakes {
         pending.values.lazy.filter { $0.waitsSince == nil }.min { $0.number < $1.number }
     }
 
-    /// Closes those that have taken longer; whose turn has not come is not to blame for it.
+    /// Closes handshakes past their deadline. Queued handshakes get the longer limit.
     func sweep(now: UInt64, silent: UInt64, waiting: UInt64) {
         for entry in pending.values {
             let isWaiting = entry.waitsSince != nil
@@ -102,7 +104,7 @@ package final class Handshakes {
 
     private func remove(_ stream: Stream) {
         forget(stream)
-        // Nobody listens to what may still come.
+        // Ignores later events.
         stream.setHandler { _ in }
     }
 
@@ -119,7 +121,7 @@ package final class Handshakes {
                 remove(stream)
                 return onOutcome(.plain(stream))
             }
-            // A client waits for the answer to its hello, and that has some hundred bytes.
+            // A client waits for the answer to its ClientHello, which has several hundred bytes.
             guard unread.count <= Stream.handshakeReadBytes else {
                 return fail(stream, .protocolFault("more than a hello"))
             }
@@ -138,7 +140,7 @@ package final class Handshakes {
         }
     }
 
-    /// The peer is told by an alert; it stays until it has seen that, or the time is over.
+    /// Sends an alert. The stream stays until the peer closes or the time limit passes.
     private func fail(_ stream: Stream, _ error: TLSError) {
         pending[ObjectIdentifier(stream)]?.isFinishing = true
         stream.finish()
@@ -147,17 +149,17 @@ package final class Handshakes {
 
     // MARK: Turns
 
-    /// It goes on when its turn comes. What it sends until then stays in its socket.
+    /// Queues the handshake for its turn. Bytes that arrive until then stay in the socket.
     private func wait(_ stream: Stream) {
         stream.pauseReading()
         pending[ObjectIdentifier(stream)]?.waitsSince = stream.loop.now
         waiting.append(stream)
     }
 
-    /// Does what a turn of the loop has time for.
+    /// Continues queued handshakes within one turn's share of time.
     ///
-    /// - Parameter isHurried: whether there is nothing better to do with the thread's time.
-    /// - Returns: whether there is more for the next turn.
+    /// - Parameter isHurried: whether to ignore the share of the thread's time.
+    /// - Returns: whether work is left for the next turn.
     package func work(now: UInt64, isHurried: Bool) -> Bool {
         var spent: UInt64 = 0
         while let stream = waiting.first {
@@ -178,8 +180,9 @@ package final class Handshakes {
         guard let entry = pending[key], let since = entry.waitsSince else { return }
         pending[key]?.waitsSince = nil
         pending[key]?.hasBegun = true
-        // Who has given up meanwhile is not worth a signature. At once it can't be, and the reason
-        // in its bytes is worth more than that it has gone.
+        // Skips peers that disconnected while queued, to save a signature. A handshake that was
+        // queued only briefly proceeds: the failure reason in its bytes is more useful than the
+        // disconnect.
         if now - since >= ServerLimits.handshakePatienceMilliseconds, stream.hasPeerLeft {
             remove(stream)
             stream.close()

@@ -1,7 +1,7 @@
 import AssayIO
 import AssayModels
 
-/// Connections before they are any: TLS handshakes, and when there is time for them.
+/// Runs TLS handshakes between the turns of established connections.
 extension ServerLoop {
     func prepareHandshakes(_ tls: TLSContext) {
         handshakes = Handshakes(
@@ -11,15 +11,16 @@ extension ServerLoop {
         warnOfExpiry(tls)
     }
 
-    /// Silent handshakes have a quarter of all sockets, and those that wait for their turn another.
-    /// Half of the sockets are left to clients that are served.
+    /// Handshakes that wait for their peer get a quarter of all sockets, and queued ones another
+    /// quarter. Half of the sockets are left for established connections.
     private static let handshakePart = 4
 
-    /// Called once all that was ready has been read, and answers are written.
+    /// Continues queued handshakes. Called after all ready sockets are read and the answers are
+    /// written.
     func workHandshakes() {
         guard let handshakes, handshakes.waitingCount > 0 else { return }
         if handshakes.isFull { pauseAcceptingTLS() }
-        // One more turn, which begins with those who are connected.
+        // Requests another turn, which begins with the established connections.
         if handshakes.work(now: now, isHurried: isDraining) { loop.post {} }
         resumeAcceptingTLS()
     }
@@ -36,7 +37,7 @@ extension ServerLoop {
         }
     }
 
-    /// A drain has no time for peers that do not even speak.
+    /// Milliseconds that a silent handshake gets during a drain.
     private static let drainingHandshakeMilliseconds: UInt64 = 1_000
 
     func sweepHandshakes() {

@@ -1,10 +1,10 @@
-/// How many sockets the clients of each listener hold, TLS handshakes included, and which listener
-/// may accept another one.
+/// Counts the sockets of each listener's clients, TLS handshakes included, and decides which
+/// listener can accept another one.
 ///
-/// Half of all sockets are shared out among the listeners, so that the clients of one never keep
-/// those of another out. The other half belongs to whoever comes first.
+/// Half of all sockets are divided among the listeners, so that the clients of one listener never
+/// keep out those of another. The other half is first come, first served.
 struct ListenerShares {
-    /// Of all listeners together.
+    /// The limit for all listeners together.
     var limit: Int
     private var counts: [Int] = []
     private(set) var total = 0
@@ -32,7 +32,7 @@ struct ListenerShares {
         total + reserved(besides: listener) < limit
     }
 
-    /// What the other listeners have not used of their shares.
+    /// The unused shares of the other listeners.
     private func reserved(besides listener: Int) -> Int {
         let share = limit / (2 * max(counts.count, 1))
         return counts.indices.reduce(0) { sum, other in

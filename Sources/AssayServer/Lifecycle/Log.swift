@@ -2,9 +2,10 @@ import Assay
 import AssayIO
 import AssayModels
 
-/// Takes the server's log, one JSON object a line.
+/// Receives the server's log, one JSON object per line.
 public protocol LogSink: Sendable {
-    /// `line` ends with a newline. Called from any thread, and waited for.
+    /// Writes a line, which ends with a newline. Called from any thread, which waits for the
+    /// call.
     func write(_ line: String)
 }
 
@@ -14,7 +15,7 @@ public struct StandardErrorLog: LogSink {
     public func write(_ line: String) { StandardError.write(line) }
 }
 
-/// Makes the lines. Nothing that a client chose goes into one: no evidence, no id, no name.
+/// Formats log lines. A line contains nothing that a client chose: no evidence, no id, no name.
 struct Log: Sendable {
     let sink: any LogSink
     let clock: @Sendable () -> Timestamp
@@ -41,7 +42,7 @@ struct Log: Sendable {
         sink.write(line + "}\n")
     }
 
-    /// RFC 3339, with milliseconds.
+    /// Formats a time by RFC 3339, with milliseconds.
     static func time(_ time: Timestamp) -> String {
         let civil = CivilTime(secondsSince1970: time.seconds)
         let milliseconds = Int(time.milliseconds - time.seconds * 1000)
@@ -60,7 +61,8 @@ struct Log: Sendable {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": line += "\\\(scalar)"
-            // Control characters, and those that turn or break a line: a log is read in terminals.
+            // Control characters, and characters that change the direction or break a line,
+            // because logs are read in terminals.
             case "\u{0}"..<" ", "\u{7f}"..."\u{9f}", "\u{200e}"..."\u{200f}",
                 "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
                 let hex = String(scalar.value, radix: 16)
@@ -72,10 +74,10 @@ struct Log: Sendable {
     }
 }
 
-/// Connection faults are a client's doing, so they are logged at a bounded rate: the first few of
-/// each second, and how many more there were.
+/// Logs connection faults at a bounded rate, because clients cause them: the first few of each
+/// second, and the number of the others.
 struct FaultLog {
-    /// Enough to see what goes wrong.
+    /// Enough to diagnose a problem.
     private static let linesPerSecond = 10
 
     private var second: UInt64 = 0
@@ -92,7 +94,7 @@ struct FaultLog {
         }
     }
 
-    /// Tells of those that were left out.
+    /// Logs the number of suppressed faults.
     mutating func flush(to log: Log) {
         if count > Self.linesPerSecond {
             log.write(

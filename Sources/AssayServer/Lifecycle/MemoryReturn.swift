@@ -1,13 +1,13 @@
-/// When memory that was freed goes back to the system.
+/// Decides when to return freed memory to the system.
 ///
-/// The C library keeps what lies between allocations that are still in use, so after a flood a
-/// process keeps most of what the flood took. Returning it costs milliseconds, so it is done where
-/// the process has grown since the last time and the server holds little of the growth.
+/// The C library keeps free memory between allocations in use, so after a flood a process keeps
+/// most of the flood's memory. Returning it costs milliseconds. So it is returned if the process
+/// has grown and the server holds little of the growth.
 ///
-/// It may have been too early, while what was freed a moment later was still in use: so it is
-/// tried again, less often, as long as the process is larger than it once was.
+/// A return can come too early, before the flood's last allocations are freed. So it is repeated,
+/// at growing intervals, while the process is larger than it once was.
 struct MemoryReturn {
-    /// The least resident memory that was seen, and what was left after the last time.
+    /// The lowest resident memory seen, and the resident memory after the last return.
     private var least = Int.max
     private var left = 0
     private var nextLook: UInt64 = 0
@@ -15,21 +15,22 @@ struct MemoryReturn {
     private var retryMilliseconds = Self.firstRetryMilliseconds
 
     private static let lookMilliseconds: UInt64 = 2_000
-    /// Twice as long after each time.
+    /// The interval doubles with each retry.
     private static let firstRetryMilliseconds: UInt64 = 2_000
     private static let lastRetryMilliseconds: UInt64 = 32_000
-    /// Less is not worth the time.
+    /// Less growth is not worth the time.
     private static let growthBytes = 16 << 20
 
-    /// Whether it is time to look.
+    /// Whether the next check is due.
     mutating func isDue(at now: UInt64) -> Bool {
         guard now >= nextLook else { return false }
         nextLook = now + Self.lookMilliseconds
         return true
     }
 
+    /// Returns whether to return free memory now.
+    ///
     /// - Parameter held: bytes that the server holds for its connections.
-    /// - Returns: whether free memory should be returned now.
     mutating func mayReturn(resident: Int, held: Int, at now: UInt64) -> Bool {
         least = min(least, resident)
         left = max(least, min(left, resident))

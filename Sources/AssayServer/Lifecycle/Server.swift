@@ -12,7 +12,7 @@ import Synchronization
 /// server.wait()
 /// ```
 public final class Server: Sendable {
-    /// Where it listens, with the ports that the system chose.
+    /// The addresses it listens on, with the ports that the system chose.
     public let endpoints: [Endpoint]
 
     private let loop: EventLoop
@@ -22,7 +22,7 @@ public final class Server: Sendable {
     private let events: Mailbox<ServerEvent>
     private let readiness = Readiness()
 
-    /// Starts: when it returns, every address is listened on.
+    /// Starts the server. When this returns, the server listens on every address.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
         do throws(LoopError) {
@@ -85,11 +85,10 @@ public final class Server: Sendable {
         }
     }
 
-    /// Takes what a configuration says for what comes from now on: app entries, users, limits. What
-    /// has been accepted goes on under what it was accepted under. A configuration that can't be
-    /// served changes nothing.
+    /// Applies a new configuration: app entries, users, limits. Accepted requests continue under
+    /// the configuration that accepted them. An invalid configuration changes nothing.
     ///
-    /// - Returns: the settings that are other than before, and need a restart.
+    /// - Returns: the changed settings that need a restart.
     @discardableResult
     public func reload(_ configuration: ServerConfiguration) throws(ServerError) -> [String] {
         var listening = configuration
@@ -103,13 +102,13 @@ public final class Server: Sendable {
         }
     }
 
-    /// Logs why a configuration was not taken.
+    /// Logs why a configuration was rejected.
     public func noteFailedReload(_ reasons: [String]) {
         let server = server
         loop.post { server.value.noteFailedReload(reasons) }
     }
 
-    /// Calls back again and again, as long as the loop and a worker do their work.
+    /// Calls `action` periodically while the loop and a worker are running.
     package func followHeartbeat(
         everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
     ) throws(ServerError) {
@@ -129,16 +128,18 @@ public final class Server: Sendable {
         workers.stop()
     }
 
-    /// Ends: no new requests; what was accepted is answered, within the drain's time.
+    /// Drains the server: rejects new requests, answers accepted ones within the drain timeout,
+    /// then ends.
     public func drain() {
         let server = server
         loop.post { server.value.drain() }
     }
 
-    /// Whether clients should come here: from its start until it is asked to end.
+    /// Whether clients can use this server: from its start until it is asked to stop.
     public var isReady: Bool { readiness.isReady.load(ordering: .acquiring) }
 
-    /// Drains on SIGTERM and SIGINT, and ends at once when one comes again; tells of SIGHUP.
+    /// Drains on SIGTERM and SIGINT, ends at once on the second of these signals, and reports
+    /// SIGHUP as an event.
     public func followSignals() throws(ServerError) {
         let server = server
         for signal in [ProcessSignal.terminate, .interrupt] {
@@ -161,30 +162,31 @@ public final class Server: Sendable {
         }
     }
 
-    /// What the server holds at the moment; nil when it has ended. Not from the loop's thread.
+    /// The memory and work that the server holds now; nil after it has ended. Must not be called
+    /// on the loop's thread.
     package var holdings: ServerHoldings? {
         let server = server
         return try? loop.call { () throws(LoopError) in server.value.holdings }
     }
 
-    /// What it counts; nil when it has ended. Not from the loop's thread.
+    /// The server's metrics; nil after it has ended. Must not be called on the loop's thread.
     package var metrics: ServerMetrics? {
         let server = server
         return try? loop.call { () throws(LoopError) in server.value.metrics }
     }
 
-    /// Waits for the next event. One caller at a time; the end is told again and again.
+    /// Waits for the next event. One caller at a time. Later calls return the end again.
     public func nextEvent() -> ServerEvent {
         let event = events.take()
         if case .ended(let end) = event {
             events.put(event)
-            // An end at once does not wait for the workers either.
+            // After an immediate stop there is no wait for the workers.
             if end == .drained { Self.stop(loop, workers) }
         }
         return event
     }
 
-    /// Waits until the server has ended, and everything is closed.
+    /// Waits until the server has ended and everything is closed.
     @discardableResult
     public func wait() -> ServerEnd {
         while true {
@@ -197,28 +199,28 @@ private final class Readiness: Sendable {
     let isReady = Atomic(false)
 }
 
-/// What a server holds, for tests to compare with its limits.
+/// The memory and work that a server holds. Tests compare it with the limits.
 package struct ServerHoldings: Equatable, Sendable {
-    /// Nothing at all.
+    /// Holds nothing.
     package static let none = ServerHoldings()
 
     package var connections = 0
-    /// Bytes of evidence that was accepted and is not answered.
+    /// Bytes of evidence that was accepted and is unanswered.
     package var evidenceBytes = 0
-    /// Bytes received of frames that were not taken yet.
+    /// Received bytes of frames that were not taken yet.
     package var bufferedBytes = 0
     /// Bytes of answers that the system has not taken.
     package var unwrittenBytes = 0
-    /// Memory of all of these, as the limit counts it: above the sum where a small request keeps
-    /// what else was received with it.
+    /// Memory of all of these, as the limit counts it. Above the sum if a small request keeps
+    /// alive other bytes that were received with it.
     package var heldBytes = 0
     package var requestsInFlight = 0
     /// Requests that wait for a worker.
     package var waiting = 0
-    /// Chains that wait to be validated or are being, and the requests that wait for them.
+    /// Unknown chains that wait for validation or are being validated.
     package var unknownChains = 0
     package var unknownChainRequests = 0
-    /// TLS handshakes that have not ended, and those of them that wait for their turn.
+    /// TLS handshakes in progress, including queued ones, and queued ones alone.
     package var handshakes = 0
     package var handshakesWaiting = 0
     package var turns: UInt64 = 0

@@ -1,35 +1,36 @@
 public import AssayIO
 public import AssayModels
 
-/// What a server listens on, what it verifies, and within which limits.
+/// The addresses, app entries and limits of a server.
 public struct ServerConfiguration: Sendable {
     public var listen: [Endpoint]
-    /// Listening sockets that the process was started with. All are served, also those that
+    /// Listening sockets passed to the process at its start. All are served, including those that
     /// `listen` does not name.
     public var inherited: [InheritedSocket] = []
-    /// Of the files of Unix sockets.
+    /// Access to the files of Unix sockets.
     public var socketAccess = SocketFileAccess()
-    /// Users that may use Unix sockets; nil: whoever the file's permissions let connect.
+    /// Users that can connect to Unix sockets; nil to rely on the permissions of the file.
     public var allowedUsers: Set<UInt32>?
-    /// What listeners of TLS show and demand; nil: there are none.
+    /// The TLS context of TLS listeners; nil if there are none.
     public var tls: TLSContext?
-    /// App entries by the names that requests choose them with.
+    /// App entries by name.
     public var apps: [String: AppEntry]
-    /// The entry of requests that name none; nil: such requests are NOT_FOUND.
+    /// The entry for requests that name none; nil to reject them with NOT_FOUND.
     public var defaultApp: String?
-    /// Threads that verify.
+    /// Number of worker threads.
     public var workers: Int
-    /// Whether the threads share one processor: then what is quick is verified on the loop's.
+    /// Whether there is one processor: then single-signature requests are verified on the loop's
+    /// thread.
     public var hasOneProcessor = Self.availableParallelism == 1
     public var limits: ServerLimits
-    /// What Info tells.
+    /// The version reported by Info.
     public var version: String
     public var log: any LogSink
-    /// Where the server publishes its counts some times a second; nil: nowhere.
+    /// Where the server publishes its state several times a second; nil for nowhere.
     public var monitor: ServerMonitor?
-    /// Where its owner shows what is published; here so that a change of it is told.
+    /// The endpoint of the admin interface. Here so that a reload reports its change.
     public var admin: Endpoint?
-    /// The present, as evidence is compared with it.
+    /// The clock that evidence is compared with.
     public var clock: @Sendable () -> Timestamp
 
     public init(
@@ -48,7 +49,8 @@ public struct ServerConfiguration: Sendable {
         self.clock = clock
     }
 
-    /// One worker for each thread that the machine runs at once: the loop's own needs little.
+    /// The default number of workers: the processors available. The loop's own thread needs
+    /// little.
     public static var availableParallelism: Int { SystemClock.availableParallelism }
 
     public static let systemClock: @Sendable () -> Timestamp = {

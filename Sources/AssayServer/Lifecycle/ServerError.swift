@@ -1,24 +1,25 @@
 public import AssayIO
 
-/// Why a server can't start.
+/// Errors that prevent a server from starting.
 public enum ServerError: Error, Equatable, Sendable {
     case noListener
     case noApp
-    /// The default app is none of the entries.
+    /// The default app is not among the entries.
     case unknownDefaultApp(String)
     case noWorker
-    /// An endpoint of TLS, and neither certificate nor key.
+    /// A TLS endpoint without certificate and key.
     case noTLS(Endpoint)
-    /// Sockets that were passed are served once: with TLS, or without.
+    /// Two addresses name the same passed sockets: they are served once, with or without TLS.
     case namedTwice(Endpoint)
-    /// An endpoint can't be listened on.
+    /// Listening on the endpoint failed.
     case listen(Endpoint, LoopError)
-    /// The system refuses a loop or a thread.
+    /// The system refused to create a loop or a thread.
     case system(LoopError)
 }
 
 extension ServerError {
-    /// What is wrong with addresses, as far as they tell it themselves; nil: nothing.
+    /// Returns the error in a list of addresses that is visible without listening; nil if there
+    /// is none.
     package static func of(_ listen: [Endpoint], hasTLS: Bool) -> ServerError? {
         if !hasTLS, let endpoint = listen.first(where: \.isTLS) { return .noTLS(endpoint) }
         var names: Set<String> = []

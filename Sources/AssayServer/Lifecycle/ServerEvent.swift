@@ -1,19 +1,19 @@
 public import AssayIO
 
-/// What a server tells whoever waits for it.
+/// An event that `nextEvent()` returns.
 public enum ServerEvent: Equatable, Sendable {
-    /// SIGHUP: read the configuration anew, and `reload`.
+    /// SIGHUP: read the configuration again, and call `reload`.
     case hangup
-    /// It was asked to end, and is not ready any more.
+    /// The server was asked to stop and is no longer ready.
     case draining
-    /// Nothing comes after this.
+    /// The last event.
     case ended(ServerEnd)
 }
 
-/// How a server has ended.
+/// How a server ended.
 public enum ServerEnd: Equatable, Sendable {
-    /// What was accepted is answered, as far as the drain's time allowed.
+    /// Accepted requests were answered, within the drain timeout.
     case drained
-    /// At once, by a second signal; what was in flight is lost.
+    /// Stopped at once by a second signal; requests in flight are lost.
     case stopped(ProcessSignal)
 }

@@ -1,12 +1,12 @@
 import AssayIO
 
-/// Which listeners accept. Where one may not, its clients wait in the system's queue.
+/// Pauses and resumes listeners. Clients of a paused listener wait in the kernel's queue.
 extension ServerLoop {
-    /// The sockets that clients may have: as many as are configured, and as descriptors are left;
-    /// one where the reserve leaves none.
+    /// The limit of client sockets: the configured number, or the number of free descriptors if
+    /// that is lower; at least one.
     var socketLimit: Int { max(min(limits.connections, descriptorsMost - ownDescriptors), 1) }
 
-    /// A client's socket is open, and not yet a connection where its listener speaks TLS.
+    /// Counts the socket of a new client, whose TLS handshake is possibly still to come.
     func didAccept(_ stream: Stream, from listener: Int) {
         shares.didOpen(listener)
         stream.onClose = { [unowned self] in
@@ -18,7 +18,7 @@ extension ServerLoop {
         updateAccepting()
     }
 
-    /// Pauses listeners that have reached a limit, and resumes those that have not.
+    /// Pauses listeners at a limit, and resumes the others.
     func updateAccepting() {
         var isLimited = false
         for (number, listener) in listeners.enumerated() {
@@ -27,7 +27,7 @@ extension ServerLoop {
                 listener.pause()
                 continue
             }
-            // Accepts a connection that waits, which may pause listeners again.
+            // Accepts a waiting connection, which can pause listeners again.
             listener.resume()
         }
         if isLimited { logFault("as many connections as there may be: further ones wait") }
@@ -41,7 +41,8 @@ extension ServerLoop {
         isAcceptingTLSPaused && listener.endpoint.isTLS
     }
 
-    /// As many handshakes wait for their turn as may. Connections without TLS need none.
+    /// Pauses the TLS listeners while the queue of handshakes is full. Connections without TLS
+    /// continue.
     func pauseAcceptingTLS() {
         guard !isAcceptingTLSPaused else { return }
         isAcceptingTLSPaused = true

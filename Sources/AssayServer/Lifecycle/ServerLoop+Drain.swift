@@ -1,24 +1,24 @@
 import AssayIO
 import AssayWire
 
-/// The way out: not ready any more, then no new work, then the end.
+/// Stops the server: first not ready, then no new work, then the end.
 extension ServerLoop {
     enum Phase {
         case serving
-        /// Not ready any more, and its clients have been told; it still accepts connections and
-        /// serves, until whoever sends it clients has seen that it leaves.
+        /// Not ready, and the clients are notified. Still accepts connections and serves
+        /// requests, until load balancers have noticed.
         case leaving(until: UInt64)
-        /// Requests are refused; what was accepted before is answered.
+        /// Rejects new requests and answers the accepted ones.
         case draining(until: UInt64)
         case ended
     }
 
-    /// Whether clients should come here.
+    /// Whether clients can use this server.
     var isReady: Bool {
         if case .serving = phase { true } else { false }
     }
 
-    /// Whether requests are refused.
+    /// Whether requests are rejected.
     var isDraining: Bool {
         switch phase {
         case .serving, .leaving: false
@@ -26,13 +26,13 @@ extension ServerLoop {
         }
     }
 
-    /// A signal that asks for the end; the second one does not wait for anybody.
+    /// Stops the server on a signal; the second signal stops it at once.
     func leave(on signal: ProcessSignal) {
         if isReady { drain() } else { stopAtOnce(on: signal) }
     }
 
-    /// Tells everybody that it leaves; after the delay no new connections and requests, and what
-    /// was accepted is answered; then the end.
+    /// Starts the drain: notifies clients, rejects new connections and requests after the delay,
+    /// and ends when the accepted requests are answered.
     func drain() {
         guard isReady else { return }
         phase = .leaving(until: now + limits.drainDelayMilliseconds)
@@ -43,14 +43,14 @@ extension ServerLoop {
         advanceDrain()
     }
 
-    /// Called when time has passed.
+    /// Advances the drain when its times have passed.
     func advanceDrain() {
         switch phase {
         case .serving, .ended: break
         case .leaving(let until) where now >= until:
             phase = .draining(until: now + limits.drainMilliseconds)
             closeListeners()
-            // Those that came in the meantime have not been told.
+            // Clients that connected in the meantime were not notified yet.
             for connection in connections.values { connection.noticeDrain() }
             endIfDrained()
         case .leaving: break
@@ -98,7 +98,7 @@ extension ServerLoop {
 }
 
 extension Connection {
-    /// Tells, once, that the server is about to end.
+    /// Notifies the client once that the server is draining.
     func noticeDrain() {
         guard !wasToldOfDrain else { return }
         wasToldOfDrain = true

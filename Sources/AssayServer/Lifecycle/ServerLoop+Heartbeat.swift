@@ -1,8 +1,8 @@
 import AssayIO
 
 extension ServerLoop {
-    /// Calls back again and again, on a worker's thread: which says that the loop and a worker do
-    /// their work.
+    /// Calls `action` periodically on a worker's thread, which shows that the loop and a worker
+    /// run.
     func followHeartbeat(
         everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
     ) throws(LoopError) {

@@ -2,9 +2,9 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// Where clients come from, and which of them may.
+/// Listens for clients, and checks whether they are allowed.
 extension ServerLoop {
-    /// Listens; gives the addresses, with the ports that the system chose.
+    /// Listens on an endpoint. Returns the addresses, with the ports that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
         let added: [Listener]
         if let name = endpoint.inheritedName {
@@ -18,7 +18,7 @@ extension ServerLoop {
                 ) { [self] stream in welcome(stream, at: endpoint, number) }
             ]
         }
-        // The system gives the lowest number that is free.
+        // The system assigns the lowest free descriptor.
         for listener in added { ownDescriptors = max(ownDescriptors, Int(listener.descriptor) + 1) }
         shares.limit = socketLimit
         if endpoint.isTLS, handshakes == nil, let tls = configuration.tls {
@@ -63,8 +63,8 @@ extension ServerLoop {
         return .forbiddenUser
     }
 
-    /// Ends the connections of peers that a reload has taken their permission from. What was
-    /// accepted from them is answered.
+    /// Ends the connections of peers that are no longer allowed after a reload. Their accepted
+    /// requests are answered.
     func endForbiddenConnections() {
         for connection in connections.values {
             guard case .open = connection.state, let refusal = refusal(of: connection.stream)
@@ -76,7 +76,7 @@ extension ServerLoop {
 }
 
 extension ServerConfiguration {
-    /// What is listened on: sockets that were passed wait for somebody to serve them.
+    /// All endpoints to listen on, including passed sockets that `listen` does not name.
     var listenOnAll: [Endpoint] {
         var names: [String] = []
         for socket in inherited
@@ -88,7 +88,8 @@ extension ServerConfiguration {
 
     private func isNamed(_ name: String) -> Bool { listen.contains { $0.inheritedName == name } }
 
-    /// The passed sockets of a name; those that are not named otherwise where it is empty.
+    /// The passed sockets with this name; for an empty name, also those that `listen` does not
+    /// name.
     func sockets(named name: String) -> [InheritedSocket] {
         inherited.filter { socket in
             name.isEmpty

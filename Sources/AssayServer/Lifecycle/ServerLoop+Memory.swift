@@ -1,13 +1,13 @@
 import AssayIO
 
-/// Receipts that are verified as they arrive, and memory that is returned.
+/// Schedules streamed receipts, and frees memory.
 extension ServerLoop {
-    /// Whether a receipt that has come further may be read on with: not before those that wait.
+    /// Whether a receipt can be read further in this turn; queued receipts go first.
     var mayReadReceipt: Bool {
         (receiptTurns.isServing || receiptTurns.isEmpty) && receiptTurns.slice(in: turn) > 0
     }
 
-    /// Called at the end of a turn: what is left of the queue comes in the next one.
+    /// Requests a turn for queued receipts. Called at the end of a turn.
     func requestReceiptTurns() {
         guard !receiptTurns.isEmpty, !receiptTurns.isRequested else { return }
         receiptTurns.isRequested = true
@@ -24,8 +24,8 @@ extension ServerLoop {
         receiptTurns.isServing = false
     }
 
-    /// Where room is short, receipts that arrive slowly are refused, the slowest first, until it is
-    /// not. They hold their room for long, and may come again.
+    /// Rejects slow receipts, the slowest first, while memory is low. They hold memory for long,
+    /// and can be retried.
     func refuseSlowReceipts() {
         guard budget.isSingleSignature else { return }
         let slow = connections.values
@@ -37,7 +37,7 @@ extension ServerLoop {
         }
     }
 
-    /// Returns what a flood has left, on a worker's thread.
+    /// Returns free memory to the system after a flood, on a worker's thread.
     func returnMemory() {
         guard memoryReturn.isDue(at: now), let resident = ProcessFacts.ownResidentBytes,
             memoryReturn.mayReturn(resident: resident, held: budget.held, at: now)

@@ -2,8 +2,10 @@ import Assay
 import AssayIO
 import AssayModels
 
-/// What changes while the server runs.
+/// Reloads the configuration.
 extension ServerLoop {
+    /// Applies a new configuration.
+    ///
     /// - Returns: the settings that need a restart to change.
     func reload(_ new: ServerConfiguration) -> [String] {
         var new = new
@@ -17,7 +19,7 @@ extension ServerLoop {
             (old.listen, old.inherited, old.socketAccess)
         (new.workers, new.log, new.clock) = (old.workers, old.log, old.clock)
         (new.monitor, new.admin) = (old.monitor, old.admin)
-        // Its listeners go on: without TLS for them the configuration would not have passed.
+        // TLS listeners stay: the check rejects a configuration without TLS for them.
         take(new)
         endForbiddenConnections()
         if let tls = new.tls { warnOfExpiry(tls) }
@@ -27,7 +29,7 @@ extension ServerLoop {
         return fixed
     }
 
-    /// Whom the server believes, at the start and whenever that may have changed.
+    /// Logs the trusted roots, at the start and after each reload.
     func logTrust() {
         var told: Set<String> = []
         let now = configuration.clock().seconds

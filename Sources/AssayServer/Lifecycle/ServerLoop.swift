@@ -3,11 +3,11 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// The server on its loop's thread: listeners, connections, the batch.
+/// The server's state on its loop's thread: listeners, connections, the batch.
 final class ServerLoop {
     let loop: EventLoop
     private(set) var configuration: ServerConfiguration
-    /// Looked up once, and not for each of the many requests that name none.
+    /// Cached, because many requests name no app.
     private var defaultApp: AppEntry?
     var limits: ServerLimits { configuration.limits }
     private(set) var decoder: FrameDecoder
@@ -19,7 +19,7 @@ final class ServerLoop {
     private var faults = FaultLog()
     var metrics = ServerMetrics()
     let workers: WorkerPool
-    /// For chains that were not seen before.
+    /// The worker that validates unknown chains.
     let chainWorkers: WorkerPool
     let report: @Sendable (ServerEvent) -> Void
 
@@ -27,18 +27,19 @@ final class ServerLoop {
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private var lastConnectionNumber: UInt64 = 0
-    /// Connections with something to write, or to look at, at the end of this turn.
+    /// Connections to flush at the end of this turn.
     private var touched: [Connection] = []
-    /// Connections that have had their share of this turn and have more.
+    /// Connections that used up their share of this turn and have more bytes.
     private var waiting: [Connection] = []
     var batch: Batch
     var chainQueue: ChainValidationQueue
     var queueDelay = QueueDelay()
     var readBackoff = ReadBackoff()
     var loopShare = LoopShare(began: 0)
-    /// When sockets were looked at before the present turn.
+    /// The times of the previous turn.
     private var lastLook = SocketLook()
-    /// In this turn, of a connection that had used up its share of an earlier one.
+    /// Whether a connection that had used up its share of an earlier turn resumed reading in this
+    /// one.
     var hasResumedReading = false
     var budget: Budget
     var receiptTurns = ReceiptTurns()
@@ -47,32 +48,34 @@ final class ServerLoop {
     var watch: StallWatch
     /// The sockets of each listener's clients.
     var shares = ListenerShares(limit: 0)
-    /// No connection is accepted until one has been closed.
+    /// Accepts no connection until one has closed.
     var isShortOfDescriptors = false
-    /// The descriptors that the process had when it began to listen.
+    /// Descriptors in use when the server began to listen.
     var ownDescriptors = 0
-    /// The same for connections of TLS, until fewer handshakes wait.
+    /// Accepts no TLS connection until the queue of handshakes has drained to half.
     var isAcceptingTLSPaused = false
-    /// A connection with this descriptor or a higher one leaves too few.
+    /// A connection with this descriptor or a higher one leaves too few descriptors free.
     let descriptorsMost = Descriptors.limit - ServerLimits.reservedDescriptors
     var turnEnd: TurnEnd?
     var heartbeat: Timer?
-    /// Nil without listeners of TLS.
+    /// Nil without TLS listeners.
     var handshakes: Handshakes?
     var sweepTimer: Timer?
-    /// Wakes the queue of unknown chains when its next turn has come.
+    /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
 
     private(set) var turn: UInt64 = 0
-    /// Changed by the drain alone.
+    /// Changed only by the drain.
     var phase = Phase.serving
 
-    /// How often time is looked at; limits are seconds.
+    /// How often timeouts are checked; the limits are seconds.
     private static let sweepMilliseconds: UInt64 = 100
-    /// A loop that was kept from running for so long has bytes to read before it may judge.
+    /// After a delay of this length, the loop has bytes to read before it judges its peers.
     private static let lateSweepMilliseconds: UInt64 = 1_000
     private var lastSweep: UInt64 = 0
 
+    /// Creates the state of a server.
+    ///
     /// - Parameter report: called for each event, on the loop's thread.
     init(
         _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
@@ -111,7 +114,7 @@ final class ServerLoop {
 
     var now: UInt64 { loop.now }
 
-    /// For what comes from now on.
+    /// Applies a configuration to later requests and connections.
     func take(_ new: ServerConfiguration) {
         configuration = new
         defaultApp = new.defaultApp.flatMap { new.apps[$0] }
@@ -127,7 +130,9 @@ final class ServerLoop {
         updateAccepting()
     }
 
-    /// - Parameter lastWord: what it is told before its connection ends; nil: it is served.
+    /// Adds a connection.
+    ///
+    /// - Parameter lastWord: an error response after which the connection ends; nil to serve it.
     func accept(_ stream: Stream, lastWord: ResponseHead? = nil) {
         let connection = Connection(stream, server: self)
         connections[ObjectIdentifier(connection)] = connection
@@ -136,7 +141,7 @@ final class ServerLoop {
         if let lastWord {
             refuse(connection, lastWord)
         } else if isDraining {
-            // Not its end: what it has sent already is answered, request by request.
+            // Not ended: requests that it has already sent are answered one by one.
             connection.noticeDrain()
         } else if let refusal = refusal(of: stream) {
             logFault("a peer who is not allowed")
@@ -165,7 +170,7 @@ final class ServerLoop {
         touched.append(connection)
     }
 
-    /// The connection's next turn comes at once, and not with the next byte of anybody.
+    /// Queues a turn for the connection, which comes without waiting for further input.
     func enqueueTurn(for connection: Connection) {
         waiting.append(connection)
         guard waiting.count == 1 else { return }
@@ -178,7 +183,7 @@ final class ServerLoop {
         faults.write("\(reason)", to: log, now: now)
     }
 
-    /// The reason comes from this process's own words, and OpenSSL's.
+    /// The reason contains text of this process and of OpenSSL only.
     func logFault(_ error: TLSError) {
         metrics.didFail("TLS failed")
         faults.write(error.description, to: log, now: now)
@@ -205,7 +210,8 @@ final class ServerLoop {
 
     // MARK: Turns
 
-    /// All that was ready has been read: the batch goes to the workers, answers are written.
+    /// Ends a turn, after all ready sockets were read: gives the batch to the workers and writes
+    /// answers.
     private func endTurn() {
         turn += 1
         let began = now
@@ -219,17 +225,18 @@ final class ServerLoop {
         requestReceiptTurns()
     }
 
-    /// Whether connections wait for their next turn, with bytes at hand, or are read from again
-    /// and their sockets have not been looked at.
+    /// Whether connections with received bytes wait for their next turn, or resumed reading and
+    /// were not polled yet.
     var hasMoreToRead: Bool {
         !waiting.isEmpty || !receiptTurns.isEmpty || hasResumedReading
     }
 
-    /// Since when what has just been read may have been in its socket, in the loop's milliseconds.
+    /// The earliest time at which the bytes just read arrived in their socket, in milliseconds of
+    /// the loop's clock.
     var earliestArrival: UInt64 { lastLook.earliestArrival(at: now) }
 
-    /// The same of what a connection has read last, in nanoseconds. Within the turn that has read
-    /// it, it is new.
+    /// The arrival time of the bytes that a connection read last, in nanoseconds of the monotonic
+    /// clock.
     func arrival(on connection: Connection) -> UInt64 {
         SystemClock.monotonicNanoseconds - connection.age * 1_000_000
     }
@@ -261,7 +268,7 @@ final class ServerLoop {
         faults.flush(to: log)
         sweepHandshakes()
         advanceDrain()
-        // Timers come before a turn's wait: nothing may be left over for its end.
+        // Timers run before the loop blocks: no answer can be left for the end of a turn.
         writeAnswers()
         publish()
         endIfDrained()
@@ -269,7 +276,8 @@ final class ServerLoop {
 
     // MARK: Requests
 
-    /// The head of a frame; nil where it is unusable, and the client has been told.
+    /// Decodes the head of a frame. Returns nil for an unusable head, after answering with an
+    /// error.
     func decode(_ bytes: SlabBytes, for connection: Connection) -> RequestHead? {
         do throws(MessageError) {
             return try codec.decodeRequest(bytes.span)
@@ -284,8 +292,8 @@ final class ServerLoop {
         }
     }
 
-    /// Entries are chosen by the octets of their names: a dictionary of strings would also find
-    /// names that are only equivalent in Unicode.
+    /// Finds an app entry by the octets of its name: a dictionary of strings also matches names
+    /// that are canonically equivalent in Unicode.
     func app(named name: String) -> AppEntry? {
         guard !name.isEmpty else { return defaultApp }
         let apps = configuration.apps
@@ -294,7 +302,7 @@ final class ServerLoop {
         return apps[place].value
     }
 
-    /// From the frame's first byte on.
+    /// The deadline of a request, which counts from the first byte of its frame.
     func deadline(of head: RequestHead, began: UInt64?) -> UInt64 {
         let timeout =
             head.timeoutMilliseconds == 0
@@ -308,7 +316,8 @@ final class ServerLoop {
         began: UInt64?
     ) {
         guard let app = app(named: head.app), let kind = call.kind else { return }
-        // What is soon verified holds its slab for a moment, together with others there.
+        // Evidence that is verified soon shares its slab with other requests; copied for a long
+        // wait.
         let body = batch.isLong ? body.forWaiting : body
         let cost = RequestCost.whole(body.count, call)
         connection.didAccept(head.id, cost)

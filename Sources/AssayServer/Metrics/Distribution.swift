@@ -1,7 +1,8 @@
-/// How often values of each size occurred: counts between fixed bounds, which is what Prometheus
-/// calls a histogram. Adding a value allocates nothing and takes some ten comparisons at most.
+/// Counts of values between fixed bounds: a Prometheus histogram. Adding a value allocates
+/// nothing and takes about ten comparisons at most.
 package struct Distribution: Equatable, Sendable {
-    /// The upper bounds, inclusive and ascending; above the last there is one more place.
+    /// The upper bounds, inclusive and ascending. `counts` has one more bucket, above the last
+    /// bound.
     package let bounds: [UInt64]
     package private(set) var counts: [UInt64]
     package private(set) var sum: UInt64 = 0
@@ -23,7 +24,7 @@ package struct Distribution: Equatable, Sendable {
         sum &+= value
     }
 
-    /// What was added since that earlier state of the same distribution.
+    /// The values added since an earlier state of the same distribution.
     package func since(_ earlier: Distribution) -> Distribution {
         var difference = self
         for index in counts.indices { difference.counts[index] &-= earlier.counts[index] }
@@ -31,8 +32,8 @@ package struct Distribution: Equatable, Sendable {
         return difference
     }
 
-    /// The value below which that share of all values lies, between bounds on a straight line; nil
-    /// where there is none. A value above the last bound reads as that bound.
+    /// The given quantile, interpolated linearly within its bucket; nil without values. Values
+    /// above the last bound count as that bound.
     package func quantile(_ share: Double) -> Double? {
         let total = count
         guard total > 0 else { return nil }
@@ -52,8 +53,8 @@ package struct Distribution: Equatable, Sendable {
 }
 
 extension Distribution {
-    /// Nanoseconds, from below the quickest verification to above the longest time of a request:
-    /// some five a decade where answers usually lie, so that a curve drawn of them is of use.
+    /// Bounds in nanoseconds, from below the quickest verification to above the longest timeout
+    /// of a request: about five per decade where answers usually lie, for a smooth curve.
     package static let times = Distribution(
         bounds: [
             20, 50, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000,

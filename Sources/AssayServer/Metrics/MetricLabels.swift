@@ -1,12 +1,12 @@
 package import AssayModels
 import AssayWire
 
-// The labels of metrics are closed sets: nothing that a client chose can become one.
+// The labels of metrics are closed sets: no value chosen by a client becomes a label.
 
-/// The calls, as gRPC would name its methods.
+/// The calls, named like gRPC methods.
 package enum CallLabel: Int, CaseIterable, Sendable {
     case verify, health, info, ping
-    /// None that this server knows, or none that could be read.
+    /// An unknown call, or an unreadable one.
     case unknown
 
     init(_ call: RequestHead.Call) {
@@ -20,19 +20,19 @@ package enum CallLabel: Int, CaseIterable, Sendable {
     }
 }
 
-/// Why a request was not carried out, by what its client is told.
+/// The reason why a request was rejected, derived from the response to its client.
 package enum RefusalLabel: Int, CaseIterable, Sendable {
-    /// The frame or its head can't be used.
+    /// The frame or its head is unusable.
     case invalid
     case duplicateId
-    /// A call or a kind that this server does not know.
+    /// A call or a kind that is unknown to this server.
     case unimplemented
     case unknownApp
     case tooLarge
-    /// A shortage of the server's that passes.
+    /// A temporary shortage of the server.
     case overloaded
     case draining
-    /// The time was over before the work began.
+    /// The deadline passed before the work began.
     case deadline
     case other
 
@@ -54,9 +54,9 @@ package enum RefusalLabel: Int, CaseIterable, Sendable {
 /// The environment that signed evidence names.
 package enum EnvironmentLabel: Int, CaseIterable, Sendable {
     case production, sandbox, xcode, localTesting, unspecified
-    /// One that Apple added later; it is signed, and still no label.
+    /// A signed environment that Apple added later, without its own label.
     case other
-    /// The signature did not hold, so that none is known.
+    /// The signature is invalid, so the environment is unknown.
     case none
 
     init(_ environment: StoreEnvironment?) {
@@ -73,7 +73,7 @@ package enum EnvironmentLabel: Int, CaseIterable, Sendable {
     }
 }
 
-/// What is counted of one verification; worked out on the worker's thread.
+/// The metrics labels of one verification, computed on the worker's thread.
 package struct Outcome: Sendable {
     package let kind: EvidenceKind
     package let verdict: Verdict

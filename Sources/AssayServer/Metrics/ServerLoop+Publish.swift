@@ -1,7 +1,7 @@
 import AssayIO
 
 extension ServerLoop {
-    /// Shows the server's state to whoever looks; nothing where nobody does.
+    /// Publishes the server's state to the monitor, if there is one.
     func publish() {
         guard let monitor = configuration.monitor else { return }
         monitor.publish(

@@ -1,8 +1,8 @@
 package import AssayModels
 package import AssayWire
 
-/// What the server counts. Plain numbers that the loop's thread alone touches: no lock, no atomic
-/// operation and no memory of its own for a request.
+/// The server's counters. Plain numbers used only on the loop's thread: no lock, no atomic
+/// operation and no allocation per request.
 package struct ServerMetrics: Sendable {
     /// By call, and by call and status.
     private var started = [UInt64](repeating: 0, count: CallLabel.allCases.count)
@@ -13,24 +13,26 @@ package struct ServerMetrics: Sendable {
         repeating: 0, count: Self.kinds * Self.verdicts * EnvironmentLabel.allCases.count)
     private var refusals = [UInt64](repeating: 0, count: RefusalLabel.allCases.count)
 
-    /// Nanoseconds of Verify, from the last byte of its frame to its answer's place in the output.
+    /// Nanoseconds of Verify calls, from the last byte of the frame until the answer is in the
+    /// output buffer.
     package private(set) var handling = Distribution.times
-    /// Nanoseconds from there to the moment at which a worker takes it.
+    /// Nanoseconds from the last byte of the frame until a worker takes the request.
     package private(set) var queueDelay = Distribution.times
     package private(set) var batchSizes = Distribution.batchSizes
 
     package var connectionsAccepted: UInt64 = 0
-    /// Of them those that were turned away: by a client that is not served, or without TLS where
-    /// TLS is spoken.
+    /// The part of `connectionsAccepted` that was rejected: the client is not allowed, or does
+    /// not use TLS on a TLS listener.
     package var connectionsRefused: UInt64 = 0
     package var framesReceived: UInt64 = 0
     package var framesSent: UInt64 = 0
-    /// Requests that were verified on the thread of unknown chains, each for all that wait for its.
+    /// Chain validations, each for all requests that wait for the same chain.
     package var validatedChains: UInt64 = 0
-    /// By what was wrong: the reasons that the log gives, which are few and the source's own.
+    /// Connection faults by the reason that the log gives. The reasons are few, and constants of
+    /// the source.
     package private(set) var faults: [String: UInt64] = [:]
 
-    // The raw values of the wire begin with 1, or 0 for a status.
+    // The raw values of the wire begin with 1, or with 0 for a status.
     private static let statuses = Status.allCases.count
     private static let kinds = EvidenceKind.allCases.count
     private static let verdicts = Verdict.allCases.count
@@ -47,22 +49,23 @@ extension ServerMetrics {
         handled[call.rawValue * Self.statuses + Int(status.rawValue)] &+= 1
     }
 
-    /// A request that was answered where it was read.
+    /// Counts a request that was answered when it was read.
     mutating func didAnswerAtOnce(_ call: CallLabel, _ answer: ResponseHead) {
         didStart(call)
         didHandle(call, answer.status)
         if answer.status != .ok { didRefuse(answer) }
     }
 
-    /// A request, or a frame that is none, whose client is told why it is not carried out.
+    /// Counts a rejected request, or a rejected frame.
     mutating func didRefuse(_ answer: ResponseHead) {
         refusals[RefusalLabel(answer).rawValue] &+= 1
     }
 
-    /// A worker, or the loop itself, has verified that many requests in one go.
+    /// Counts requests that a worker, or the loop itself, verified in one batch.
     mutating func didVerify(batchOf count: Int) { batchSizes.add(UInt64(count)) }
 
-    /// A verification's answer has been given to its connection. Times are the monotonic clock's.
+    /// Counts a verification whose answer was passed to its connection. Times are the monotonic
+    /// clock's.
     mutating func didAnswer(_ outcome: Outcome, arrived: UInt64, began: UInt64, now: UInt64) {
         didHandle(.verify, .ok)
         handling.add(now > arrived ? now - arrived : 0)
@@ -70,7 +73,7 @@ extension ServerMetrics {
         verifications[Self.place(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
     }
 
-    /// A Verify that was accepted and came to nothing.
+    /// Counts an accepted Verify that ended without a verdict.
     mutating func didDrop(_ answer: ResponseHead?) {
         didHandle(.verify, answer?.status ?? .cancelled)
         if let answer { didRefuse(answer) }
@@ -103,7 +106,7 @@ extension ServerMetrics {
         verifications[Self.place(kind, verdict, environment)]
     }
 
-    /// Verifications that ended with that verdict; of all verdicts where none is named.
+    /// The number of verifications with the given verdict, or with any verdict for nil.
     package func verifications(_ verdict: Verdict? = nil) -> UInt64 {
         var sum: UInt64 = 0
         for kind in EvidenceKind.allCases {
@@ -116,6 +119,6 @@ extension ServerMetrics {
         return sum
     }
 
-    /// Requests that were not carried out, for whatever reason.
+    /// Requests that were rejected for any reason.
     package var refused: UInt64 { refusals.reduce(0, &+) }
 }

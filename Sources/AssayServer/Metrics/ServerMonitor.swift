@@ -1,10 +1,10 @@
 package import AssayIO
 package import AssayModels
 
-/// Where a server publishes what it counts and holds, for others to look at.
+/// Publishes the state of a server to other threads.
 ///
-/// The loop's thread writes, some times a second; any thread reads the last state, and so neither
-/// waits for the other, and a loop that does not turn any more is seen by the age of its state.
+/// The loop's thread writes several times a second; any thread reads the last state. Neither
+/// waits for the loop's work, and a stalled loop is visible by the age of its state.
 public final class ServerMonitor: Sendable {
     private let content: Locked<Content>
     private let clock: @Sendable () -> UInt64
@@ -17,6 +17,8 @@ public final class ServerMonitor: Sendable {
 
     public convenience init() { self.init(clock: { SystemClock.monotonicNanoseconds }) }
 
+    /// Creates a monitor without a state.
+    ///
     /// - Parameter clock: nanoseconds that never step back.
     package init(clock: @escaping @Sendable () -> UInt64) {
         self.clock = clock
@@ -32,7 +34,7 @@ public final class ServerMonitor: Sendable {
         }
     }
 
-    /// The last state, how old it is in nanoseconds, and the time before; nil before the first.
+    /// The last state, its age in nanoseconds, and the history; nil before the first state.
     package var latest: (state: ServerState, age: UInt64, history: History)? {
         let now = clock()
         return content.withLock { content in
@@ -43,10 +45,10 @@ public final class ServerMonitor: Sendable {
     }
 }
 
-/// A server at one moment.
+/// A snapshot of a server.
 package struct ServerState: Sendable {
     package enum Phase: Sendable, Equatable {
-        /// No address is listened at.
+        /// Not listening yet.
         case starting
         case serving
         case draining
@@ -61,38 +63,38 @@ package struct ServerState: Sendable {
     package var version: String
     package var workers: Int
     package var endpoints: [Endpoint]
-    /// The end of the certificate that is shown to clients, in seconds since 1970.
+    /// The expiry of the server's certificate, in seconds since 1970.
     package var certificateEnd: Int64?
-    /// By the names that the operator gave them.
+    /// App entries by name.
     package var apps: [String: AppEntry]
-    /// The present, as the server has it.
+    /// The time of the server's clock.
     package var now: Timestamp
 }
 
 /// The last minutes, one sample every few seconds.
 package struct History: Sendable {
     package struct Sample: Sendable, Equatable {
-        /// How long it covers.
+        /// The duration of the sample.
         package var seconds: Double
         package var verified: Double
         package var refused: Double
-        /// Milliseconds; nil where nothing was verified.
+        /// Milliseconds; nil if nothing was verified.
         package var median: Double?
         package var p99: Double?
         package var connections: Int
     }
 
     package static let seconds = 2
-    /// Ten minutes.
+    /// Ten minutes of samples.
     package static let most = 300
 
-    /// The oldest first.
+    /// The samples, oldest first.
     package private(set) var samples: [Sample] = []
     private var last: (time: UInt64, metrics: ServerMetrics)?
 
     package init() {}
 
-    /// Makes a sample where the last one lies long enough back.
+    /// Adds a sample if the last one is old enough.
     mutating func note(_ state: ServerState, at now: UInt64) {
         guard let last else {
             self.last = (now, state.metrics)

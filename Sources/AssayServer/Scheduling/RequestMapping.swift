@@ -19,7 +19,8 @@ final class AcceptedRequest: Sendable {
     /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
     let arrived: UInt64
     let work: WorkClass
-    /// Whether it goes after requests without this flag, and is not rejected because of them.
+    /// Whether it is served after requests without this flag, and is not rejected because of
+    /// them.
     let mayWait: Bool
 
     /// - Parameter size: bytes of the evidence.

@@ -244,7 +244,7 @@ extension ServerLoop {
         }
     }
 
-    // MARK: Watching
+    // MARK: Stalls
 
     /// Logs when a thread exceeds its time limit, and when it is back.
     func checkStall() {
