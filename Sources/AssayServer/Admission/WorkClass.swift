@@ -5,8 +5,8 @@ import AssayModels
 struct WorkClass: Equatable, Sendable {
     let index: Int
 
-    /// JWS kinds have one class each; app receipts have one per size, each size four times the
-    /// previous one.
+    /// Each kind has one class, except app receipts: they have one per size, each size four times
+    /// the previous one.
     private static let receiptSizes = 8
     private static let smallestReceiptBits = 12
     private static let kinds = EvidenceKind.allCases.count

@@ -1,8 +1,8 @@
 /// How long sockets are left unread under load.
 ///
 /// A longer pause brings more requests per read and more answers per write. If it is too long,
-/// the socket buffers fill, the clients stand still, and refusals come late. So the reads decide:
-/// if most are full the pause shrinks, otherwise it grows.
+/// the socket buffers fill, the clients stall, and refusals come late. So the reads decide: if
+/// most are full the pause shrinks, otherwise it grows.
 struct ReadBackoff {
     private(set) var milliseconds: UInt64 = 1
     private var reads = 0

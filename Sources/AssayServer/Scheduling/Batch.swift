@@ -12,7 +12,8 @@ import AssayWire
 /// verified there, because the loop and a worker would compete for it. The loop's thread never
 /// validates an unknown chain: that takes milliseconds, and is deferred.
 ///
-/// Requests with `mayWait` go after the others, except for a small share of the places.
+/// Requests with `mayWait` (patient requests) go after the others, except for a small share of
+/// the places.
 struct Batch {
     private let piecesMost: Int
     private let requestsPerSlice: Int
@@ -112,14 +113,14 @@ struct Batch {
         precondition(idleWorkers <= piecesMost)
     }
 
-    /// Removes and returns the requests that are over.
+    /// Removes and returns the requests for which `isOver` holds.
     mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
         waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
             + patient.removeAll(where: isOver)
     }
 
-    /// Divides the waiting requests into equal slices for the idle workers. Requests that are
-    /// over are removed and returned separately.
+    /// Divides the waiting requests into equal slices for the idle workers. Requests for which
+    /// `isOver` holds are removed and returned separately.
     mutating func slices(
         by delay: QueueDelay, without isOver: (AcceptedRequest) -> Bool
     ) -> (slices: [[AcceptedRequest]], over: [AcceptedRequest]) {

@@ -89,7 +89,8 @@ struct ChainValidationQueue {
         case verify(AcceptedRequest)
     }
 
-    /// Returns the next step, and the requests that are over among the chains it examined.
+    /// Returns the next step. Also removes and returns the requests for which `isOver` holds,
+    /// among the chains that it examines.
     mutating func next(
         at now: UInt64, without isOver: (AcceptedRequest) -> Bool
     ) -> (next: Next, over: [AcceptedRequest]) {
@@ -121,7 +122,7 @@ struct ChainValidationQueue {
         return running.flatMap { requests.removeValue(forKey: $0) } ?? []
     }
 
-    /// Removes and returns the requests that are over.
+    /// Removes and returns the requests for which `isOver` holds.
     mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
         var over: [AcceptedRequest] = []
         for (key, waiting) in requests where waiting.contains(where: isOver) {

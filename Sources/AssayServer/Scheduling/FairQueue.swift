@@ -1,8 +1,9 @@
 /// A fair queue of keys requested by several flows: start-time fair queueing.
 ///
-/// Flows get equal numbers of turns, regardless of how many keys each requests. A flow without a
-/// recent turn goes before flows that had one. Within a flow, preferred keys go first, then the
-/// keys with the most requests, then a random one: a flood does not decide by its order.
+/// Flows get equal numbers of turns, regardless of the number of keys that each requests. A flow
+/// without a recent turn goes before flows that had one. Within a flow, preferred keys go first,
+/// then the keys with the most requests, then a random one, so that the order of a flood does not
+/// matter.
 struct FairQueue<Flow: Hashable, Key: Hashable> {
     private struct Entry {
         /// The flows that request the key, with the number of their requests.
