@@ -58,8 +58,8 @@ enum ReceiptWireSuite {
             as [(String, InAppSelection)]
         {
             // Each selection gets its own connection, as the sink has: TCP paces a sender by the
-            // connection's earlier traffic, and the requests with records in the answer send
-            // less.
+            // connection's earlier traffic, and the connection with records in its answers
+            // carries less.
             let client = try ReceiptClient(to: try Endpoint(server.address))
             let frame = client.frame(receipt, inApp)
             let (hashed, verified) = try inTurns(

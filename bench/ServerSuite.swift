@@ -2,7 +2,7 @@ import AssayClient
 import AssayModels
 import Foundation
 
-/// End-to-end throughput over TCP on the loopback interface. The server runs on one processor,
+/// End-to-end measurements over TCP on the loopback interface. The server runs on one processor,
 /// the client on another if the machine has two.
 enum ServerSuite {
     static func run(isQuick: Bool) throws -> [Row] {

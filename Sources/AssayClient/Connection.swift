@@ -14,9 +14,9 @@ final class Connection {
     /// The events that a connection reports to its channel.
     enum Event {
         case opened
-        /// Bytes were written, so further requests may fit.
+        /// Bytes were written. There can be space for further requests.
         case wrote
-        /// Answers arrived, so further requests may fit.
+        /// Answers arrived. There can be space for further requests.
         case received
         /// The server takes no new requests from now on.
         case drained
