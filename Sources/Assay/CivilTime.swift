@@ -1,6 +1,6 @@
 package import AssayModels
 
-/// A date and time of the proleptic Gregorian calendar in UTC, to the second.
+/// A UTC date and time of the proleptic Gregorian calendar, to the second.
 package struct CivilTime: Equatable, Sendable {
     package var year: Int
     package var month: Int
@@ -9,11 +9,11 @@ package struct CivilTime: Equatable, Sendable {
     package var minute: Int
     package var second: Int
 
-    /// Nil where there is no such day or time. Leap seconds do not occur in DER (RFC 5280).
+    /// Nil for an invalid date or time. Leap seconds do not occur in DER (RFC 5280).
     @inline(__always)
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (0...9999).contains(year), (1...12).contains(month),
-            // Every month has 28 days; the rest is asked for at its end alone.
+            // Every month has 28 days; only later days need the month's length.
             day >= 1, day <= 28 || day <= Self.days(inMonth: month, ofYear: year),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
         else { return nil }
@@ -25,14 +25,14 @@ package struct CivilTime: Equatable, Sendable {
         self.second = second
     }
 
-    /// Of the years 0 to 9999, since 1970.
+    /// The seconds of the years 0 to 9999, since 1970.
     static let seconds: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
-    /// The second that a count since 1970 names.
+    /// Converts seconds since 1970.
     package init(secondsSince1970 seconds: Int64) {
         let day = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
         let rest = Int(seconds - day * 86_400)
-        // Days to a date by 400-year eras that begin on 1 March, so that the leap day comes last.
+        // Counts days in 400-year eras that begin on 1 March, so that the leap day comes last.
         let shifted = Int(day) + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -73,13 +73,13 @@ extension CivilTime {
     /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
     package var rfc3339: String { dateText + "T" + timeText + "Z" }
 
-    /// `2025-09-05`; the year before 0000 is `-0001`, as in ISO 8601.
+    /// The date, such as `2025-09-05`. The year before 0000 is `-0001`, as in ISO 8601.
     var dateText: String {
         (year < 0 ? "-" : "") + Self.digits(abs(year), 4) + "-" + Self.digits(month, 2) + "-"
             + Self.digits(day, 2)
     }
 
-    /// `01:24:32`.
+    /// The time, such as `01:24:32`.
     var timeText: String {
         Self.digits(hour, 2) + ":" + Self.digits(minute, 2) + ":" + Self.digits(second, 2)
     }

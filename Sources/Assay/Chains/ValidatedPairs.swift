@@ -1,9 +1,9 @@
 import AssayLocks
 
-/// Leaf and intermediate whose signatures have been verified up to a pinned root, by their DER:
-/// whatever a JWS header says beside them, they cost no public-key operation again.
+/// Caches pairs of leaf and intermediate that were verified up to a pinned root, by their DER.
+/// Such a pair costs no further public-key operation, in any JWS header.
 ///
-/// Only what a pinned root signed gets in, so a stranger can't fill it.
+/// Only pairs that a pinned root vouches for are inserted, so an attacker cannot fill this cache.
 final class ValidatedPairs: Sendable {
     private let chains = Locked<[Pair: ValidatedChain]>([:])
 
@@ -11,14 +11,14 @@ final class ValidatedPairs: Sendable {
         let leaf: [UInt8]
         let intermediate: [UInt8]
 
-        /// Nil: the leaf is itself pinned, and there is nothing to verify.
+        /// Nil when the leaf itself is pinned, and there is no signature to verify.
         init?(_ chain: UnvalidatedChain) {
             guard let intermediate = chain.intermediate else { return nil }
             leaf = chain.leaf.der
             self.intermediate = intermediate.der
         }
 
-        /// All at once; an array would be hashed byte by byte.
+        /// Hashes the bytes at once; an array would be hashed byte by byte.
         func hash(into hasher: inout Hasher) {
             leaf.span.hash(into: &hasher)
             intermediate.span.hash(into: &hasher)

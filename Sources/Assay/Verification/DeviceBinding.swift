@@ -1,17 +1,17 @@
 import AssayModels
 
-/// What binds evidence to the device that it was made for.
+/// The binding of evidence to one device.
 enum DeviceBinding: Equatable, Sendable {
     case receipt(ReceiptDeviceBinding)
     case verification(DeviceVerification)
 
-    /// That of StoreKit 2 payloads; nil where the payload carries none.
+    /// The binding of a StoreKit 2 payload, or nil when the payload has none.
     init?(_ deviceVerification: String?, nonce: String?) {
         guard let deviceVerification, let nonce else { return nil }
         self = .verification(DeviceVerification(digest: deviceVerification, nonce: nonce))
     }
 
-    /// That of an app receipt; nil where it lacks a part.
+    /// The binding of an app receipt, or nil when a part is missing.
     init?(_ receipt: AppReceipt) {
         guard !receipt.sha1Hash.isEmpty, !receipt.bundleIdOctets.isEmpty else { return nil }
         self = .receipt(
@@ -21,8 +21,8 @@ enum DeviceBinding: Equatable, Sendable {
     }
 }
 
-/// Attribute 5 of an app receipt: SHA-1 over device identifier, attribute 4 and the octets of
-/// attribute 2, tag and length included.
+/// Attribute 5 of an app receipt: SHA-1 over the device identifier, attribute 4 and the octets of
+/// attribute 2 with tag and length.
 package struct ReceiptDeviceBinding: Equatable, Sendable {
     package var opaqueValue: [UInt8]
     package var bundleIdOctets: [UInt8]
@@ -34,8 +34,10 @@ package struct ReceiptDeviceBinding: Equatable, Sendable {
         self.sha1Hash = sha1Hash
     }
 
-    /// - Parameter identifier: 16 octets of identifierForVendor, or 6 of a Mac's address; of any
-    ///   other length it is no device's.
+    /// Whether the receipt is bound to this device.
+    ///
+    /// - Parameter identifier: 16 octets of identifierForVendor or 6 octets of a Mac's address.
+    ///   Other lengths never match.
     package func matches(_ identifier: Span<UInt8>) -> Bool {
         guard identifier.count == 16 || identifier.count == 6 else { return false }
         var hash = SHA1()
@@ -58,6 +60,8 @@ package struct DeviceVerification: Equatable, Sendable {
         self.nonce = nonce
     }
 
+    /// Whether the payload is bound to this device.
+    ///
     /// - Parameter deviceVerificationId: AppStore.deviceVerificationID, a UUID.
     package func matches(deviceVerificationId: String) -> Bool {
         guard let expected = try? Base64.decode(Array(digest.utf8).span), !nonce.isEmpty,

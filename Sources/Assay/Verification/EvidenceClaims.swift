@@ -1,25 +1,27 @@
 import AssayModels
 
-/// What policy and expectations look at, whatever the kind.
+/// The claims that policy and expectations check, for all kinds of evidence.
 struct EvidenceClaims: Equatable, Sendable {
     var kind: EvidenceKind
     var environment: StoreEnvironment
-    /// Renewal info and realtime requests carry none.
+    /// False for renewal info and realtime requests, which have no bundle id.
     var carriesBundleId = false
     var bundleId: String?
-    /// Notifications, app transactions and realtime requests have a place for one.
+    /// True for kinds with a member for the App Store id: notifications, app transactions,
+    /// realtime requests, app receipts, and transaction receipts that have an id.
     var carriesAppAppleId = false
     var appAppleId: Int64?
     var productId: String?
     var appAccountToken: String?
     var transactionId: String?
-    /// What binds it to one device.
+    /// The binding to one device.
     var deviceBinding: DeviceBinding?
-    /// What tells this purchase, or event, from others of its kind.
+    /// Identifies this purchase or event among others of its kind.
     var identity: String?
 
-    /// The same for the same purchase however it is encoded. A transaction's is
-    /// `environment/bundle/transactionId`; other kinds name themselves, lest they collide.
+    /// A key that is the same for the same purchase in every encoding. A transaction's key is
+    /// `environment/bundle/transactionId`. Other kinds include their name, so that keys do not
+    /// collide.
     var dedupKey: String? {
         guard let identity else { return nil }
         var key = environment.rawValue
@@ -76,7 +78,7 @@ extension EvidenceClaims {
         carriesAppAppleId = true
         appAppleId = receipt.adamId
         deviceBinding = DeviceBinding(receipt)
-        // A device's receipt is issued anew with every purchase.
+        // Apple issues a device's receipt anew with every purchase.
         if let date = receipt.receiptCreationDate {
             identity = "\(hexadecimal(receipt.sha1Hash.span))/\(date.milliseconds)"
         }
@@ -86,7 +88,7 @@ extension EvidenceClaims {
         self.init(kind: .transactionReceipt, environment: receipt.environment)
         carriesBundleId = true
         bundleId = receipt.bundleId
-        // Only receipts of production carry the app's id; older ones not even those.
+        // Only Production receipts have the app's id, and older ones lack it.
         carriesAppAppleId = receipt.appItemId != nil
         appAppleId = receipt.appItemId
         productId = receipt.productId
@@ -101,7 +103,7 @@ extension EvidenceClaims {
             transactionId: payload.originalTransactionId, identity: payload.requestIdentifier)
     }
 
-    /// Bundle, app id and environment from the first present of data, summary,
+    /// Reads bundle, app id and environment from the first member present of data, summary,
     /// externalPurchaseToken and appData, as Apple's libraries do.
     init(_ payload: borrowing ResponseBodyV2DecodedPayload) {
         self.init(kind: .notification, environment: .unspecified)

@@ -1,31 +1,32 @@
 package import AssayModels
 
-/// What a verifier keeps, for metrics and for people.
+/// The state of a verifier's caches, for metrics and operators.
 package struct VerifierStatistics: Sendable {
-    /// Evidence whose chain was known, and that whose was not.
+    /// Look-ups of evidence with a known chain, and with an unknown one.
     package var hits: UInt64 = 0
     package var misses: UInt64 = 0
-    /// Of the misses, those whose chain was known to be refused.
+    /// The misses whose chain was a refused one.
     package var refusedHits: UInt64 = 0
     package var refusedChains = 0
     /// Full validations of a chain.
     package var validations = 0
-    /// Keys that have a table.
+    /// Keys with a table.
     package var keyTables = 0
-    /// The chains that validated.
+    /// The known chains.
     package var chains: [KnownChain] = []
 
     package static let knownChainsMost = Limits.knownChains
     package static let refusedChainsMost = Limits.refusedChains
     package static let keyTablesMost = Limits.keyTables
 
-    /// One chain of JWS evidence, as its certificates name it: a pinned root signed them.
+    /// One chain of JWS evidence, with the names in its certificates. A pinned root signed them.
     package struct KnownChain: Sendable {
         package let leaf: String
         package let serial: String
         package let root: String
         package let development: Bool
-        /// The end of the certificate that ends first; of a root that was renewed, the last one's.
+        /// The earliest end of its certificates' validity. With a renewed root, the end under the
+        /// root that lasts longest.
         package let notAfter: Timestamp
     }
 }

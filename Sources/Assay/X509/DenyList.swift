@@ -1,22 +1,22 @@
 import AssayModels
 
-// What a deny list is compared with. The holder of a stolen key re-encodes its certificate where
-// that is possible: so nothing that can be re-encoded may decide.
+// The fingerprints that deny lists match. The holder of a stolen key re-encodes its certificate
+// where possible, so no match depends on an encoding that can change.
 
 extension Certificate {
-    /// SHA-256 of all that names this certificate on a deny list: its key (SubjectPublicKeyInfo),
-    /// what its issuer signed (TBSCertificate), and the whole certificate in each form that its
-    /// signature can be written in.
+    /// SHA-256 of everything that identifies this certificate on a deny list: its key
+    /// (SubjectPublicKeyInfo), its signed part (TBSCertificate), and the whole certificate in
+    /// each form of its signature.
     var deniableFingerprints: [Fingerprint] {
         let parts = [der.span.array(publicKey.range), der.span.array(tbsCertificate), der]
         return (parts + twins).map { Fingerprint(SHA256.digest($0.span)) }
     }
 
-    /// This certificate with the other form of its ECDSA signature. The issuer's curve is not known
-    /// here, so there is one for each curve; one of them is valid where this certificate is. An RSA
-    /// signature has one form, and no twin.
+    /// This certificate with the other form of its ECDSA signature. The issuer's curve is unknown
+    /// here, so there is one twin for each curve; if this certificate is valid, one of the twins
+    /// is too. An RSA signature has one form, and no twin.
     private var twins: [[UInt8]] {
-        // signatureAlgorithm stands between tbsCertificate and the header of the BIT STRING.
+        // signatureAlgorithm lies between tbsCertificate and the header of the BIT STRING.
         var reader = DERReader(der.span, range: tbsCertificate.upperBound..<der.count)
         guard let algorithm = try? reader.read(.sequence).whole else { return [] }
         let signed = Array(der[tbsCertificate.lowerBound..<algorithm.upperBound])

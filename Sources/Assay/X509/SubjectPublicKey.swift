@@ -1,15 +1,16 @@
-/// subjectPublicKeyInfo (RFC 5280, section 4.1.2.7; RFC 5480; RFC 3279, section 2.3.1).
+/// A subjectPublicKeyInfo (RFC 5280, section 4.1.2.7; RFC 5480; RFC 3279, section 2.3.1).
 package struct SubjectPublicKey: Sendable, Equatable {
     /// The whole SEQUENCE.
     package let range: Range<Int>
     package let kind: Kind
 
     package enum Kind: Sendable, Equatable {
-        /// A named curve and an uncompressed point: `04 ‖ x ‖ y`. Not yet checked to lie on it.
+        /// A named curve and an uncompressed point, `04 ‖ x ‖ y`. The point is not yet checked to
+        /// be on the curve.
         case ec(Curve, point: Range<Int>)
-        /// Magnitudes of modulus and public exponent, big-endian.
+        /// The magnitudes of modulus and public exponent, big-endian.
         case rsa(modulus: Range<Int>, exponent: Range<Int>)
-        /// Anything else, named for people.
+        /// Any other key, described for messages.
         case unsupported(String)
     }
 
@@ -46,7 +47,8 @@ package struct SubjectPublicKey: Sendable, Equatable {
         _ parameters: AlgorithmIdentifier.Parameters, _ key: Range<Int>,
         _ reader: borrowing DERReader
     ) -> Kind {
-        // RFC 5480, section 2.1.1: namedCurve; implicitCurve and specifiedCurve are not for PKIX.
+        // RFC 5480, section 2.1.1: PKIX allows namedCurve, but not implicitCurve and
+        // specifiedCurve.
         guard case .other(let parameters) = parameters, parameters.tag == .objectIdentifier else {
             return .unsupported("an elliptic curve that is not named")
         }
@@ -85,7 +87,7 @@ package struct SubjectPublicKey: Sendable, Equatable {
             modulus: magnitude(modulus, reader.bytes), exponent: magnitude(exponent, reader.bytes))
     }
 
-    /// Without the octet that only says "positive".
+    /// The integer without the leading zero octet of its sign.
     private static func magnitude(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
         bytes[range.lowerBound] == 0 ? range.lowerBound + 1..<range.upperBound : range
     }
