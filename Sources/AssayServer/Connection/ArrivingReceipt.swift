@@ -66,6 +66,8 @@ final class ArrivingReceipt {
         window = (now, remaining)
     }
 
+    /// Verifies the next bytes of the receipt.
+    ///
     /// - Returns: whether the budget admits the memory that the receipt now holds.
     func receive(_ bytes: SlabBytes, in budget: inout Budget) -> Bool {
         stream.receive(bytes.span)

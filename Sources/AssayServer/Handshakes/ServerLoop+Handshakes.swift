@@ -37,7 +37,7 @@ extension ServerLoop {
         }
     }
 
-    /// Milliseconds that a silent handshake gets during a drain.
+    /// Limit for silent handshakes during a drain, which does not wait long for them.
     private static let drainingHandshakeMilliseconds: UInt64 = 1_000
 
     func sweepHandshakes() {

@@ -11,7 +11,7 @@ struct ListenerShares {
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: the listener's number.
+    /// Adds a listener and returns its number.
     mutating func addListener() -> Int {
         counts.append(0)
         return counts.count - 1

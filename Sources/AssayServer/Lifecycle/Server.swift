@@ -162,8 +162,8 @@ public final class Server: Sendable {
         }
     }
 
-    /// The memory and work that the server holds now; nil after it has ended. Must not be called
-    /// on the loop's thread.
+    /// The current holdings of the server; nil after it has ended. Must not be called on the
+    /// loop's thread.
     package var holdings: ServerHoldings? {
         let server = server
         return try? loop.call { () throws(LoopError) in server.value.holdings }
@@ -199,7 +199,7 @@ private final class Readiness: Sendable {
     let isReady = Atomic(false)
 }
 
-/// The memory and work that a server holds. Tests compare it with the limits.
+/// The memory, requests and handshakes that a server holds. Tests compare them with the limits.
 package struct ServerHoldings: Equatable, Sendable {
     /// Holds nothing.
     package static let none = ServerHoldings()
@@ -217,7 +217,8 @@ package struct ServerHoldings: Equatable, Sendable {
     package var requestsInFlight = 0
     /// Requests that wait for a worker.
     package var waiting = 0
-    /// Unknown chains that wait for validation or are being validated.
+    /// Unknown chains that wait for validation or are being validated, and the requests that wait
+    /// for them.
     package var unknownChains = 0
     package var unknownChainRequests = 0
     /// TLS handshakes in progress, including queued ones, and queued ones alone.

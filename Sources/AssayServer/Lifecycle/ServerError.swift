@@ -18,8 +18,8 @@ public enum ServerError: Error, Equatable, Sendable {
 }
 
 extension ServerError {
-    /// Returns the error in a list of addresses that is visible without listening; nil if there
-    /// is none.
+    /// Checks a list of addresses for errors that are visible without listening. Returns the
+    /// first error, or nil.
     package static func of(_ listen: [Endpoint], hasTLS: Bool) -> ServerError? {
         if !hasTLS, let endpoint = listen.first(where: \.isTLS) { return .noTLS(endpoint) }
         var names: Set<String> = []

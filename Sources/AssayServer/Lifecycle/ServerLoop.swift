@@ -38,8 +38,8 @@ final class ServerLoop {
     var loopShare = LoopShare(began: 0)
     /// The times of the previous turn.
     private var lastLook = SocketLook()
-    /// Whether a connection that had used up its share of an earlier turn resumed reading in this
-    /// one.
+    /// Whether reading resumed in this turn for a connection that had used up its share of an
+    /// earlier one.
     var hasResumedReading = false
     var budget: Budget
     var receiptTurns = ReceiptTurns()

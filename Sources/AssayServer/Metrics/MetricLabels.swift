@@ -56,7 +56,7 @@ package enum EnvironmentLabel: Int, CaseIterable, Sendable {
     case production, sandbox, xcode, localTesting, unspecified
     /// A signed environment that Apple added later, without its own label.
     case other
-    /// The signature is invalid, so the environment is unknown.
+    /// The signature is invalid, so no environment is known.
     case none
 
     init(_ environment: StoreEnvironment?) {
