@@ -52,7 +52,8 @@ package final class Channel: @unchecked Sendable {
     package func newId() -> UInt64 { lastId.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// Sends a request together with the others of the same turn of the loop. Calls `completion`
-    /// once, on the loop's thread. If the caller is on that thread, `send` itself can call it.
+    /// once, on the loop's thread. If the caller is on that thread, `send` itself can call it; if
+    /// the loop has stopped, `send` calls it on the caller's thread.
     package func send(
         _ request: ClientRequest, id: UInt64, completion: @escaping @Sendable (ClientResult) -> Void
     ) {

@@ -9,8 +9,8 @@ package struct RateSweep: Sendable {
     package var precision = 0.03
     /// The maximum number of runs. A longer search would not be credible.
     static let mostRuns = 24
-    /// The maximum number of consecutive runs in which the generator was late. A repeated run is
-    /// not necessarily late again.
+    /// The maximum number of tries of a rate while the generator is late. A repeated run is not
+    /// necessarily late again.
     static let mostLateRuns = 3
 
     package init(bound: Double, firstRate: Double) {
