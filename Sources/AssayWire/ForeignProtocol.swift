@@ -1,5 +1,5 @@
-/// Another protocol, known by its first bytes. Read as a length, each is far above
-/// `FrameLimits.largestFrame`, so no frame is mistaken for one.
+/// Another protocol, recognized by its first bytes. Read as a length, they exceed
+/// `FrameLimits.largestFrame`, so no frame is mistaken for another protocol.
 public enum ForeignProtocol: Hashable, Sendable, CustomStringConvertible {
     /// A request line.
     case http1
@@ -19,7 +19,7 @@ public enum ForeignProtocol: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Methods of HTTP, to their fourth byte.
+    /// The first four bytes of HTTP methods.
     private static let methods: [[4 of UInt8]] = [
         [0x47, 0x45, 0x54, 0x20],  // GET
         [0x50, 0x4f, 0x53, 0x54],  // POST
@@ -34,7 +34,7 @@ public enum ForeignProtocol: Hashable, Sendable, CustomStringConvertible {
     /// RFC 9113, section 3.4: "PRI * HTTP/2.0".
     private static let preface: [4 of UInt8] = [0x50, 0x52, 0x49, 0x20]
 
-    /// Nil unless the bytes are enough to tell: two for TLS, four for HTTP.
+    /// Returns nil for other bytes, or for too few: TLS needs two, HTTP four.
     init?(_ bytes: Span<UInt8>) {
         // RFC 8446, section 5.1: type handshake (22), then the legacy version 3.x.
         if bytes.count >= 2, bytes[0] == 22, bytes[1] == 3 {

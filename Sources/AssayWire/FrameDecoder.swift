@@ -1,15 +1,15 @@
-/// Finds frames in buffered bytes. It owns no bytes and does no I/O: whoever reads hands it what
-/// is there, and it answers with positions.
+/// Finds frames in buffered bytes. It owns no bytes and does no I/O: the caller passes the
+/// buffered bytes, and gets positions in them.
 ///
-/// The same bytes always give the same answer, however they arrived. A fault of a length is told
-/// as soon as the four (or eight) bytes that have it are there.
+/// The result depends only on the bytes, not on how they arrived. An invalid length is reported
+/// as soon as the four (or eight) bytes that hold it have arrived.
 ///
 /// ```
 /// switch decoder.next(in: buffer.span) {
 /// case .needMore(let minimum): read until at least `minimum` bytes are buffered
 /// case .head(let frame): the head is complete, the body is not: for bodies used as they arrive
 /// case .frame(let frame): use head and body, then drop `frame.end` bytes
-/// case .fault(let fault): answer it; if it can go on, drop `fault.skip` bytes, else close
+/// case .fault(let fault): answer it; if `fault.skip` is set, drop that many bytes, else close
 /// }
 /// ```
 public struct FrameDecoder: Sendable {
@@ -17,7 +17,8 @@ public struct FrameDecoder: Sendable {
     public static let prefixBytes = 8
 
     public let limits: FrameLimits
-    /// Whether `next` answers `.head` while the body is incomplete. Off: `.needMore`.
+    /// Whether `next` returns `.head` while the body is incomplete. If false, it returns
+    /// `.needMore`.
     public var reportsHeads: Bool
 
     /// - Precondition: `limits.frameBytes` is at most `FrameLimits.largestFrame`.
@@ -28,30 +29,30 @@ public struct FrameDecoder: Sendable {
         self.reportsHeads = reportsHeads
     }
 
-    /// Where a frame is: positions in the bytes that were looked at.
+    /// The position of a frame in the examined bytes.
     public struct Frame: Hashable, Sendable {
         public let head: Range<Int>
         public let body: Range<Int>
-        /// One past the frame's last byte: where the next one begins.
+        /// One past the frame's last byte, where the next frame begins.
         public var end: Int { body.upperBound }
     }
 
     public enum Step: Equatable, Sendable {
-        /// At least so many bytes, counted from the first, are needed for another answer.
+        /// At least `minimum` bytes, counted from the first, are needed for another result.
         case needMore(minimum: Int)
         /// A whole frame.
         case frame(Frame)
-        /// The head of a frame whose body is not complete (`reportsHeads`). `body` reaches beyond
-        /// the bytes at hand.
+        /// The head of a frame whose body is incomplete (`reportsHeads`). `body` reaches beyond
+        /// the examined bytes.
         case head(Frame)
-        /// No frame.
+        /// The bytes are not a valid frame.
         case fault(FrameFault)
     }
 
-    /// What the first bytes of `bytes` are. A frame begins at the first.
+    /// Examines the bytes, the first of which begins a frame.
     public func next(in bytes: Span<UInt8>) -> Step {
         guard bytes.count >= 4 else {
-            // Told from a few bytes, since such a peer may wait for our answer.
+            // Detected from a few bytes, since such a peer can be waiting for an answer.
             if let other = ForeignProtocol(bytes) { return .fault(.foreign(other)) }
             return .needMore(minimum: 4)
         }
@@ -86,22 +87,22 @@ public struct FrameDecoder: Sendable {
     }
 }
 
-/// Why bytes are no frame.
+/// Why bytes are not a valid frame.
 public enum FrameFault: Error, Hashable, Sendable {
-    /// The length field is above the limit.
+    /// The length field exceeds the limit.
     case frameTooLarge(length: Int, limit: Int)
-    /// The length field does not even cover the head length field.
+    /// The length field does not cover the head length field.
     case frameTooShort(length: Int)
-    /// The head would end after its frame.
+    /// The head would extend beyond its frame.
     case headBeyondFrame(head: Int, length: Int)
-    /// The head is above its limit; the frame is not, and can be skipped: it is the next `skip`
-    /// bytes, of which only some may have arrived.
+    /// The head exceeds its limit, but the frame does not. The frame can be skipped: it is the
+    /// next `skip` bytes, which possibly have not all arrived.
     case headTooLarge(head: Int, limit: Int, skip: Int)
     /// Bytes of another protocol.
     case foreign(ForeignProtocol)
 
-    /// Bytes to drop, counted from the frame's first, for the stream to go on; nil where it
-    /// cannot, as nobody knows where the next frame begins.
+    /// Bytes to drop, counted from the frame's first, to reach the next frame; nil if the stream
+    /// can't continue, because the position of the next frame is unknown.
     public var skip: Int? {
         if case .headTooLarge(_, _, let skip) = self { skip } else { nil }
     }

@@ -7,7 +7,8 @@ public enum FrameWriter {
         append(body, to: &output)
     }
 
-    /// Appends what goes before a head: for a body that is written on its own.
+    /// Appends the two length fields that precede a head. The caller appends or sends head and
+    /// body.
     public static func appendPrefix(headBytes: Int, bodyBytes: Int, to output: inout [UInt8]) {
         precondition(
             headBytes >= 0 && bodyBytes >= 0 && 4 + headBytes + bodyBytes <= Int(UInt32.max),

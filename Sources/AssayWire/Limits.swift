@@ -1,13 +1,13 @@
-/// What a frame may be. Configurable on a server; these are the defaults.
+/// Size limits of a frame. A server can configure them; these are the defaults.
 public struct FrameLimits: Hashable, Sendable {
     /// Largest frame in bytes, after its length field. A receipt with tens of thousands of in-app
-    /// records has 16 MB, and 22 MB in Base64; 32 MiB leaves room for growth.
+    /// records has 16 MB, or 22 MB in Base64; 32 MiB leaves space for growth.
     public var frameBytes: Int
-    /// Largest head in bytes. A request's has some hundred; with all expectations, and a long list
-    /// of product ids, some thousand.
+    /// Largest head in bytes. A request's head has a few hundred bytes; with all expectations and
+    /// a long list of product ids, a few thousand.
     public var headBytes: Int
 
-    /// What no configuration may exceed: so long a frame would begin like another protocol.
+    /// The upper bound of any configuration: a longer frame would begin like another protocol.
     public static let largestFrame = 256 * 1024 * 1024
 
     public init(frameBytes: Int = 32 * 1024 * 1024, headBytes: Int = 64 * 1024) {
@@ -17,15 +17,15 @@ public struct FrameLimits: Hashable, Sendable {
 
     /// For a server.
     public static let request = FrameLimits()
-    /// For a client: the head of an answer holds typed payloads. Those of the longest
-    /// notification, with the JWS texts it carries, are less than twice its 256 KiB; the rest is
-    /// room for servers with higher limits.
+    /// For a client: the head of a response holds typed payloads. Those of the longest
+    /// notification, with its JWS texts, take less than twice its 256 KiB; the rest is for
+    /// servers with higher limits.
     public static let response = FrameLimits(headBytes: 2 * 1024 * 1024)
 }
 
-/// Limits beside those of a frame: defaults of a server, and of a client.
+/// Limits other than those of a frame: defaults of a server and of a client.
 public enum RequestLimits {
-    /// Requests in flight on one connection. More than a batch of every core holds, so that one
-    /// pipelining client can use the machine, and few enough to be a bound on its memory.
+    /// Requests in flight on one connection. More than one batch for every core, so that one
+    /// pipelining client can use the whole machine, and few enough to bound its memory.
     public static let inFlight = 1024
 }

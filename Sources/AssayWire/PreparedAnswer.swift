@@ -1,6 +1,6 @@
-/// The head of an answer without a body, encoded but for its id.
+/// The head of a response without a body, encoded except for its id.
 public struct PreparedAnswer: Sendable {
-    /// All fields but the first, which is the id.
+    /// All encoded fields after the first, which is the id.
     private let rest: [UInt8]
 
     public init(_ head: ResponseHead, by codec: MessageCodec) {
@@ -9,7 +9,7 @@ public struct PreparedAnswer: Sendable {
         rest = Array(encoded.dropFirst(1 + Self.varintBytes(head.id)))
     }
 
-    /// Appends the frame of the answer to that request.
+    /// Appends the response frame for the request with this id.
     public func append(answering id: UInt64, to output: inout [UInt8]) {
         FrameWriter.appendPrefix(
             headBytes: 1 + Self.varintBytes(id) + rest.count, bodyBytes: 0, to: &output)

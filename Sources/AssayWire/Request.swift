@@ -2,19 +2,19 @@ public import AssayModels
 
 /// The head of a request frame (`assay.v1.RequestHead`). The evidence is the frame's body.
 public struct RequestHead: Equatable, Sendable {
-    /// The client's choice, echoed in the answer; unique among the requests in flight on a
-    /// connection, and not 0, which is the server's own (`ResponseHead.connectionId`).
+    /// Chosen by the client and echoed in the response. Unique among the requests in flight on a
+    /// connection, and not 0, which the server uses (`ResponseHead.connectionId`).
     public var id: UInt64
-    /// How long the answer is worth waiting for, from the frame's first byte on; 0 is the
-    /// server's default.
+    /// The time limit of the request in milliseconds, from the frame's first byte on; 0 selects
+    /// the server's default.
     public var timeoutMilliseconds: UInt32
     /// W3C trace context, or empty.
     public var traceparent: String
-    /// Name of the server's app entry; empty is its default one.
+    /// Name of the server's app entry; empty selects the default entry.
     public var app: String
     public var call: Call
-    /// Of Verify: rather wait than be refused because of the queue, and be served after those that
-    /// do not say so.
+    /// For Verify: wait instead of being rejected because of the queue, and be served after
+    /// requests without this flag.
     public var mayWait: Bool
 
     public init(
@@ -34,24 +34,24 @@ public struct RequestHead: Equatable, Sendable {
         case health
         case info
         case ping
-        /// No call, or one that a newer client knows: answered UNIMPLEMENTED.
+        /// No call, or a call of a newer client. The server answers UNIMPLEMENTED.
         case unknown
     }
 }
 
-/// What to verify, and what to return.
+/// The kind of the evidence, the expectations, and the parts of the result to return.
 public struct VerifyCall: Equatable, Sendable {
-    /// Nil where a newer client names a kind unknown here: answered UNIMPLEMENTED.
+    /// Nil for a kind of a newer client. The server answers UNIMPLEMENTED.
     public var kind: EvidenceKind?
     public var expectations: Expectations
     /// Return the payload as typed protobuf fields.
     public var returnsTypedPayload: Bool
-    /// Return the signed JSON in the body: `{"payload": …}`, and for a notification beside it
-    /// `"transaction"`, `"renewalInfo"`, `"appTransaction"` where it carries them.
+    /// Return the signed JSON in the body: `{"payload": …}`. A notification adds `"transaction"`,
+    /// `"renewalInfo"` and `"appTransaction"` if it contains them.
     public var returnsPayloadJSON: Bool
     /// The in-app records of an app receipt to return.
     public var inApp: InAppSelection
-    /// Of a receipt: return verifyReceipt's JSON in the body instead of the payload's.
+    /// For a receipt: return verifyReceipt's JSON in the body instead of the payload's.
     public var returnsVerifyReceiptJSON: Bool
 
     public init(

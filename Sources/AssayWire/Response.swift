@@ -1,15 +1,15 @@
 public import AssayModels
 
-/// The head of an answer frame (`assay.v1.ResponseHead`).
+/// The head of a response frame (`assay.v1.ResponseHead`).
 public struct ResponseHead: Equatable, Sendable {
-    /// The id of frames that answer no single request: a stream that can't go on, a drain.
+    /// The id of frames that answer no single request: a stream that can't continue, or a drain.
     public static let connectionId: UInt64 = 0
 
     public var id: UInt64
     public var status: Status
-    /// In plain words, where the status is not OK.
+    /// Explains a status other than OK.
     public var message: String
-    /// When trying again helps; 0: it does not.
+    /// The delay before a retry, in milliseconds; 0 if a retry does not help.
     public var retryAfterMilliseconds: UInt32
     public var result: CallResult
 
@@ -26,8 +26,8 @@ public struct ResponseHead: Equatable, Sendable {
 
     public enum CallResult: Equatable, Sendable {
         case none
-        /// `evidence` is there when the verdict is VALID and typed fields were asked for; its
-        /// JSON stays empty here and travels in the frame's body.
+        /// `evidence` is set if the verdict is VALID and typed fields were requested. Its JSON is
+        /// empty here and travels in the frame's body.
         indirect case verification(Verification)
         case health(serving: Bool)
         case info(ServerInfo)
@@ -35,7 +35,7 @@ public struct ResponseHead: Equatable, Sendable {
     }
 }
 
-/// gRPC's status codes, by their numbers.
+/// gRPC status codes with their numbers.
 public enum Status: Int32, Sendable, CaseIterable {
     case ok = 0
     case cancelled = 1
@@ -59,11 +59,11 @@ public enum Status: Int32, Sendable, CaseIterable {
 /// The answer to Info.
 public struct ServerInfo: Equatable, Sendable {
     public var version: String
-    /// Kinds that this server verifies.
+    /// Kinds of evidence that this server verifies.
     public var kinds: [EvidenceKind]
     public var limits: Limits
     public var trustedRoots: [TrustedRoot]
-    /// Text of assay.proto.
+    /// The text of assay.proto.
     public var proto: String
 
     public struct Limits: Equatable, Sendable {

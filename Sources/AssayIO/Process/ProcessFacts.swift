@@ -8,7 +8,7 @@ package struct ProcessFacts: Sendable {
     package var virtualBytes = 0
     package var openDescriptors = 0
     package var maximumDescriptors = 0
-    /// Seconds since 1970.
+    /// Start time of the process, in seconds since 1970.
     package var startSeconds = 0.0
     package var threads = 0
 

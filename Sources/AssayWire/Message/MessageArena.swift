@@ -1,24 +1,25 @@
 import CAssayProto
 
-/// Memory for one message at a time: protobuf-c allocates by moving an offset forward, and
-/// `reset` takes everything back at once. In steady state a head costs no malloc.
+/// Memory for one message at a time. protobuf-c allocates by advancing an offset, and `reset`
+/// frees everything at once. In steady state a head costs no malloc.
 ///
-/// Freeing does nothing, so no bookkeeping error of an unpacker, on whatever hostile input, can
-/// free twice or use what it freed; and the sum of all allocations has a limit.
+/// Freeing does nothing, so no bookkeeping error of an unpacker, on any hostile input, can free
+/// twice or use freed memory. The sum of all allocations has a limit.
 @safe final class MessageArena {
-    /// Holds the message of nearly every head; kept between messages.
+    /// Size of a chunk, which holds the message of nearly every head. One is kept between
+    /// messages.
     static let chunkBytes = 64 * 1024
-    /// What malloc guarantees: enough for every C type.
+    /// The alignment of malloc, enough for every C type.
     private static let alignment = 16
 
-    /// The first one stays, the others live until `reset`.
+    /// The first chunk is kept; the others live until `reset`.
     private var chunks: [UnsafeMutableRawBufferPointer]
-    // Each access is over before the next begins, some thirty a message: the check for overlapping
-    // ones would cost more than the work.
-    /// Where the next allocation goes in the last chunk, aligned, and how much room is behind it.
+    // Accesses never overlap, and a message makes about thirty: Swift's exclusivity check would
+    // cost more than the work.
+    /// The next allocation in the last chunk, aligned, and the free bytes from there.
     @exclusivity(unchecked) private var next: UnsafeMutableRawPointer
     @exclusivity(unchecked) private var room = 0
-    /// The sum of all allocations since `reset`, and the most that it may become.
+    /// The sum of all allocations since `reset`, and its limit.
     @exclusivity(unchecked) private(set) var used = 0
     @exclusivity(unchecked) private var limit = 0
     /// Whether an allocation was refused since `reset`.
@@ -38,7 +39,7 @@ import CAssayProto
         .allocate(byteCount: bytes, alignment: alignment)
     }
 
-    /// Takes all memory back. Every pointer into the arena is void after it.
+    /// Frees all memory. Invalidates every pointer into the arena.
     func reset(limit: Int) {
         while unsafe chunks.count > 1 { unsafe chunks.removeLast().deallocate() }
         unsafe use(chunks[0])
@@ -52,7 +53,7 @@ import CAssayProto
         unsafe room = chunk.count
     }
 
-    /// Nil when the limit is met.
+    /// Allocates bytes; nil if the limit would be exceeded.
     func allocate(_ bytes: Int) -> UnsafeMutableRawPointer? {
         guard bytes >= 0, unsafe bytes <= limit - used else {
             isExhausted = true
@@ -70,8 +71,8 @@ import CAssayProto
         return unsafe memory
     }
 
-    /// Room for `count` values, to be initialized by the caller. Only for messages that this
-    /// process composes, whose arena has no limit.
+    /// Allocates memory for `count` values, which the caller initializes. Only for messages that
+    /// this process composes, whose arena has no limit.
     func allocate<T>(_ type: T.Type, count: Int = 1) -> UnsafeMutablePointer<T> {
         let bytes = MemoryLayout<T>.stride * count
         guard let memory = unsafe allocate(bytes) else {

@@ -1,13 +1,14 @@
 public import AssayModels
 import CAssayProto
 
-/// Heads to and from protobuf. One a thread: its memory is reused from message to message.
+/// Encodes and decodes heads as protobuf. Use one per thread: its memory is reused for each
+/// message.
 public final class MessageCodec {
-    /// Memory that a received message may take for each of its bytes. Heads full of short
-    /// strings need about 8; a flood of empty fields takes 20 and more, and is refused.
+    /// Memory that a received message can use per byte of its size. Heads full of short strings
+    /// need about 8; a flood of empty fields needs 20 and more, and is rejected.
     static let memoryPerByte = 16
-    /// What every message may take, however short: its fixed-size structs are larger than they
-    /// are on the wire.
+    /// Memory that a message can always use, however short: its fixed-size structs are larger
+    /// than on the wire.
     static let memoryFloor = 16 * 1024
 
     private let arena = MessageArena()
@@ -23,20 +24,21 @@ public final class MessageCodec {
         self.memoryPerByte = memoryPerByte
     }
 
-    /// The head of a request frame. Where it throws, `leadingId` is all that is known of it.
+    /// Decodes the head of a request frame. If it throws, only `leadingId(of:)` is known of the
+    /// head.
     public func decodeRequest(_ head: Span<UInt8>) throws(MessageError) -> RequestHead {
         let message = unsafe unpack(head) { unsafe assay__v1__request_head__unpack($0, $1, $2) }
         guard let message = unsafe message else { throw refusal }
         return try unsafe RequestHead(message.pointee)
     }
 
-    /// The head of an answer frame.
+    /// Decodes the head of a response frame.
     public func decodeResponse(_ head: Span<UInt8>) throws(MessageError) -> ResponseHead {
         try decodeResponse(head, withEvidence: true)
     }
 
-    /// The same, on request without the typed payload: a client that only counts verdicts is
-    /// spared the most of the work.
+    /// Decodes the head of a response frame, optionally without the typed payload: a client that
+    /// only counts verdicts saves most of the work.
     package func decodeResponse(
         _ head: Span<UInt8>, withEvidence: Bool
     ) throws(MessageError) -> ResponseHead {
@@ -57,7 +59,7 @@ public final class MessageCodec {
         unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: nil, into: &output)
     }
 
-    /// Appends an answer head, without its frame.
+    /// Appends a response head, without its frame.
     public func encode(_ head: ResponseHead, into output: inout [UInt8]) {
         arena.reset(limit: .max)
         unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: nil, into: &output)
@@ -69,7 +71,7 @@ public final class MessageCodec {
         unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
     }
 
-    /// Appends an answer frame: prefix, head, body.
+    /// Appends a response frame: prefix, head, body.
     public func encodeFrame(
         _ head: ResponseHead, body: [UInt8] = [], into output: inout [UInt8]
     ) {
@@ -77,7 +79,7 @@ public final class MessageCodec {
         unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
     }
 
-    /// Appends the frame of an answer with a verdict.
+    /// Appends the frame of a response with a verdict.
     ///
     /// - Parameter withPayload: whether its head has the payload as typed fields.
     public func encodeFrame(
@@ -91,15 +93,15 @@ public final class MessageCodec {
             frame: body, into: &output)
     }
 
-    /// The id of a head that may not be decodable, 0 where there is none: a protobuf runtime
-    /// writes fields in the order of their numbers, and the id is number 1.
+    /// Returns the id of a head that is possibly not decodable; 0 if there is none. Protobuf
+    /// runtimes write fields in the order of their numbers, and the id is number 1.
     public static func leadingId(of head: Span<UInt8>) -> UInt64 {
         guard !head.isEmpty, head[0] == Tag.id else { return 0 }
         return varint(in: head, at: 1)?.value ?? 0
     }
 
-    /// The id of a head that asks for a verification, without a look at what is to be verified:
-    /// for a server that has no time. Nil where it can't be told at a glance; decoding tells.
+    /// Returns the id of a head that asks for a verification, without decoding it: for an
+    /// overloaded server. Nil if a quick scan can't decide; decode the head then.
     public static func idOfVerify(_ head: Span<UInt8>) -> UInt64? {
         let id = leadingId(of: head)
         guard id != 0, var next = varint(in: head, at: 1)?.end else { return nil }
@@ -118,10 +120,10 @@ public final class MessageCodec {
         return nil
     }
 
-    /// The first byte of a head with an id, of either direction.
+    /// The first byte of a head with an id, in both directions.
     static let idTag: UInt8 = 0x08
 
-    /// First bytes of a RequestHead's fields: the field's number and its wire type.
+    /// First bytes of a RequestHead's fields: field number and wire type.
     private enum Tag {
         static let id = idTag
         static let timeout: UInt8 = 0x10
@@ -130,12 +132,12 @@ public final class MessageCodec {
         static let verify: UInt8 = 0x2a
     }
 
-    /// Nil where it has no end, or does not fit.
+    /// Decodes a varint; nil if it has no end or exceeds 64 bits.
     private static func varint(
         in bytes: Span<UInt8>, at start: Int
     ) -> (value: UInt64, end: Int)? {
         var value: UInt64 = 0
-        // It has at most ten bytes, of which the last holds one bit.
+        // A varint has at most ten bytes; the tenth holds one bit.
         for index in start..<max(start, min(bytes.count, start + 10)) {
             let byte = bytes[index]
             if index == start + 9 && byte > 1 { return nil }
@@ -147,7 +149,7 @@ public final class MessageCodec {
 
     // MARK: - protobuf-c
 
-    /// Why the last `unpack` answered nil.
+    /// Why the last `unpack` returned nil.
     private var refusal: MessageError { arena.isExhausted ? .tooLarge : .malformed }
 
     private func unpack<M>(
@@ -163,7 +165,8 @@ public final class MessageCodec {
         }
     }
 
-    /// `message` is a protobuf-c message: all begin with their `ProtobufCMessage`.
+    /// Appends the message; with `frame`, also its prefix and body. `message` is a protobuf-c
+    /// message: all begin with their `ProtobufCMessage`.
     private func pack(
         _ message: UnsafeMutableRawPointer, frame body: [UInt8]?, into output: inout [UInt8]
     ) {

@@ -1,16 +1,17 @@
-/// Why the head of a frame cannot be used.
+/// Why the head of a frame can't be used.
 public enum MessageError: Error, Equatable, Sendable {
-    /// Not a protobuf message of its type: cut short, a wrong wire type, a length beyond the end.
+    /// Not a protobuf message of its type: truncated, a wrong wire type, or a length beyond the
+    /// end.
     case malformed
-    /// It would take more memory than its size justifies (`MessageCodec.memoryPerByte`): a flood
-    /// of tiny fields.
+    /// The message needs more memory than its size justifies (`MessageCodec.memoryPerByte`): a
+    /// flood of tiny fields.
     case tooLarge
     /// Text that is not UTF-8.
     case invalidText
-    /// A field is absent that has no meaning without: a payload without a field that is always
-    /// there, a result without its content.
+    /// A required field is absent: a payload's field that is always present, or a result's
+    /// content.
     case missingField
-    /// A verdict that this version does not know; it is not taken for any other.
+    /// A verdict that this version does not know. It is never mapped to another verdict.
     case unknownVerdict(Int32)
 }
 

@@ -1,17 +1,17 @@
 import AssayModels
 import CAssayProto
 
-/// A struct that has a protobuf-c message as its twin.
+/// A struct with a corresponding protobuf-c message.
 protocol MessageFields {
     associatedtype Message
-    /// The generated initializer: descriptor set, every field absent.
+    /// Calls the generated initializer: sets the descriptor, and marks every field absent.
     static func clear(_ message: UnsafeMutablePointer<Message>)
-    /// Sets the fields of a cleared message; what they point to is in `arena`.
+    /// Sets the fields of a cleared message. Memory that they point to is in `arena`.
     func fill(_ message: inout Message, in arena: MessageArena)
     init(_ message: Message) throws(MessageError)
 }
 
-/// A struct that comes in lists which may be absent.
+/// A struct that occurs in optional lists.
 protocol ListElement: MessageFields {
     associatedtype List
     static func fill(

@@ -101,7 +101,7 @@ extension VerifyCall: @unsafe MessageFields {
 }
 
 extension Assay__V1__InAppSelection {
-    /// Nil: all, which needs no word.
+    /// Nil for `.all`, the default, which is not sent.
     fileprivate init?(_ selection: InAppSelection) {
         switch selection {
         case .all: return nil
@@ -113,7 +113,7 @@ extension Assay__V1__InAppSelection {
 }
 
 extension InAppSelection {
-    /// A selection that this version does not know returns all.
+    /// Maps an unknown selection to all.
     fileprivate init(
         _ selection: Assay__V1__InAppSelection, product: String?
     ) throws(MessageError) {
@@ -175,7 +175,7 @@ extension Assay__V1__EvidenceKind {
     init(_ kind: EvidenceKind) { self.init(UInt32(bitPattern: kind.rawValue)) }
 }
 
-/// Nil for a kind that this version does not know, too.
+/// Returns nil if the field is absent, or its kind is unknown to this version.
 func read(_ has: Int32, _ field: Assay__V1__EvidenceKind) -> EvidenceKind? {
     has != 0 ? EvidenceKind(rawValue: Int32(bitPattern: field.rawValue)) : nil
 }

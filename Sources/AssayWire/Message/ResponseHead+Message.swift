@@ -36,7 +36,7 @@ extension ResponseHead: @unsafe MessageFields {
         let number = unsafe m.has_status != 0 ? Int32(bitPattern: m.status.rawValue) : 0
         self.init(
             id: unsafe read(m.has_id, m.id) ?? 0,
-            // As gRPC has it: a code that is unknown here is UNKNOWN.
+            // Like gRPC, maps an unknown code to UNKNOWN.
             status: Status(rawValue: number) ?? .unknown,
             message: try unsafe read(m.has_message, m.message) ?? "",
             retryAfterMilliseconds: unsafe read(m.has_retry_after_ms, m.retry_after_ms) ?? 0)
@@ -45,7 +45,8 @@ extension ResponseHead: @unsafe MessageFields {
             do {
                 result = .verification(try unsafe required(read(m.verification)))
             } catch .unknownVerdict(let verdict) {
-                // A newer server's. Its id is kept so that the call it answers ends, refused.
+                // A verdict of a newer server. The id is kept, so that its call ends with an
+                // error.
                 status = .unknown
                 message = "\(MessageError.unknownVerdict(verdict))"
             }
@@ -61,7 +62,8 @@ extension ResponseHead: @unsafe MessageFields {
 }
 
 extension MessageArena {
-    /// The head of an answer with a verdict; its payload as typed fields on request.
+    /// Composes the head of a response with a verdict, optionally with its payload as typed
+    /// fields.
     func answer(
         _ id: UInt64, _ verification: Verification, withPayload: Bool
     ) -> UnsafeMutablePointer<Assay__V1__ResponseHead> {

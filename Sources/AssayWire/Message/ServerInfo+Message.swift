@@ -22,7 +22,7 @@ extension ServerInfo: @unsafe MessageFields {
     init(_ m: Assay__V1__ServerInfo) throws(MessageError) {
         var kinds: [EvidenceKind] = []
         for index in unsafe 0..<m.n_kinds {
-            // A kind that is unknown here is one that this client cannot ask for.
+            // Skips unknown kinds: this client can't request them.
             if let kind = unsafe read(1, m.kinds[index]) { kinds.append(kind) }
         }
         self.init(

@@ -84,7 +84,7 @@ extension Verification: @unsafe MessageFields {
     }
 }
 
-/// A payload as it came from a server: its JSON is not part of the head.
+/// Reads a payload from a server. Its JSON is not part of the head.
 private func verified<M: MessageFields & Equatable & Sendable>(
     _ message: UnsafeMutablePointer<M.Message>?
 ) throws(MessageError) -> VerifiedPayload<M>? {
