@@ -2,8 +2,8 @@
 ///
 ///     writer.sequence { $0.integer(1); $0.oid("1.2.840.10045.2.1") }
 ///
-/// For the tests of parsers it also writes what DER forbids: indefinite, overlong and constructed
-/// forms, and anything raw.
+/// Also writes forms that DER forbids, for parser tests: indefinite, overlong and constructed
+/// forms, and raw bytes.
 package struct DERWriter: Sendable {
     /// The encoded elements in the order of writing.
     package private(set) var elements: [[UInt8]] = []

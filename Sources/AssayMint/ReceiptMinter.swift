@@ -29,7 +29,7 @@ public struct ReceiptMinter: Sendable {
         try sign(payload) { _ in }
     }
 
-    /// Signs a payload into a receipt, after `change` has made parts of it invalid.
+    /// Signs a payload into a receipt. `change` makes parts of it invalid before it is signed.
     package func sign(
         _ payload: [UInt8], changing change: (inout SignedDataBuilder) -> Void
     ) throws(MintError) -> [UInt8] {

@@ -65,8 +65,9 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     }
 
     /// Appends a record whose text is in another buffer.
-    /// - Parameter copy: Copies the given range of that buffer into the given offset of this
-    ///   buffer, which can be its end. The caller has a faster copy than this module.
+    /// - Parameter copy: Copies the given range of that buffer to the given offset of this
+    ///   buffer, which can be its end. A parameter because the caller's copy is faster than a
+    ///   generic one.
     package mutating func append(
         _ record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
     ) {

@@ -20,9 +20,9 @@ public struct NotificationData: Equatable, Sendable {
     public var appAppleId: Int64?
     public var bundleId: String?
     public var bundleVersion: String?
-    /// A nested JWS, verified with the notification.
+    /// A nested JWS, verified together with the notification.
     public var signedTransactionInfo: String?
-    /// A nested JWS, verified with the notification.
+    /// A nested JWS, verified together with the notification.
     public var signedRenewalInfo: String?
     public var status: SubscriptionStatus?
     public var consumptionRequestReason: ConsumptionRequestReason?
@@ -61,7 +61,7 @@ public struct AppData: Equatable, Sendable {
     public var appAppleId: Int64?
     public var bundleId: String?
     public var environment: StoreEnvironment?
-    /// A nested JWS, verified with the notification.
+    /// A nested JWS, verified together with the notification.
     public var signedAppTransactionInfo: String?
 
     public init() {}

@@ -1,4 +1,4 @@
-/// The answer to one verification, in-process and over the wire alike.
+/// The result of one verification, in-process and over the wire alike.
 public struct Verification: Equatable, Sendable {
     public var verdict: Verdict
     /// One sentence that names the deciding check and the value found. Never contains a secret or
@@ -8,8 +8,8 @@ public struct Verification: Equatable, Sendable {
     public var kind: EvidenceKind?
     /// The environment of the signed payload; nil until its signature verifies.
     public var environment: StoreEnvironment?
-    /// A deduplication key from environment, bundle id and transaction id: equal for equal
-    /// purchases, however the evidence is encoded. An ECDSA signature has a second valid form, so
+    /// The deduplication key: environment, bundle id and transaction id. It is the same for one
+    /// purchase however its evidence is encoded. An ECDSA signature has a second valid form, so
     /// the text of a token is not a deduplication key. Nil until the signature verifies.
     public var dedupKey: String?
     /// The certificate that signed the evidence; nil until the signature verifies.
@@ -32,7 +32,7 @@ public struct Verification: Equatable, Sendable {
     }
 }
 
-/// Summary of the certificate whose key signed the evidence.
+/// A summary of the certificate whose key signed the evidence.
 public struct SigningCertificate: Hashable, Sendable {
     /// The serial number in lower-case hexadecimal without leading zeros.
     public var serial: String

@@ -30,7 +30,7 @@ package struct SHA256: Sendable {
     }
 }
 
-/// 32 octets.
+/// A SHA-256 digest: 32 octets.
 package struct SHA256Digest: Sendable {
     package var octets: [32 of UInt8]
 
@@ -70,7 +70,7 @@ package struct SHA1: Sendable {
     }
 }
 
-/// 20 octets.
+/// A SHA-1 digest: 20 octets.
 package struct SHA1Digest: Sendable {
     package var octets = [20 of UInt8](repeating: 0)
     package var text: String { hexadecimal(octets.span) }
@@ -78,7 +78,7 @@ package struct SHA1Digest: Sendable {
 
 /// SHA-384 for the device binding of StoreKit 2 payloads.
 package enum SHA384 {
-    /// 48 octets.
+    /// Returns the digest: 48 octets.
     package static func digest(_ bytes: Span<UInt8>) -> [48 of UInt8] {
         var digest = [48 of UInt8](repeating: 0)
         var octets = digest.mutableSpan

@@ -7,7 +7,7 @@ internal import COpenSSL
 @safe final class ES256Numbers {
     private let curve = P256.shared
     private let context: OpaquePointer
-    /// The s of each place.
+    /// The s values, by place.
     private let s: [OpaquePointer]
     /// The running products: s₀, s₀·s₁·R⁻¹, s₀·s₁·s₂·R⁻², and so on.
     private let products: [OpaquePointer]
