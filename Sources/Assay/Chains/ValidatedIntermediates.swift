@@ -1,14 +1,15 @@
 import AssayLocks
 import AssayModels
 
-/// Intermediates whose signature by a pinned root has been verified, by their DER.
+/// Caches intermediates whose signature by a pinned root has been verified, by their DER.
 ///
-/// Only what a pinned root signed gets in, so a stranger can't fill it.
+/// Only certificates that a pinned root signed are inserted, so an attacker cannot fill this
+/// cache.
 final class ValidatedIntermediates: Sendable {
     struct Entry: Sendable {
         let key: PublicKey
-        /// The pinned roots whose key signed it: one, and those that it was renewed by. Which of
-        /// them is valid depends on the evidence.
+        /// The pinned roots with the key that signed it: one root and its renewals. The evidence
+        /// decides which root is valid.
         let anchors: [TrustAnchor]
     }
 

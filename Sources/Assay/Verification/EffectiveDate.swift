@@ -1,13 +1,13 @@
 import AssayModels
 
-/// The date at which the certificates have to be valid: when the payload says it was signed, so
-/// that evidence outlives its leaf certificate; now, where it says nothing.
+/// The date at which the certificates have to be valid: the signing date in the payload, so that
+/// evidence outlives its leaf certificate, or the current time when the payload has none.
 enum EffectiveDate: Sendable, Equatable {
     case at(Timestamp)
-    /// No date that evidence can have been signed at; thrown where dates are due.
+    /// An impossible signing date. Thrown when the dates are checked.
     case invalid(String)
 
-    /// - Parameter signed: what the payload says.
+    /// - Parameter signed: the signing date in the payload.
     init(signed: Timestamp?, now: Timestamp) {
         guard let signed else {
             self = .at(now)
@@ -22,7 +22,7 @@ enum EffectiveDate: Sendable, Equatable {
         }
     }
 
-    /// RFC 3339, which has no years but those of four digits.
+    /// RFC 3339, or milliseconds for years without four digits.
     private static func text(_ date: Timestamp) -> String {
         CivilTime.seconds.contains(date.seconds)
             ? date.rfc3339 : "\(date.milliseconds) ms since 1970"

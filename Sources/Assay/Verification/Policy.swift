@@ -1,14 +1,15 @@
 public import AssayModels
 
-/// What an operator accepts for one app.
+/// The evidence that an operator accepts for one app.
 public struct Policy: Sendable, Equatable {
-    /// The app's bundle identifier, compared byte for byte; nil: reported, not checked.
+    /// The app's bundle identifier, compared byte for byte. Nil reports it without a check.
     public var bundleId: String?
-    /// The app's App Store id, demanded of Production payloads that carry one; nil: not checked.
+    /// The app's App Store id, required in Production payloads with such a member. Nil skips the
+    /// check.
     public var appAppleId: Int64?
-    /// Environments whose evidence passes.
+    /// The accepted environments.
     public var environments: Set<StoreEnvironment>
-    /// Whether transaction receipts signed with the key of 1024 bits, until 2015, pass.
+    /// Whether transaction receipts signed with the 1024-bit key, until 2015, are accepted.
     public var allowsLegacyKey: Bool
 
     public init(

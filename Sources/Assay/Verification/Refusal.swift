@@ -1,8 +1,8 @@
 package import AssayModels
 
-/// A check that failed: the verdict, and the sentence that names the check and what was seen.
+/// A failed check: the verdict, and a sentence that names the check and the value found.
 ///
-/// Every rule of this library refuses by throwing one; the first thrown is the answer.
+/// Every rule of this library throws one to refuse. The first one thrown is the answer.
 package struct Refusal: Error, Equatable, Sendable {
     package var verdict: Verdict
     package var detail: String

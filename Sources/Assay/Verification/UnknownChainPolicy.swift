@@ -14,7 +14,7 @@ public enum UnknownChainPolicy: Sendable {
 public struct ChainID: Hashable, Sendable {
     private let octets: [UInt8]
     /// Whether a pinned root's signature over the chain's intermediate has been verified before.
-    /// Apple's intermediate is one certificate, so this is true of its genuine chains.
+    /// Apple uses one intermediate, so this is true of genuine chains once any has validated.
     public let hasValidatedIssuer: Bool
 
     /// - Parameter digest: SHA-256 of the bytes that identify the chain.

@@ -1,5 +1,5 @@
-/// AlgorithmIdentifier (RFC 5280, section 4.1.1.2). Which parameters belong to an algorithm is for
-/// those to say who know the algorithm: the rules differ.
+/// An AlgorithmIdentifier (RFC 5280, section 4.1.1.2). The callers check the parameters, because
+/// the rules differ by algorithm.
 struct AlgorithmIdentifier {
     /// The object identifier.
     let algorithm: DERElement
@@ -7,11 +7,12 @@ struct AlgorithmIdentifier {
 
     enum Parameters: Equatable {
         case absent
-        /// NULL, with nothing in it.
+        /// NULL without content.
         case null
         case other(DERElement)
 
-        /// How "none" is written, in both ways (RFC 4055, section 2.1; RFC 5754, section 2).
+        /// Whether there are no parameters, in either encoding (RFC 4055, section 2.1; RFC 5754,
+        /// section 2).
         var isAbsentOrNull: Bool { self == .absent || self == .null }
     }
 

@@ -1,12 +1,12 @@
-/// SHA-256 of a certificate, of what its issuer signed, or of its subjectPublicKeyInfo, as people
-/// write it: 64 hexadecimal digits of either case, with or without colons.
+/// SHA-256 of a certificate, of its TBSCertificate or of its subjectPublicKeyInfo. As text, it
+/// has 64 hexadecimal digits of either case, with or without colons.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     private let octets: [UInt8]
 
     /// Lower-case, without colons.
     public var description: String { hexadecimal(octets.span) }
 
-    /// Nil: it is none, and a list with it would deny less than its owner believes.
+    /// Nil for malformed text, because a deny list that ignored it would deny less than intended.
     public init?(_ text: String) {
         var digits: [UInt8] = []
         for octet in text.utf8 where octet != UInt8(ascii: ":") {

@@ -1,9 +1,9 @@
 extension Certificate {
-    /// The subject's common name, or what identifies it instead; for people alone: chains compare
-    /// the bytes of names.
+    /// The subject's common name, or else the serial number. For display only: chain validation
+    /// compares the bytes of names.
     package var subjectCommonName: String { commonName(in: subject) ?? "serial \(serialText)" }
 
-    /// The issuer's common name in quotes, for a sentence.
+    /// The issuer's common name in quotes, for messages.
     var issuerText: String {
         commonName(in: issuer).map { quoted($0) } ?? "a name without a common name"
     }
@@ -23,7 +23,7 @@ extension Certificate {
                 }
             }
         } catch {
-            // A name of another shape.
+            // The name has another structure; the result is nil.
         }
         return nil
     }

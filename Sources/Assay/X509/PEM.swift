@@ -1,10 +1,10 @@
-/// Textual encoding of certificates (RFC 7468, section 5).
+/// The textual encoding of certificates (RFC 7468, section 5).
 package enum PEM {
     private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
     private static let end = Array("-----END CERTIFICATE-----".utf8)
 
-    /// DER as it is, or the DER of the one certificate that the text holds. Text around the
-    /// encapsulation is explanatory (section 2) and passed over.
+    /// Returns DER unchanged, or decodes the one certificate in PEM text. Explanatory text around
+    /// the encapsulation is ignored (section 2).
     package static func certificate(_ bytes: [UInt8]) throws(CertificateError) -> [UInt8] {
         guard let start = firstRange(of: begin, in: bytes[...]) else { return bytes }
         let rest = bytes[start.upperBound...]
