@@ -3,11 +3,11 @@ import Assay
 import AssayIO
 import AssayModels
 
-/// What the executable runs.
+/// The entry point of the executable.
 package enum AssayProgram {
-    /// Ends a process that can't read its arguments: it would do something else than it was asked
-    /// for. Swift reads them from `/proc`, where the program's own name is the first. Dispatch
-    /// needs `/proc` as well, and ends a process without it; so this is called before it starts.
+    /// Ends a process that can't read its arguments, because it would do something other than
+    /// requested. Swift reads them from `/proc`, which lists the program's name first. Dispatch
+    /// needs `/proc` too and ends a process without it, so call this before Dispatch starts.
     package static func requireArguments(_ arguments: [String] = CommandLine.arguments) {
         guard arguments.isEmpty else { return }
         StandardError.write("assay: the arguments can't be read: mount /proc\n")
@@ -17,7 +17,7 @@ package enum AssayProgram {
     package static func main() async { await AssayTool.main() }
 }
 
-/// The tool: arguments in, an exit status out. What is between stands in one file a subcommand.
+/// The command-line tool. Each subcommand has a file of its own.
 struct AssayTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assay",
@@ -48,12 +48,12 @@ struct AssayTool: AsyncParsableCommand {
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 
-    /// ArgumentParser puts it before what was wrong; all other messages have it too.
+    /// ArgumentParser puts this before its error messages; all other messages have it too.
     static let _errorPrefix = "assay: "
 
     static func main() async {
         CrashReporter.prepare()
-        // Before anything else asks OpenSSL for memory.
+        // Set before OpenSSL allocates anything.
         precondition(OpenSSLMemory.endWhenExhausted())
         do {
             let words = Array(CommandLine.arguments.dropFirst())
@@ -69,8 +69,8 @@ struct AssayTool: AsyncParsableCommand {
         }
     }
 
-    /// ArgumentParser's own statuses are 64 for wrong usage and 1 for any failure; here 1 means
-    /// "refused" and nothing else, so that scripts can tell the two apart.
+    /// Exits with the tool's own statuses. ArgumentParser uses 64 for wrong usage and 1 for any
+    /// failure; here 1 means only "refused", so that scripts can distinguish the two.
     private static func leave(_ error: any Error) -> Never {
         if let failure = error as? Failure {
             for reason in failure.reasons {
@@ -79,26 +79,26 @@ struct AssayTool: AsyncParsableCommand {
             exit(withError: ExitStatus.trouble)
         }
         if let status = error as? ExitCode { exit(withError: status) }
-        // Help that was asked for goes to standard output.
+        // Requested help goes to standard output.
         guard exitCode(for: error) != .success else { exit(withError: error) }
         Output.note(fullMessage(for: error))
         exit(withError: ExitStatus.trouble)
     }
 }
 
-/// What the tool tells its caller by number.
+/// The exit statuses of the tool.
 enum ExitStatus {
     static let refused = ExitCode(1)
     static let trouble = ExitCode(2)
 
-    /// As a shell tells of a process that a signal has ended.
+    /// The status that a shell reports for a process that a signal ended.
     static func stopped(by signal: ProcessSignal) -> ExitCode { ExitCode(128 + signal.rawValue) }
 }
 
-/// Something could not be read, written or reached, or does not fit together; says what, and what
-/// to do about it.
+/// A failure to read, write or reach something, or a contradiction between options. Gives the
+/// reason and the remedy.
 struct Failure: Error {
-    /// At least one.
+    /// The messages; at least one.
     let reasons: [String]
 
     init(_ reason: String) { reasons = [reason] }

@@ -1,8 +1,8 @@
 import AssayIO
 import AssayServer
 
-/// Reads the configuration again on SIGHUP, on a thread of its own: a file that does not answer (a
-/// FIFO, a hung mount) delays neither a signal nor the end of the process.
+/// Reads the configuration again on SIGHUP, on a thread of its own. A file that blocks (a FIFO,
+/// a hung mount) delays neither signals nor the end of the process.
 final class ConfigurationReloader: Sendable {
     private let server: Server
     private let manager: ServiceManager?
@@ -13,11 +13,11 @@ final class ConfigurationReloader: Sendable {
     private struct State: Sendable {
         var current: ServerConfiguration
         var isReading = false
-        /// SIGHUP came again: what is being read may be old by now.
+        /// Another SIGHUP came during the read, so the result can be out of date.
         var isRequestedAgain = false
     }
 
-    /// - Parameter read: makes the new configuration; it gets the current one.
+    /// - Parameter read: makes the new configuration from the current one.
     init(
         _ server: Server, _ current: ServerConfiguration, _ manager: ServiceManager?,
         read: @escaping @Sendable (ServerConfiguration) throws -> ServerConfiguration
@@ -29,7 +29,7 @@ final class ConfigurationReloader: Sendable {
         thread = try WorkerPool(count: 1, name: "assay-reload")
     }
 
-    /// Starts a reload, or has the one that is under way followed by another.
+    /// Starts a reload, or requests another one after the reload in progress.
     func request() {
         let isFirst = state.withLock { state in
             defer { (state.isReading, state.isRequestedAgain) = (true, state.isReading) }

@@ -24,8 +24,9 @@ struct HealthCommand: AsyncParsableCommand {
         transform: endpointArgument)
     var server: Endpoint
 
-    /// Containers give a probe one second (Kubernetes' default) or more. The start of the process
-    /// is part of it, and the quarter of a second that the client waits longer than the server.
+    /// Container probes time out after one second (the default of Kubernetes) or more. The start
+    /// of the process takes part of it, and so does the quarter of a second by which the client
+    /// outwaits the server.
     private static let defaultTimeout = Duration.milliseconds(500)
 
     @Option(

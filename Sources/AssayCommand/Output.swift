@@ -2,31 +2,31 @@ import Assay
 import AssayIO
 import AssayWire
 
-/// Files, and standard output, unbuffered, so that a line is out when the call returns.
+/// Writes files and standard output. Unbuffered: a line is written when the call returns.
 enum Output {
-    /// Text of one or more lines, as a terminal can show it.
+    /// Writes text of one or more lines, escaped for a terminal.
     static func line(_ text: String) throws {
         try bytes(Array(TerminalText.escaped(text, keepsLines: true).utf8) + newline)
     }
 
-    /// Base64, or text that is base64 with ASCII around it.
+    /// Writes base64, or ASCII text that contains it, without escaping.
     static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
 
     static func line(json: [UInt8]) throws { try line(TerminalText.escaped(json: json)) }
 
-    /// Text of one or more lines on standard error.
+    /// Writes text of one or more lines to standard error.
     static func note(_ text: String) {
         StandardError.write(TerminalText.escaped(text, keepsLines: true) + "\n")
     }
 
-    /// A file's content as it is; text gets a newline at its end.
+    /// Writes a file's content unchanged; text gets a final newline.
     static func content(_ content: [UInt8], isText: Bool) throws {
         try bytes(isText && content.last != newline[0] ? content + newline : content)
     }
 
-    /// Makes a file; never replaces one.
+    /// Creates a file; never replaces one.
     ///
-    /// - Parameter instead: what the user may name so that it is not in the way.
+    /// - Parameter instead: the argument to change when the file exists, for the error message.
     static func file(
         _ path: String, _ content: [UInt8], mode: Int32 = 0o644, instead: String = "file"
     ) throws {
@@ -54,15 +54,16 @@ enum Output {
     }
 }
 
-/// Files that arguments and configuration name.
+/// Reads the files that arguments and configuration name.
 enum Input {
-    /// The largest frame that a server can be set to take: no evidence can be sent to be verified
-    /// that is larger.
+    /// The largest frame that a server can be configured to accept. No larger evidence can be
+    /// sent for verification.
     static let evidenceLimit = FrameLimits.largestFrame
-    /// A certificate, a key or a configuration; the largest of Apple's certificates has 2 KiB.
+    /// The limit for certificates, keys and configurations. Apple's largest certificate has 2
+    /// KiB.
     static let fileLimit = 1 << 20
 
-    /// The content of a file, or nil without it.
+    /// The content of a file; nil when it does not exist.
     static func readIfPresent(_ path: String) throws -> [UInt8]? {
         do throws(LoopError) {
             if let content = try SystemFile.read(path, limit: fileLimit) { return content }
@@ -74,7 +75,7 @@ enum Input {
         throw Failure("\(path) has more than the \(fileLimit) bytes that are read")
     }
 
-    /// The content of a file; `-` is standard input.
+    /// The content of a file, or of standard input for `-`.
     static func read(_ path: String, limit: Int = fileLimit) throws -> [UInt8] {
         let content: [UInt8]?
         do throws(LoopError) {
@@ -93,7 +94,7 @@ enum Input {
         return content
     }
 
-    /// A file's evidence, as it is: the verifier knows what may stand around it.
+    /// The evidence in a file, unchanged: the verifier handles white space around it.
     static func evidence(_ path: String) throws -> [UInt8] {
         let content = try read(path, limit: evidenceLimit)
         guard content.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {

@@ -4,13 +4,13 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// A verification that a server does.
+/// A verification by a server.
 struct RemoteVerification {
     let server: Endpoint
     let tls: TLSContext?
     let timeout: Duration
 
-    /// Asks for the signed JSON instead of typed fields: it has unknown members too.
+    /// Requests the signed JSON instead of typed fields, because it keeps unknown members.
     func report(
         on evidence: [UInt8], as kind: EvidenceKind, expecting expectations: Expectations,
         app: String, inApp: InAppSelection, isVerifyReceipt: Bool
@@ -35,9 +35,9 @@ struct RemoteVerification {
 }
 
 extension Endpoint {
-    /// One question to the server that listens here.
+    /// Sends one request to the server at this address.
     ///
-    /// - Parameter timeout: how long it may take, the connection included.
+    /// - Parameter timeout: the limit for the call, including the connection.
     func ask<Answer: Sendable>(
         _ tls: TLSContext?, timeout: Duration,
         _ question: (AssayClient) async throws(ClientError) -> Answer
@@ -54,7 +54,7 @@ extension Endpoint {
 }
 
 extension ClientError {
-    /// What to do about it, where an option of the tool helps.
+    /// The remedy, when an option of the tool helps.
     fileprivate var hint: String {
         switch self {
         case .connectFailed(.tls(.refusedByPeer(let reason))) where reason.contains("certificate"):

@@ -115,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
             try Output.line(settings.summary(now: .now))
             return
         }
-        // First up and last down: it tells that the server is not ready, or no longer.
+        // Started first and stopped last: reports that the server is not ready, or no longer.
         let (monitor, admin) = try startAdmin(settings)
         defer { admin?.stop() }
         var configuration = settings.serverConfiguration()
@@ -126,7 +126,8 @@ struct ServeCommand: AsyncParsableCommand {
             try server.followHeartbeat(everyMilliseconds: period) { manager.isAlive() }
         }
         let flags = flags
-        // Its thread starts before the server is ready: later, nothing can keep it from serving.
+        // Starts the reload thread before the server is ready, so that a failure can't stop a
+        // running server.
         let reloader = try ConfigurationReloader(server, configuration, manager) { current in
             try Self.settings(flags, environment, inherited)
                 .serverConfiguration(reusing: current)

@@ -1,9 +1,9 @@
-/// Text for a terminal: what a server, a file name or an address brings can hold escape sequences.
+/// Escapes text for a terminal. Servers, file names and addresses can contain escape sequences.
 enum TerminalText {
-    /// With control, format and separator characters as `\u{1b}`. A terminal then shows them, and
-    /// no line can pretend to be another.
+    /// Writes control, format and separator characters as `\u{1b}`. The terminal then shows
+    /// them, and no line can imitate another.
     ///
-    /// - Parameter keepsLines: line breaks are the caller's own and stay.
+    /// - Parameter keepsLines: leaves line breaks as they are, when they are the caller's own.
     static func escaped(_ text: String, keepsLines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var escaped = ""
@@ -17,10 +17,10 @@ enum TerminalText {
         return escaped
     }
 
-    /// The same JSON. Outside of strings no such character but white space can stand, and JSON's
-    /// own escape means the same within them.
+    /// Escapes JSON without changing its meaning. Outside of strings JSON allows no such
+    /// character but white space; within strings its own escapes apply.
     static func escaped(json: [UInt8]) -> [UInt8] {
-        // ASCII without DEL holds nothing that JSON has not escaped.
+        // JSON already escapes the control characters of ASCII, except DEL.
         guard json.contains(where: { $0 >= 0x7F }) else { return json }
         var escaped: [UInt8] = []
         escaped.reserveCapacity(json.count)

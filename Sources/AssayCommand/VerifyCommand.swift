@@ -195,7 +195,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func report(on evidence: [UInt8]) async throws -> VerificationReport {
         let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
-        // Without a kind, whatever is refused before the kind matters is still worth telling.
+        // Evidence that is refused before its kind matters still gets its verdict.
         var answer = try await answer(evidence, as: named ?? .transaction)
         if answer.verification.verdict == .untrustedChain {
             answer.verification.detail +=
@@ -250,7 +250,7 @@ struct VerifyCommand: AsyncParsableCommand {
 }
 
 extension TrustStore {
-    /// This store and the intermediate in a file.
+    /// Returns this store with the intermediate of a file added.
     func adding(file: String) throws -> TrustStore {
         let content = try Input.read(file)
         do throws(TrustStoreError) {
@@ -260,7 +260,7 @@ extension TrustStore {
         }
     }
 
-    /// Names what people mistake for the file of a certificate.
+    /// The error for a file that is not one certificate. Names common mistakes.
     private static func notPinned(_ file: String, _ content: [UInt8], _ reason: String) -> Failure {
         let text = String(decoding: content.prefix(1 << 20), as: UTF8.self)
         let count = text.ranges(of: "-----BEGIN CERTIFICATE-----").count
@@ -277,7 +277,7 @@ extension TrustStore {
         return Failure("\(file) can't be pinned: \(fault)")
     }
 
-    /// This store and the certificate in a file.
+    /// Returns this store with the certificate of a file pinned.
     func pinning(file: String, development: Bool = false) throws -> TrustStore {
         let content = try Input.read(file)
         do throws(TrustStoreError) {

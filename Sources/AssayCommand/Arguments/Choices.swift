@@ -3,7 +3,7 @@ import AssayClient
 import AssayIO
 import AssayModels
 
-/// The values of an option that has few.
+/// An option with a fixed set of values.
 protocol Choice: RawRepresentable<String>, CaseIterable, CustomStringConvertible, Sendable {}
 
 extension Choice {
@@ -11,13 +11,13 @@ extension Choice {
     static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }
 
-/// Reads such a value; where none has that name, says which was probably meant.
+/// Parses a `Choice`. The error for an unknown value suggests the nearest one.
 @Sendable func choiceArgument<Value: Choice>(_ text: String) throws -> Value {
     if let value = Value(rawValue: text) { return value }
     throw ValidationError(Suggestion.remedy(for: text, among: Value.allCases.map(\.rawValue)))
 }
 
-/// `--kind` of verify: a kind that the caller names, or leaves open.
+/// The values of `verify --kind`: a kind, or `auto`.
 enum KindChoice: String, Choice {
     case transaction
     case renewalInfo = "renewal-info"
@@ -28,11 +28,11 @@ enum KindChoice: String, Choice {
     case transactionReceipt = "transaction-receipt"
     case auto
 
-    /// Nil for `auto`.
+    /// The kind; nil for `auto`.
     var kind: EvidenceKind? { EvidenceKind(name: rawValue) }
 }
 
-/// `--environment`, by Apple's names.
+/// The values of `--environment`, with Apple's names.
 enum EnvironmentChoice: String, Choice {
     case production = "Production"
     case sandbox = "Sandbox"
@@ -43,13 +43,13 @@ enum EnvironmentChoice: String, Choice {
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
 }
 
-/// `--format` of verify.
+/// The values of `verify --format`.
 enum OutputFormat: String, Choice {
     case json, text
     case verifyReceipt = "verify-receipt"
 }
 
-/// `--in-app` of verify.
+/// Parses the value of `verify --in-app`.
 func inAppArgument(_ text: String) throws -> InAppSelection {
     switch text {
     case "all": return .all
@@ -61,17 +61,17 @@ func inAppArgument(_ text: String) throws -> InAppSelection {
     }
 }
 
-/// `--device-id` of verify: what is compared depends on the kind of evidence.
+/// The value of `verify --device-id`. The kind of evidence decides which form is compared.
 struct DeviceArgument: ExpressibleByArgument {
-    /// As it was written: for StoreKit 2, AppStore.deviceVerificationID.
+    /// The argument as written: for StoreKit 2, AppStore.deviceVerificationID.
     let text: String
-    /// Its octets, for app receipts; nil where it is no hexadecimal.
+    /// The argument's octets, for app receipts; nil when it is not hexadecimal.
     let octets: [UInt8]?
 
     init?(argument: String) {
         guard !argument.isEmpty else { return nil }
         text = argument
-        // UUIDs have hyphens, addresses of network cards colons.
+        // UUIDs contain hyphens, MAC addresses colons.
         let digits = argument.filter { $0 != "-" && $0 != ":" }
         let pairs = stride(from: 0, to: digits.utf8.count, by: 2).map { offset in
             UInt8(digits.dropFirst(offset).prefix(2), radix: 16)
@@ -80,7 +80,7 @@ struct DeviceArgument: ExpressibleByArgument {
     }
 }
 
-/// A point in time, RFC 3339.
+/// A point in time (RFC 3339).
 struct DateArgument: ExpressibleByArgument {
     let timestamp: Timestamp
 
@@ -96,7 +96,7 @@ extension Timestamp {
     static var now: Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
 }
 
-/// Reads an address argument; what is wrong with it is told in the endpoint's own words.
+/// Parses an address argument. Errors keep the message of `EndpointError`.
 func endpointArgument(_ text: String) throws -> Endpoint {
     do throws(EndpointError) {
         return try Endpoint(text)
@@ -105,7 +105,7 @@ func endpointArgument(_ text: String) throws -> Endpoint {
     }
 }
 
-/// How long an answer is waited for, in seconds.
+/// Parses a timeout in seconds.
 func timeoutArgument(_ text: String) throws -> Duration {
     let longest = ClientOptions.longestTimeout.components.seconds
     guard let seconds = Double(text),
@@ -114,7 +114,7 @@ func timeoutArgument(_ text: String) throws -> Duration {
     return .seconds(seconds)
 }
 
-/// The App Store's ids are positive numbers.
+/// Parses an App Store id, a positive number.
 func appAppleIdArgument(_ text: String) throws -> Int64 {
     guard let id = Int64(text), id > 0 else {
         throw ValidationError("write the App Store id of the app as a positive whole number")

@@ -1,10 +1,10 @@
 import ArgumentParser
 
 extension AssayTool {
-    /// Throws where a word stands in a subcommand's place and names none, also behind `help`:
-    /// ArgumentParser would answer that with the help of the command above, and status 0.
+    /// Throws when a word in the place of a subcommand names none, also after `help`.
+    /// ArgumentParser would print the help of the parent command and exit with status 0.
     ///
-    /// - Parameter arguments: without the program's name.
+    /// - Parameter arguments: the arguments without the program's name.
     static func checkCommandNames(_ arguments: [String]) throws {
         var words = arguments[...]
         let isHelp = words.first == "help"
@@ -24,7 +24,7 @@ extension AssayTool {
                     "unknown command \"\(word)\": " + Suggestion.remedy(for: word, among: names))
             }
             command = next
-            // Help has its place behind the tool's own name alone.
+            // Only the tool itself has a `help` subcommand.
             names = []
         }
     }

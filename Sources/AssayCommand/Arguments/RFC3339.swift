@@ -1,11 +1,11 @@
 import Assay
 import AssayModels
 
-/// Dates as people and scripts write them (RFC 3339, section 5.6).
+/// Parses date-times (RFC 3339, section 5.6).
 enum RFC3339 {
-    /// Reads `2025-09-05T01:24:32Z`, with fractions of a second and with an offset too; nil for
-    /// anything else. POSIX time has no leap seconds: `23:59:60` is the second after it, and only
-    /// at the end of a month in UTC, where leap seconds are (RFC 3339, appendix D).
+    /// Parses `2025-09-05T01:24:32Z`, with optional fractions of a second and offset; nil for
+    /// anything else. POSIX time has no leap seconds: `23:59:60` is read as the second after it,
+    /// and only at the end of a month in UTC, where leap seconds occur (RFC 3339, appendix D).
     static func timestamp(_ text: String) -> Timestamp? {
         var rest = Array(text.utf8)[...]
         guard let year = digits(4, &rest), take("-", &rest),
@@ -30,7 +30,7 @@ enum RFC3339 {
         return Timestamp(milliseconds: seconds * 1000 + fraction)
     }
 
-    /// The fraction of a second, cut off behind the third digit; 0 without one.
+    /// Parses the fraction of a second, truncated to three digits; 0 without one.
     private static func milliseconds(_ rest: inout ArraySlice<UInt8>) -> Int64? {
         guard take(".", &rest) else { return 0 }
         let fraction = rest.prefix { (0x30...0x39).contains($0) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import AssayClient
 import AssayIO
 
-/// What the commands that ask a server say of TLS.
+/// The TLS options of commands that connect to a server.
 struct TLSOptions: ParsableArguments {
     @Option(
         name: .customLong("tls-ca"),
@@ -32,7 +32,7 @@ struct TLSOptions: ParsableArguments {
         authority == nil && certificate == nil && key == nil && serverName == nil
     }
 
-    /// Nil for an address without TLS.
+    /// The TLS context for an endpoint; nil for an address without TLS.
     func context(for endpoint: Endpoint) throws -> TLSContext? {
         guard endpoint.isTLS else {
             guard isEmpty else {

@@ -1,15 +1,15 @@
 import AssayAdmin
 import AssayIO
 
-/// Where health, metrics and the status page are served; by default nowhere.
+/// The address of health, metrics and the status page; nil by default.
 struct AdminSettings {
     var endpoint: Endpoint?
-    /// Whether it may be an address that others than this machine reach.
+    /// Whether the address can be one that other machines reach.
     var allowsAnyAddress = false
 
     init() {}
 
-    /// Reads `[admin]`; what is wrong with it is noted in the table.
+    /// Reads `[admin]`; notes problems in the table.
     init(_ table: ConfigurationTable?) {
         guard let table else { return }
         allowsAnyAddress = table.bool("any-address") ?? false

@@ -2,19 +2,19 @@ import Assay
 import AssayIO
 import AssayModels
 
-/// One app entry: whose evidence is accepted, from where, signed under what.
+/// An app entry: the bundle, the environments and the trust of accepted evidence.
 struct AppSettings {
     var name: String
-    /// Nil: any bundle, reported and not checked; only the entry of a server without
-    /// configuration has none.
+    /// Nil for any bundle, which is then reported and not checked. Only the entry of a server
+    /// without configuration has none.
     var bundleId: String?
     var appAppleId: Int64?
-    /// Nil: those that the request names, Production where it names none; only the entry of a
-    /// server without configuration.
+    /// Nil for the environments of the request, or Production without them. Only the entry of a
+    /// server without configuration has none.
     var environments: [StoreEnvironment]?
     var trust: TrustStore
     var isDefault: Bool
-    /// Whether the key of 1024 bits of the oldest transaction receipts passes.
+    /// Whether to accept the 1024-bit key of the oldest transaction receipts.
     var allowsLegacyKey = true
 
     /// The entry of a server without configuration.
@@ -28,7 +28,7 @@ struct AppSettings {
 extension AppSettings {
     static let nameLimit = 64
 
-    /// Reads one `[[app]]`; what is wrong with it is noted in the table.
+    /// Reads one `[[app]]`; notes problems in the table.
     init(_ table: ConfigurationTable, folder: String, trust: TrustStore) {
         name = table.string("name") ?? ""
         bundleId = table.string("bundle-id")
@@ -86,7 +86,8 @@ extension AppSettings {
         }
     }
 
-    /// Entries whose roots and environments do not meet would refuse everything.
+    /// Notes entries that would refuse everything because their roots and environments don't
+    /// match.
     private func checkRoots(_ table: ConfigurationTable, _ accepted: [StoreEnvironment]) {
         let testing = accepted.first { $0 == .xcode || $0 == .localTesting }
         if let testing, !table.has("development-roots") {
@@ -102,7 +103,7 @@ extension AppSettings {
         }
     }
 
-    /// Adds the certificates that the table names under that key.
+    /// Adds the certificates that the table lists under this key.
     private static func extend(
         _ trust: inout TrustStore, _ table: ConfigurationTable, _ key: String, _ folder: String,
         _ add: (TrustStore, String) throws -> TrustStore

@@ -1,13 +1,13 @@
 package import AssayModels
 import AssayServer
 
-/// What `serve --check` would say of a configuration file; for the fuzzer.
+/// The result of `serve --check` for a configuration file, used by the fuzzer.
 package enum ConfigurationCheck {
     case usable(summary: String, apps: Int)
-    /// At least one.
+    /// The problems; at least one.
     case mistakes([String])
 
-    /// - Throws: what a configuration file must not bring about.
+    /// - Throws: any error that a configuration file must not cause.
     package init(path: String, now: Timestamp) throws {
         do {
             let settings = try ServerSettings(flags: .init(config: path), environment: [:])

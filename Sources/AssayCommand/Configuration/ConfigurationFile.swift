@@ -2,7 +2,7 @@ import Assay
 import AssayIO
 import AssayModels
 
-/// A configuration file that is valid as a whole; what it leaves open is nil.
+/// A configuration file that is valid as a whole. Absent settings are nil.
 struct ConfigurationFile {
     var listen: [Endpoint]?
     var workers: Int?
@@ -13,10 +13,10 @@ struct ConfigurationFile {
     var tls: TLSSettings?
     var apps: [AppSettings]
 
-    /// More threads than that only take turns.
+    /// More threads would only share the processors.
     static let workers = 1...256
 
-    /// - Parameter trust: what all apps trust beside their own roots.
+    /// - Parameter trust: the certificates that all apps trust besides their own roots.
     init(path: String, trust: TrustStore) throws {
         let text = try Input.read(path)
         let table: ConfigurationTable

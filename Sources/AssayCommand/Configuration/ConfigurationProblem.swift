@@ -1,8 +1,8 @@
-/// One thing that is wrong with a configuration: where, what, and what to do about it.
+/// A problem in a configuration: its place, its reason, and the remedy.
 struct ConfigurationProblem: Error, Equatable, CustomStringConvertible {
-    /// The file, or the flag or environment variable.
+    /// The file, flag or environment variable.
     let source: String
-    /// A key path such as `app[2].environments[1]`, or a line; empty where it is the whole.
+    /// A key path such as `app[2].environments[1]`, or a line; empty for the whole source.
     let place: String
     let problem: String
     let remedy: String
@@ -12,7 +12,7 @@ struct ConfigurationProblem: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// All that is wrong with a configuration, so that one start tells of every mistake.
+/// All problems of a configuration, so that one start reports every mistake.
 struct ConfigurationProblems: Error, Equatable {
     let all: [ConfigurationProblem]
 

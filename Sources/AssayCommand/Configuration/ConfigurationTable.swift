@@ -1,9 +1,9 @@
 import TOMLKit
 
-/// One table of a configuration file, read key by key.
+/// A table of a configuration file, read key by key.
 ///
-/// A value that is missing reads as nil; one of a wrong type too, and is noted as a problem. What
-/// was not asked for when `finish` is called is an unknown key.
+/// A missing value reads as nil. A value of the wrong type reads as nil too and is noted as a
+/// problem. `finish` reports the keys that were never read as unknown.
 final class ConfigurationTable {
     let file: String
     private let path: String
@@ -11,16 +11,18 @@ final class ConfigurationTable {
     private var asked: [String] = []
     private let notes: Notes
 
-    /// What was found wrong so far, shared by all tables of a file.
+    /// The problems found so far, shared by all tables of a file.
     final class Notes {
         var problems: [ConfigurationProblem] = []
     }
 
-    /// - Throws: a problem that names the line, where the text is not TOML.
+    /// Parses a configuration file.
+    ///
+    /// - Throws: a problem with the line, when the text is not TOML.
     static func parse(_ text: [UInt8], file: String) throws(ConfigurationProblem)
         -> ConfigurationTable
     {
-        // A NUL would end the text for the parser, unseen.
+        // The parser would silently stop at a NUL.
         guard let string = String(validating: text, as: UTF8.self), !text.contains(0) else {
             throw ConfigurationProblem(
                 source: file, place: "", problem: "not UTF-8 text", remedy: "save it as UTF-8")
@@ -76,7 +78,7 @@ final class ConfigurationTable {
 
     func has(_ key: String) -> Bool { table[key] != nil }
 
-    /// Notes that something is wrong with a key, or with an element of its array (from 1).
+    /// Notes a problem with a key, or with an element of its array (counted from 1).
     func note(_ key: String, _ problem: String, _ remedy: String, element: Int? = nil) {
         let index = element.map { "[\($0)]" } ?? ""
         notes.problems.append(
@@ -103,7 +105,8 @@ final class ConfigurationTable {
         return number
     }
 
-    /// Nil where the array is missing or is none; elements of a wrong type are left out.
+    /// The strings of an array; nil when it is missing or not an array. Skips elements of a
+    /// wrong type.
     func strings(_ key: String) -> [String]? {
         let expected = "an array of strings, such as [\"…\", \"…\"]"
         guard let array = value(key, expected, { $0.array }) else { return nil }
@@ -137,7 +140,7 @@ final class ConfigurationTable {
         }
     }
 
-    /// Notes the keys that nobody asked for.
+    /// Notes unknown keys: those that were never read.
     func finish() {
         for key in table.keys.sorted() where !asked.contains(key) {
             note(key, "unknown key", Suggestion.remedy(for: key, among: asked))

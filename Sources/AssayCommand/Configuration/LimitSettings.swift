@@ -2,11 +2,11 @@ import Assay
 import AssayServer
 import AssayWire
 
-/// The limits that an operator may change; the others are the server's own.
+/// The limits that an operator can change. The server fixes the others.
 struct LimitSettings {
     var server = ServerLimits()
 
-    /// A limit: its key, what it may be, and where it goes.
+    /// A limit: its key, its range, and the field that it sets.
     struct Limit {
         let key: String
         let range: ClosedRange<Int>
@@ -19,7 +19,7 @@ struct LimitSettings {
             self.init(key, range, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 })
         }
 
-        /// - Parameter unit: how many of the limit's own are one of the key's.
+        /// - Parameter unit: the number of the field's units in one unit of the key.
         init<Number: FixedWidthInteger>(
             _ key: String, _ range: ClosedRange<Int>,
             _ path: WritableKeyPath<ServerLimits, Number>, unit: Int = 1
@@ -37,16 +37,16 @@ struct LimitSettings {
         }
     }
 
-    /// In the order of the documentation.
+    /// All limits, in the order of the documentation.
     static var all: [Limit] {
         [
             Limit("connections", 1...1_000_000, \.connections),
             Limit("backlog", 1...65_535, \.backlog),
             Limit("requests-in-flight", 1...65_536, \.requestsInFlight),
-            // A notification of the largest size, and its head, have to fit.
+            // The largest notification and its head must fit.
             Limit("frame-bytes", 512 << 10...FrameLimits.largestFrame, \.frameBytes),
             Limit("head-bytes", 1 << 10...256 << 10, \.headBytes),
-            // The verifier refuses what is larger.
+            // The verifier refuses anything larger.
             Limit("jws-bytes", 1 << 10...Limits.jwsBytes, \.jwsBytes),
             Limit(
                 "notification-bytes", 1 << 10...Limits.notificationBytes, \.notificationBytes),
@@ -71,12 +71,12 @@ struct LimitSettings {
         ]
     }
 
-    /// An hour is longer than anything that sends clients needs to notice.
+    /// Seconds. An hour is more than any load balancer needs to notice.
     static let drainDelay = 0...3600
 
     init() {}
 
-    /// Reads `[limits]`; what is wrong with it is noted in the table.
+    /// Reads `[limits]`; notes problems in the table.
     init(_ table: ConfigurationTable?) {
         guard let table else { return }
         for limit in Self.all {

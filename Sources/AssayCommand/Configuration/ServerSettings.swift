@@ -4,11 +4,11 @@ import AssayIO
 import AssayModels
 import AssayServer
 
-/// What `serve` was asked to be: flags before environment variables, before the file, before the
-/// defaults.
+/// The settings of `serve`. Flags take precedence over environment variables, then the file,
+/// then the defaults.
 struct ServerSettings {
     var listen: [Endpoint]
-    /// Nil: one for each processor.
+    /// The number of workers; nil for one per processor.
     var workers: Int?
     var keyTables = KeyTableBuilding.onRequest
     var limits: LimitSettings
@@ -18,12 +18,12 @@ struct ServerSettings {
     var admin: AdminSettings
     var apps: [AppSettings]
     var deniedCount = 0
-    /// Nil without one.
+    /// The path of the configuration file; nil without one.
     var configuration: String?
 
     static let defaultListen = Endpoint.tcp(host: "127.0.0.1", port: 7443)
 
-    /// What the command line says; empty and nil where it says nothing.
+    /// The command-line flags; empty or nil when absent.
     struct Flags: Sendable {
         var listen: [Endpoint] = []
         var config: String?
@@ -35,9 +35,11 @@ struct ServerSettings {
         var adminAnyAddress = false
     }
 
-    /// - Parameter environment: the process's variables, of which `ASSAY_LISTEN`, `ASSAY_CONFIG`,
-    ///   `ASSAY_WORKERS` and `ASSAY_ADMIN` are read.
-    /// - Parameter inherited: sockets that the process was started with.
+    /// Combines flags, environment variables and the configuration file.
+    ///
+    /// - Parameter environment: the process's variables; reads `ASSAY_LISTEN`, `ASSAY_CONFIG`,
+    ///   `ASSAY_WORKERS` and `ASSAY_ADMIN`.
+    /// - Parameter inherited: the sockets that the process inherited.
     init(
         flags: Flags, environment: [String: String], inherited: [InheritedSocket] = []
     ) throws {
@@ -110,15 +112,15 @@ struct ServerSettings {
         return number
     }
 
-    /// The entry of requests that name none.
+    /// The app entry of requests that name no app.
     var defaultApp: AppSettings? {
         apps.first(where: \.isDefault) ?? (apps.count == 1 ? apps[0] : nil)
     }
 }
 
 extension ServerSettings {
-    /// Entries of the same trust share a verifier, and so its cache; also with those of an earlier
-    /// configuration.
+    /// The configuration for the server. Entries with equal trust share a verifier and its
+    /// cache, also with the entries of an earlier configuration.
     func serverConfiguration(
         reusing earlier: ServerConfiguration? = nil
     ) -> ServerConfiguration {

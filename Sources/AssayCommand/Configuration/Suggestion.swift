@@ -1,8 +1,8 @@
-/// Finds what somebody may have meant.
+/// Suggests the intended word for a misspelled one.
 enum Suggestion {
-    /// "did you mean "x"?" where one of the names is near, or all of the names.
+    /// Returns "did you mean "x"?" when a name is close, or a list of all names.
     static func remedy(for word: String, among names: [String]) -> String {
-        // What is longer is near to none, and would take long to compare.
+        // A much longer word is close to no name and slow to compare.
         let isLong = word.utf8.count > 4 * (names.map(\.utf8.count).max() ?? 0)
         let near = (isLong ? [] : names).map {
             (name: $0, distance: distance(word.lowercased(), $0.lowercased()))
@@ -13,8 +13,8 @@ enum Suggestion {
         return "write one of " + names.joined(separator: ", ")
     }
 
-    /// How many letters have to be changed, added or taken away, or two neighbours swapped
-    /// (Levenshtein's distance, with optimal string alignment).
+    /// The number of letters to change, add or remove, or of neighbours to swap (Levenshtein
+    /// distance with optimal string alignment).
     static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))
         var before: [Int] = []

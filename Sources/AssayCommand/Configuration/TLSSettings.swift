@@ -1,12 +1,12 @@
 import AssayIO
 
-/// `[tls]`: what the listeners of TLS show, and whom they serve.
+/// `[tls]`: the certificates of the TLS listeners, and the clients that they accept.
 struct TLSSettings {
     var settings: TLSServerSettings
-    /// Made at the start, so that a mistake is told then.
+    /// Made at startup, so that mistakes show then.
     var context: TLSContext
 
-    /// Reads the table; nil, and noted there, where something is wrong with it.
+    /// Reads the table; returns nil and notes the problems when something is wrong.
     init?(_ table: ConfigurationTable?, folder: String) {
         guard let table else { return nil }
         func path(_ key: String) -> String? {
@@ -52,7 +52,7 @@ struct TLSSettings {
         }
     }
 
-    /// Each file that can't be read is told, not the first alone.
+    /// Notes every unreadable file, not only the first.
     private static func isReadable(
         _ file: String?, _ name: String, _ table: ConfigurationTable
     ) -> Bool {
@@ -74,7 +74,7 @@ struct TLSSettings {
         }
     }
 
-    /// Which key of the table an error is about.
+    /// The table's key that an error belongs to.
     private static func key(of error: TLSError, _ settings: TLSServerSettings) -> String {
         switch error {
         case .noCertificate(settings.clientAuthority): "client-ca"

@@ -1,24 +1,22 @@
-/// What is looked for before TOMLKit sees a text: there its parser ends the process, instead of
-/// saying what is wrong.
+/// Input that crashes TOMLKit's parser instead of failing it; detected before parsing.
 ///
-/// So it has to be known what is a string, a comment, or the line that begins a table. Where a text
-/// is no TOML for another reason the parser says so, and gets no further than that.
+/// The scan distinguishes strings, comments and table headers. Text that is invalid TOML in
+/// other ways passes: the parser reports it.
 enum TOMLPreflight: Equatable {
-    /// A table's name that begins with what no name begins with, as in `[!]`, or with the line's
-    /// end.
+    /// A table name with an invalid first character, as in `[!]`, or at the end of the line.
     case tableName
-    /// `1979-05-27T*`: dates and times that go wrong half way. No setting takes one, so whole ones
-    /// need not be told apart.
+    /// `1979-05-27T*`: malformed dates and times. No setting takes a date, so valid ones are
+    /// rejected too.
     case dateOrTime
-    /// Tables within tables by the ten thousand, in one dotted name: the stack ends before they do.
+    /// Ten thousands of nested tables in one dotted name, which overflow the stack.
     case depth
-    /// `[1, }`: a brace that would close an array.
+    /// `[1, }`: a brace in the place of an array's closing bracket.
     case brace
 
-    /// Dots in one statement; no setting has more than one.
+    /// The limit of dots in one statement. No setting has more than one.
     static let mostDots = 100
 
-    /// The first one, and the bytes before it.
+    /// The first such input, and the number of bytes before it.
     static func first(in text: [UInt8]) -> (trap: TOMLPreflight, place: Int)? {
         var scan = TOMLScan(text: text)
         return scan.first()
@@ -28,11 +26,11 @@ enum TOMLPreflight: Equatable {
 private struct TOMLScan {
     let text: [UInt8]
     private var position = 0
-    /// The brackets and braces of arrays and inline tables that are open.
+    /// The open brackets and braces of arrays and inline tables.
     private var open: [UInt8] = []
-    /// No more than space has come since the last statement's end.
+    /// True when only white space has come since the last statement ended.
     private var isAtStart = true
-    /// Since the statement's beginning.
+    /// The dots in the current statement.
     private var dots = 0
 
     init(text: [UInt8]) { self.text = text }
@@ -62,8 +60,8 @@ private struct TOMLScan {
         return nil
     }
 
-    /// What stands between words. What is neither space nor a letter in TOML may be taken for the
-    /// one or the other: it separates, and a statement may still begin behind it.
+    /// Whether a byte separates words. A byte that is neither white space nor a letter in TOML
+    /// counts as a separator, and a statement can still begin after it.
     private static func separates(_ byte: UInt8) -> Bool {
         switch byte {
         case ...0x20, 0x7F..., UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "#"),
@@ -92,7 +90,7 @@ private struct TOMLScan {
         return text[start..<position]
     }
 
-    /// Any number with a colon, or a hyphen behind a digit.
+    /// Whether a word is a number with a colon, or with a hyphen after a digit.
     private func isDateOrTime(_ word: ArraySlice<UInt8>) -> Bool {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         let isSigned = word.first == UInt8(ascii: "+") || word.first == UInt8(ascii: "-")
@@ -104,8 +102,8 @@ private struct TOMLScan {
             }
     }
 
-    /// Goes behind the brackets and to the name; whether it is one, or is missing in a way that
-    /// the parser tells of.
+    /// Advances past the brackets to the table's name. True when the name is valid, or is
+    /// missing in a way that the parser reports.
     private mutating func beginsTable() -> Bool {
         position += 1
         skipSpace()
@@ -145,7 +143,7 @@ private struct TOMLScan {
                 }
                 if text[position...].starts(with: [quote, quote, quote]) {
                     position += 3
-                    // Up to two more belong to the string, and end it.
+                    // Up to two more quotes belong to the end of the string.
                     for _ in 0..<2 where position < text.count && text[position] == quote {
                         position += 1
                     }

@@ -1,14 +1,15 @@
 import AssayIO
 
-/// `[unix]`: who may use the Unix sockets.
+/// `[unix]`: the access to the Unix sockets.
 struct UnixSettings {
     var access = SocketFileAccess()
-    /// Nil: whoever the file's permissions let connect.
+    /// The ids of the users that can connect; nil for every user that the file's permissions
+    /// admit.
     var allowedUsers: Set<UInt32>?
 
     init() {}
 
-    /// Reads the table; what is wrong with it is noted there.
+    /// Reads the table; notes problems in it.
     init(_ table: ConfigurationTable?) {
         guard let table else { return }
         if let text = table.string("mode") {

@@ -2,8 +2,8 @@ import Assay
 import AssayEntitlements
 import AssayModels
 
-/// The JSON that scripts rely on: dates are milliseconds since 1970, members without a value are
-/// left out.
+/// The JSON output for scripts. Dates are milliseconds since 1970. Members without a value are
+/// omitted.
 extension Entitlements {
     func json(_ items: [EvidenceItem]) -> [UInt8] {
         var writer = JSONWriter()

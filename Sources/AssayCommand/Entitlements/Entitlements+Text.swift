@@ -2,7 +2,7 @@ import Assay
 import AssayEntitlements
 import AssayModels
 
-/// The answer as a table, one line a product.
+/// The answer as a table with one line per product.
 extension Entitlements {
     func text(_ items: [EvidenceItem]) -> String {
         var lines: [String] = []

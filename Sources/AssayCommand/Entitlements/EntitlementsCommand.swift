@@ -117,12 +117,12 @@ struct EntitlementsCommand: ParsableCommand {
     }
 }
 
-/// `--format` of entitlements.
+/// The values of `entitlements --format`.
 enum EntitlementsFormat: String, Choice {
     case json, text
 }
 
-/// `--duration PRODUCT=DAYS`.
+/// The value of `--duration PRODUCT=DAYS`.
 struct DurationArgument: ExpressibleByArgument {
     let product: String
     let milliseconds: Int64
@@ -136,9 +136,9 @@ struct DurationArgument: ExpressibleByArgument {
     }
 }
 
-/// A number of days as milliseconds.
+/// Parses a number of days; returns milliseconds.
 func daysArgument(_ text: String) throws -> Int64 {
-    // A century: more is a mistake, such as seconds.
+    // The limit is a century. A larger number is a mistake, such as a number of seconds.
     guard let days = Int64(text), (0...36_525).contains(days) else {
         throw ValidationError("write a whole number of days, 0 to 36525")
     }

@@ -1,6 +1,6 @@
 import AssayIO
 
-/// One item of evidence as the caller named it.
+/// One item of evidence and the label of its source.
 struct EvidenceInput {
     let label: String
     let evidence: [UInt8]
@@ -23,7 +23,7 @@ struct EvidenceInput {
         return inputs
     }
 
-    /// Nil: not a folder. Hidden files are no evidence.
+    /// The files of a folder without hidden files; nil when the path is not a folder.
     private static func files(in path: String) throws -> [String]? {
         do throws(LoopError) {
             return try SystemFile.files(in: path)?.filter { !$0.hasPrefix(".") }
@@ -45,12 +45,12 @@ struct EvidenceInput {
         }
     }
 
-    /// DER ends in any octet; text ends before its last line break.
+    /// Trims the white space around text. DER can end in any octet and stays as it is.
     private static func whole(_ content: [UInt8]) -> [UInt8] {
         content.first == 0x30 ? content : Array(trimmed(content[...]))
     }
 
-    /// A compact JWS: three parts of base64url.
+    /// Whether a line is a compact JWS: three parts of base64url.
     private static func isToken(_ line: ArraySlice<UInt8>) -> Bool {
         line.count(where: { $0 == UInt8(ascii: ".") }) == 2
             && line.allSatisfy { byte in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Assay
 import AssayModels
 
-/// Which evidence a command accepts: trust, app, environment and time.
+/// The options that decide which evidence is accepted: trust, app, environment and time.
 struct EvidenceOptions: ParsableArguments {
     @Option(help: "The expected app. Without it evidence of any app is accepted.")
     var bundleId: String?
@@ -50,7 +50,7 @@ struct EvidenceOptions: ParsableArguments {
         return Policy(bundleId: bundleId, appAppleId: appAppleId, environments: Set(accepted))
     }
 
-    /// Apple's roots and the given files.
+    /// The trust store with Apple's roots and the given files.
     func store() throws -> TrustStore {
         var trust = TrustStore.apple
         for root in roots { trust = try trust.pinning(file: root) }

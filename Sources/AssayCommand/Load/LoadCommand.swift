@@ -127,11 +127,12 @@ struct LoadCommand: AsyncParsableCommand {
         try report(best.result, text + "\n" + best.result.summary, steps: steps)
     }
 
-    /// Files, and the summary: to standard error where the JSON takes standard output.
+    /// Writes the files and the summary. The summary goes to standard error when the JSON goes
+    /// to standard output.
     private func report(
         _ result: LoadResult, _ summary: String, steps: [RateSweep.Step] = []
     ) throws {
-        // First what no full disk can take away.
+        // Prints first: a full disk can fail the files but not this output.
         if output.json == "-" {
             if !output.quiet { Output.note(summary) }
         } else {
@@ -162,11 +163,11 @@ struct LoadCommand: AsyncParsableCommand {
     }
 }
 
-/// Ends a run early on SIGINT and SIGTERM; what was measured until then is printed.
+/// Ends a run early on SIGINT and SIGTERM. The results so far are printed.
 final class LoadInterruption: Sendable {
     let flag = Interruption()
 
-    /// Watches on a thread of its own.
+    /// Starts to watch for the signals on a thread of its own.
     func watch() throws -> Watching {
         do throws(LoopError) {
             let loop = try EventLoop(name: "assay-signals")

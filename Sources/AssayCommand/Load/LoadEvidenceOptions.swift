@@ -5,7 +5,7 @@ import AssayMint
 import AssayModels
 import AssayWire
 
-/// What is sent.
+/// The evidence that a load run sends.
 struct LoadEvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -108,7 +108,7 @@ struct LoadEvidenceOptions: ParsableArguments {
         func add(_ prefix: String, _ percent: Double, _ items: [LoadItem]) {
             groups.append(LoadGroup(prefix + part.name, weight: part.share * percent, items))
         }
-        // A receipt's chain costs so little that none is told apart.
+        // Receipts get no share of unknown chains: validating their chain costs too little.
         let unseen = part.size == nil ? unseen : 0
         let genuine = 100 - forged - unseen
         if genuine > 0 { add("", genuine, try pool.genuine(part.kind, size: part.size)) }
@@ -133,11 +133,12 @@ struct LoadEvidenceOptions: ParsableArguments {
     }
 }
 
-/// `transaction=80,app-receipt:1MB=20`; the shares need not make a hundred.
+/// The mix of kinds, such as `transaction=80,app-receipt:1MB=20`. The shares need not add up to
+/// 100.
 struct KindMix: Sendable {
     struct Share: Sendable {
         var kind: EvidenceKind
-        /// Bytes of an app receipt; the others are as large as Apple's.
+        /// Bytes of an app receipt. Other kinds have the size of Apple's evidence.
         var size: Int?
         var sizeText: String
         var share: Double
@@ -182,7 +183,7 @@ struct KindMix: Sendable {
     }
 
     private static func mintedKind(_ name: String) throws -> EvidenceKind {
-        // Nothing mints transaction receipts.
+        // The tool can't mint transaction receipts.
         let kinds = EvidenceKind.allCases.filter { $0 != .transactionReceipt }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))
@@ -191,7 +192,7 @@ struct KindMix: Sendable {
     }
 }
 
-/// `transaction=token.jws`
+/// A kind and the file to send, such as `transaction=token.jws`.
 struct KindFile: Sendable {
     let kind: EvidenceKind
     let path: String

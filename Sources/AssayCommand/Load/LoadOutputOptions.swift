@@ -3,7 +3,7 @@ import Assay
 import AssayLoad
 import AssayModels
 
-/// Where the results go.
+/// The destinations of the results.
 struct LoadOutputOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write a report with plots, one HTML file.", valueName: "file"))
     var report: String?
@@ -18,7 +18,7 @@ struct LoadOutputOptions: ParsableArguments {
     @Flag(help: "No line on standard error each second.")
     var quiet = false
 
-    /// Files are never replaced: better told before the run than after it.
+    /// Checks before the run that no output file exists: files are never replaced.
     func check() throws {
         for path in [report, json, hgrm].compactMap(\.self) where path != "-" {
             if try Input.readIfPresent(path) != nil {

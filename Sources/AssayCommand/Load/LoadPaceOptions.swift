@@ -2,7 +2,7 @@ import ArgumentParser
 import AssayLoad
 import AssayIO
 
-/// How fast, for how long, over how many connections.
+/// The rate, the duration and the connections of a load run.
 struct LoadPaceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Requests a second. (default: 1000)", valueName: "number"))
     var rate: Double?
@@ -98,8 +98,7 @@ struct LoadPaceOptions: ParsableArguments {
         return plan
     }
 
-    /// Requests of a whole run, as far as they are known: a chain that is to be unseen can be
-    /// sent once.
+    /// The number of requests of a whole run, if known. An unknown chain can be sent only once.
     var chainsWanted: Int {
         guard !closed, !sweep else { return LoadLimits.mintedChains }
         return Int(((rate ?? 1000) * (duration + warmUp)).rounded(.up))

@@ -37,7 +37,8 @@ struct MintCACommand: ParsableCommand {
         try write(files)
     }
 
-    /// All of the files, or none: half an authority signs nothing and is in the next one's way.
+    /// Writes all of the files or none: an incomplete authority can't sign and blocks the next
+    /// run.
     private func write(_ files: [DevelopmentCA.File]) throws {
         let isNewFolder = try Folder.make(folder, mode: 0o700)
         var written: [String] = []
@@ -55,9 +56,9 @@ struct MintCACommand: ParsableCommand {
     }
 }
 
-/// Folders that the tool writes into.
+/// Creates the folders that the tool writes into.
 enum Folder {
-    /// - Returns: whether it was not there before.
+    /// - Returns: true if the folder is new.
     @discardableResult
     static func make(_ path: String, mode: Int32 = 0o755) throws -> Bool {
         do throws(LoopError) {

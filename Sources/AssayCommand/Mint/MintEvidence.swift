@@ -7,7 +7,7 @@ import AssayModels
 protocol MintEvidence: ParsableCommand {
     var options: MintOptions { get }
     static var kind: EvidenceKind { get }
-    /// How one piece is written: the token, or what a POST carries it in.
+    /// The output form of one item: the token itself, or the POST body that carries it.
     func form(_ token: [UInt8]) -> (content: [UInt8], suffix: String)
     static func sample(_ values: SampleValues, _ minter: Minter) throws(MintError) -> [UInt8]
 }

@@ -3,7 +3,7 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// What all kinds of minted evidence have in common.
+/// The options of all kinds of minted evidence.
 struct MintOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -59,7 +59,7 @@ struct MintOptions: ParsableArguments {
 
     func minter() throws -> Minter { Minter(try DevelopmentCA.read(from: ca).chain) }
 
-    /// The values of the sample of that index.
+    /// The values of the sample with this index.
     func sample(_ index: Int, signedDate: Timestamp) -> SampleValues {
         SampleValues(
             index: index, bundleId: bundleId, appAppleId: appAppleId,
@@ -68,7 +68,7 @@ struct MintOptions: ParsableArguments {
 }
 
 extension DevelopmentCA {
-    /// Reads what 'assay mint ca' wrote.
+    /// Reads the files that `assay mint ca` wrote.
     static func read(from folder: String) throws -> DevelopmentCA {
         var files: [File] = []
         for name in DevelopmentCA.fileNames {
@@ -86,7 +86,7 @@ extension DevelopmentCA {
     }
 }
 
-/// What a sample is made from.
+/// The values that a sample is made from.
 struct SampleValues {
     var index: Int
     var bundleId: String
@@ -95,7 +95,7 @@ struct SampleValues {
     var signedDate: Timestamp
     var productId: String?
 
-    /// One of `Samples`, with the product that was asked for where it has one.
+    /// Makes one of `Samples`, with the requested product if the sample has one.
     func payload(
         _ sample: (Int, String, Int64, StoreEnvironment, Timestamp) -> [UInt8]
     ) -> [UInt8] {
@@ -118,7 +118,7 @@ struct SampleValues {
 }
 
 extension MintError {
-    /// In plain words, with the remedy where there is one.
+    /// The reason in plain words, with the remedy if there is one.
     var reason: String {
         switch self {
         case .keyGenerationFailed: "OpenSSL made no key"

@@ -81,11 +81,11 @@ struct MintReceiptCommand: ParsableCommand {
     enum EncodingChoice: String, Choice { case der, ber }
     enum Base64Choice: String, Choice { case line, lines, none }
 
-    /// Octets of a segment of BER's OCTET STRING.
+    /// Octets per segment of a BER OCTET STRING.
     private static let berSegment = 4096
-    /// What a receipt may be asked to be.
+    /// The largest receipt that `--size` accepts.
     private static let largest = Input.evidenceLimit
-    /// A record's octets, for the largest number of them.
+    /// Octets per record, at the largest number of records.
     private static let recordSize = 415
 
     func validate() throws {
@@ -125,7 +125,7 @@ struct MintReceiptCommand: ParsableCommand {
         } catch {
             throw Failure("nothing was signed: \(error.reason)")
         }
-        // Without any record a receipt has some 4,700 bytes.
+        // A receipt without records has about 4,700 bytes.
         if let size, receipt.count > size, size < Self.recordSize * 20 {
             throw Failure("--size \(size) is too small: without records it is \(receipt.count)")
         }
@@ -150,7 +150,7 @@ struct MintReceiptCommand: ParsableCommand {
 }
 
 extension ReceiptCA {
-    /// What `assay mint ca` wrote beside the other authority.
+    /// Reads the receipt authority that `assay mint ca` wrote beside the other one.
     static func read(from folder: String) throws -> ReceiptCA {
         var files: [DevelopmentCA.File] = []
         for name in fileNames {
@@ -169,7 +169,7 @@ extension ReceiptCA {
     }
 }
 
-/// A number of bytes, or of KB or MB of 1024 and 1048576.
+/// Parses a number of bytes, KB (1024) or MB (1048576).
 func sizeArgument(_ text: String) throws -> Int {
     let units = [("KB", 1 << 10), ("MB", 1 << 20), ("", 1)]
     let upper = text.uppercased()

@@ -4,7 +4,7 @@ import AssayModels
 import AssayServer
 
 extension ServerSettings {
-    /// For people: what would be served, and what would be trusted.
+    /// A readable summary of what the server would serve and trust.
     func summary(now: Timestamp) -> String {
         var lines: [String] = []
         func add(_ name: String, _ value: String) {

@@ -2,7 +2,7 @@ import Assay
 import AssayModels
 
 extension VerificationReport {
-    /// For people: each check in the documented order, then the main fields.
+    /// The readable report: each check in the documented order, then the main fields.
     func text(of question: Question) -> String {
         var lines = ["\(verification.verdict.name): \(detail)", ""]
         let failed = Check(decidedBy: verification.verdict)
@@ -17,22 +17,22 @@ extension VerificationReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What was asked, as far as a verdict alone does not tell which checks it stands for.
+    /// The parts of the request that decide which checks a verdict covers.
     struct Question {
         var namesBundle: Bool
         var namesApp: Bool
-        /// A server has a configuration of its own.
+        /// True for a server, which has a configuration of its own.
         var isRemote: Bool
     }
 
-    /// A check is said to have passed only where the verdict says so.
+    /// The result of one check. A check has passed only if the verdict implies it.
     private func outcome(
         of check: Check, failed: Check?, _ question: Question
     ) -> (mark: String, words: String) {
         if let failed {
             if check == failed { return ("FAIL", detail) }
             if check.isAfter(failed) { return ("-", "not reached") }
-            // What plainly is of another kind is refused before anything of it is verified.
+            // Evidence that is clearly of another kind is refused before any verification.
             if failed == .kind, check.isAfter(.shape) {
                 return ("-", "not told: another kind may be refused before")
             }
@@ -48,7 +48,7 @@ extension VerificationReport {
         }
     }
 
-    /// A server's words can hold line breaks.
+    /// The detail for a terminal: a server's text can contain line breaks.
     private var detail: String { TerminalText.escaped(verification.detail) }
 
     private var fields: [(name: String, value: String)] {
@@ -70,7 +70,7 @@ extension VerificationReport {
             let prefix = member.name == "payload" ? "" : member.name + "."
             for (name, value) in member.document.root.members?.pairs ?? [] {
                 add(prefix + name, Self.readable(name, value))
-                // A notification keeps what it is about one level down, in data or summary.
+                // A notification has its subject one level down, in data or summary.
                 for (inner, value) in value.members?.pairs ?? [] {
                     add(prefix + name + "." + inner, Self.readable(inner, value))
                 }
@@ -79,7 +79,7 @@ extension VerificationReport {
         return fields
     }
 
-    /// One line for a field, nil for what is no single value and for nested tokens.
+    /// The value of a field in one line; nil for objects, arrays and nested tokens.
     private static func readable(_ name: String, _ value: JSONValue) -> String? {
         switch value.kind {
         case .string: return value.string.flatMap { $0.count <= 200 ? $0 : nil }
@@ -93,7 +93,7 @@ extension VerificationReport {
         }
     }
 
-    /// Years 1 to 9999, which RFC 3339 can write.
+    /// Years 1 to 9999, the range of RFC 3339.
     private static let earliest: Int64 = -62_135_596_800_000
     private static let latest: Int64 = 253_402_300_799_999
 
@@ -117,7 +117,7 @@ private enum Check: String, CaseIterable {
     case shape, algorithm, chain, markers, revocation, dates, signatures, kind, bundle, app
     case environment, expectations
 
-    /// Nil where all passed.
+    /// The check that failed; nil when all passed.
     init?(decidedBy verdict: Verdict) {
         switch verdict {
         case .valid: return nil

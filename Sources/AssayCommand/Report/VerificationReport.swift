@@ -1,13 +1,13 @@
 import Assay
 import AssayModels
 
-/// What verify prints, whether the answer was found here or came over the wire.
+/// The output of verify, for local and remote verifications.
 struct VerificationReport {
     var verification: Verification
-    /// `payload`, and what a notification carries beside it, each as it was signed; empty unless
-    /// the verdict is VALID.
+    /// `payload` and the other signed tokens of a notification, each as signed; empty unless the
+    /// verdict is VALID.
     var members: [Member]
-    /// The same in the JSON of Apple's verifyReceipt, where that was asked for.
+    /// The result as JSON of Apple's verifyReceipt, if requested.
     var verifyReceipt: [UInt8]?
 
     struct Member {
@@ -20,13 +20,13 @@ struct VerificationReport {
         members = verification.evidence?.signedMembers ?? []
     }
 
-    /// - Parameter body: the JSON object of the same members, as a server sends it.
+    /// - Parameter body: the JSON object with these members, as a server sends it.
     init(_ verification: Verification, body: [UInt8]) throws(JSONError) {
         self.verification = verification
         members = []
         guard verification.verdict == .valid, !body.isEmpty else { return }
-        // A server bounds what it sends, and a receipt may take megabytes. The object around the
-        // payloads is one level more than they may have.
+        // The server bounds its responses, and a receipt can take megabytes. The object around
+        // the payloads adds one level to their depth limit.
         let document = try JSONDocument.parse(body, limit: .max, depth: Limits.jsonDepth + 1)
         for (name, value) in try document.members().pairs {
             let document = try JSONDocument.parse(value.raw, limit: .max)
@@ -34,8 +34,8 @@ struct VerificationReport {
         }
     }
 
-    /// The report where nobody could say the kind: what was refused before the kind matters
-    /// stands; anything later has no meaning without it.
+    /// The report without a known kind. A refusal that does not depend on the kind stays; any
+    /// later verdict has no meaning without one.
     var ofUnknownKind: VerificationReport {
         var answer = verification
         answer.kind = nil
@@ -80,7 +80,7 @@ struct VerificationReport {
 extension VerifiedEvidence {
     fileprivate var signedMembers: [VerificationReport.Member] {
         payloadJSON.compactMap { name, text in
-            // Read before it was believed, or rendered from what was.
+            // Parsed before verification, or rendered from verified evidence.
             (try? JSONDocument.parse(text, limit: .max)).map { .init(name: name, document: $0) }
         }
     }
