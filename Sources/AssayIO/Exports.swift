@@ -1,2 +1,2 @@
-// Values that threads share with a loop are `Locked`: `import AssayIO` includes it.
+// Code that shares values with a loop needs `Locked`: `import AssayIO` re-exports it.
 @_exported public import AssayLocks

@@ -7,7 +7,7 @@ public struct FrameLimits: Hashable, Sendable {
     /// a long list of product ids, a few thousand.
     public var headBytes: Int
 
-    /// The upper bound of any configuration: a longer frame would begin like another protocol.
+    /// The upper bound of any configuration: a longer frame could begin like another protocol.
     public static let largestFrame = 256 * 1024 * 1024
 
     public init(frameBytes: Int = 32 * 1024 * 1024, headBytes: Int = 64 * 1024) {

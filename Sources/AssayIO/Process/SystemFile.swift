@@ -1,7 +1,7 @@
 import CLibuv
 
-/// Blocking access to files, folders, standard input and output, for tools. Never called on a
-/// loop's thread.
+/// Blocking access to files, folders, standard input and output, for tools. Not for a loop's
+/// thread, except for short reads of `/proc`.
 package enum SystemFile {
     /// Size of one read; an item of evidence or a certificate fits.
     private static let readSize = 64 * 1024

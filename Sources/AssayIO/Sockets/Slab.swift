@@ -34,9 +34,9 @@ final class Slab: @unchecked Sendable {
 /// Keeps the memory of freed standard slabs for reuse.
 @safe
 final class SlabPool: @unchecked Sendable {
-    /// Limit of idle blocks: 4 MiB. More are idle only after a burst, and return to the system.
+    /// Limit of idle blocks: 4 MiB in total. After a burst, blocks above it return to the system.
     private static let keptMost = 64
-    /// Most bytes in idle blocks and the slab being read into.
+    /// Upper bound of the bytes in idle blocks and in the slab being read into.
     static let keptBytes = (keptMost + 1) * Slab.standardCapacity
 
     private let allocated = Atomic(0)

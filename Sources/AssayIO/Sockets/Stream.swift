@@ -276,7 +276,7 @@ package final class Stream: SocketHandle {
             base?.assumingMemoryBound(to: CChar.self), UInt32(bytes.count))
     }
 
-    // MARK: Inside
+    // MARK: Callbacks
 
     fileprivate func didWrite(_ code: Int32) {
         if code < 0 {

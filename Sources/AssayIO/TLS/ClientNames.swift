@@ -3,8 +3,8 @@ package struct CertificateNames {
     /// DNS names and URIs of the subject alternative names.
     package var domains: [[UInt8]] = []
     package var uris: [[UInt8]] = []
-    /// The subject's common name. Nil where the subject has none or several, or where its string
-    /// type stores other octets than its text (BMPString, UniversalString).
+    /// The subject's common name. Nil if the subject has none or several, or if its string type
+    /// stores octets other than its text (BMPString, UniversalString).
     package var commonName: [UInt8]?
 
     package init(
@@ -35,7 +35,7 @@ package struct ClientNames: Sendable {
 
     /// Whether the certificate has one of the names in the field of that name's type.
     package func allow(_ certificate: CertificateNames) -> Bool {
-        // An SVID has one URI (SPIFFE X509-SVID, section 2). Several URIs identify nobody.
+        // An SVID has one URI (SPIFFE X509-SVID, section 2). Several URIs identify no client.
         if certificate.uris.count == 1, uris.contains(certificate.uris[0]) { return true }
         if certificate.domains.contains(where: { domains.contains(Self.lowercased($0)) }) {
             return true

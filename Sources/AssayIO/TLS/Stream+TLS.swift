@@ -66,7 +66,7 @@ extension Stream {
 
     // MARK: Reading
 
-    /// Lends memory that all streams of a loop share. Each read is taken out before the next.
+    /// Lends memory that all streams of a loop share. Each read is consumed before the next.
     func lendForCiphertext(to buffer: UnsafeMutablePointer<uv_buf_t>, _ layer: TLSLayer) {
         let memory = unsafe loop.ciphertextArena
         unsafe buffer.pointee.base = memory.assumingMemoryBound(to: CChar.self).baseAddress
@@ -113,7 +113,7 @@ extension Stream {
         isReading && !layer.isBroken && !isClosing && !isFinishing
     }
 
-    /// Runs one step. Returns false if the peer has to send more, or at the end.
+    /// Runs one step. Returns false if the peer has to send more or has ended, or if TLS failed.
     private func step(_ layer: TLSLayer) -> Bool {
         let result = layer.isSecured ? readPlaintext(layer) : layer.session.handshake()
         sendCiphertext(layer)

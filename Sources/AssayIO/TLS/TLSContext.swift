@@ -49,7 +49,7 @@ public struct TLSClientSettings: Hashable, Sendable {
 
 /// The keys, certificates and rules of TLS connections. Reads the files when it is created.
 ///
-/// Thread-safe: OpenSSL counts references atomically and locks. Sessions keep the context alive.
+/// Thread-safe: OpenSSL counts references to it and locks it. Sessions keep it alive.
 @safe
 public final class TLSContext: @unchecked Sendable {
     let context: OpaquePointer
@@ -61,8 +61,8 @@ public final class TLSContext: @unchecked Sendable {
     /// Expiry of its own certificate, in seconds since 1970; nil without a certificate.
     public let notAfter: Int64?
 
-    /// Limit of a peer's certificate chain. A few certificates take about 5 KB; more is an
-    /// attempt to cost us memory.
+    /// Limit of a peer's certificate chain in bytes. A few certificates take about 5 KB; more is
+    /// an attempt to use up memory.
     private static let mostCertificateBytes = 32 * 1024
 
     public init(server settings: TLSServerSettings) throws(TLSError) {
@@ -190,7 +190,7 @@ private struct Owner: ~Copyable {
         }
     }
 
-    /// Returns OpenSSL's reason if it could parse the file, else `absent`.
+    /// Returns OpenSSL's reason if it read a certificate and refused it, else `absent`.
     private static func failure(_ file: String, _ absent: TLSError) -> TLSError {
         // The first error is the cause; later ones come from its callers.
         let error = ERR_peek_error()

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// One TLS connection in OpenSSL. Ciphertext goes in and out of memory, never of a socket.
+/// One TLS connection in OpenSSL. Reads and writes ciphertext in memory, not on a socket.
 @safe
 package struct TLSSession: ~Copyable {
     private let session: OpaquePointer
@@ -142,7 +142,7 @@ package struct TLSSession: ~Copyable {
         }
     }
 
-    // MARK: Sealed bytes
+    // MARK: Ciphertext
 
     /// Adds ciphertext from the peer.
     mutating func feed(_ bytes: UnsafeRawBufferPointer) {
