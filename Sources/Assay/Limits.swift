@@ -55,10 +55,10 @@ package enum Limits {
     package static let cmsSignerInfoBytes = 16 * 1024
     /// Bytes of object identifiers, algorithm identifiers and versions.
     package static let cmsSmallElementBytes = 256
-    /// A content segment of a receipt is short below this size; a receipt has at most this number
-    /// of short segments. Software that writes segments makes them 1,000 octets or longer, except
-    /// the last. Each costs up to 32 ns; all 4,096 cost 0.1 ms, about as much as a receipt's
-    /// signature.
+    /// A content segment of a receipt is short below the first limit; the second one limits the
+    /// number of short segments. Software that writes segments makes them 1,000 octets or longer,
+    /// except the last. Each costs up to 32 ns; all 4,096 cost 0.1 ms, about as much as a
+    /// receipt's signature.
     package static let cmsShortSegmentBytes = 64
     package static let cmsShortSegments = 4096
     /// Entries of digestAlgorithms. Apple's have one.
@@ -99,8 +99,8 @@ package enum Limits {
     /// Octets at a certificate's end that its table hash covers. They are part of the signature,
     /// which no two certificates of one issuer share.
     static let certificateHashBytes = 32
-    /// Idle prepared RSA keys kept for each certificate, for the same number of concurrent
-    /// threads.
+    /// Idle prepared RSA keys kept for each certificate. Each concurrent verification uses
+    /// one.
     static let idleRSAKeys = 8
 
     /// Bits of an RSA key that signs certificates or receipts. Apple's keys have at least this

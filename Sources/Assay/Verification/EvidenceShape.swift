@@ -10,7 +10,7 @@ package enum EvidenceShape: Equatable, Sendable {
     /// JSON, such as Unity's wrapper around a receipt or a notification's POST body.
     case json
 
-    /// The format's name with its article, for messages.
+    /// The format's name, for messages.
     package var name: String {
         switch self {
         case .jws: "a StoreKit 2 JWS"

@@ -110,8 +110,8 @@ public final class Verifier: Sendable {
     }
 
     /// Checks the signatures of the whole batch in one call, then each policy: the second half of
-    /// a verification. A second call checks what is nested in notifications, once their own
-    /// signatures hold.
+    /// a verification. Evidence nested in a notification is checked in a second round, once the
+    /// notification's own signature holds.
     ///
     /// - Precondition: this verifier prepared the whole batch.
     public func verifySignatures(_ batch: inout [PreparedVerification]) {
@@ -148,8 +148,8 @@ public final class Verifier: Sendable {
         }
     }
 
-    /// The likely kind of unverified evidence, or nil when no known kind matches. For tools where
-    /// the kind is optional.
+    /// Returns the likely kind of unverified evidence, or nil when no known kind matches. Tools
+    /// use this where the kind is optional.
     public static func likelyKind(of evidence: Span<UInt8>) -> EvidenceKind? {
         switch EvidenceShape.detect(evidence) {
         case .appReceipt: return .appReceipt
