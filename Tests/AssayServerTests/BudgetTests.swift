@@ -63,10 +63,10 @@ import Testing
         var budget = Budget(limit: 8 << 20)
         #expect(budget.mayFit(receipt: 3 << 20) && !budget.mayFit(receipt: 3 << 20 + 1))
         budget.give(receipt: 3 << 20)
-        #expect(!budget.isSingleSignature && budget.admits(receipt: 1 << 20))
+        #expect(!budget.isLow && budget.admits(receipt: 1 << 20))
         #expect(!budget.admits(receipt: 1 << 20 + 1) && budget.admits(5 << 20))
         budget.give(receipt: 1)
-        #expect(budget.isSingleSignature)
+        #expect(budget.isLow)
     }
 
     // MARK: Turns of receipts

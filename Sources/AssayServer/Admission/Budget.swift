@@ -40,7 +40,7 @@ struct Budget {
     var isFull: Bool { held > limit }
 
     /// Whether memory is so low that slow receipts are rejected.
-    var isSingleSignature: Bool { held > limit / 4 * 3 || receipts > receiptsMost / 4 * 3 }
+    var isLow: Bool { held > limit / 4 * 3 || receipts > receiptsMost / 4 * 3 }
 
     func admits(_ bytes: Int) -> Bool { held + due + bytes <= limit }
 

@@ -27,12 +27,12 @@ extension ServerLoop {
     /// Rejects slow receipts, the slowest first, while memory is low. They hold memory for long,
     /// and can be retried.
     func refuseSlowReceipts() {
-        guard budget.isSingleSignature else { return }
+        guard budget.isLow else { return }
         let slow = connections.values
             .compactMap { connection in connection.slowReceiptRate.map { (connection, $0) } }
             .sorted { $0.1 < $1.1 }
         for (connection, _) in slow {
-            guard budget.isSingleSignature else { return }
+            guard budget.isLow else { return }
             connection.refuseSlowReceipt()
         }
     }
