@@ -1,8 +1,8 @@
 import AssayMint
 
-/// Changes DER or BER element by element, with lengths that fit what has become of their content.
+/// Mutates DER or BER element by element and updates the lengths.
 enum DERMutation {
-    /// A tree deeper or larger than this is left to the fuzzer's own mutations.
+    /// The limits of depth and size. Larger trees get the fuzzer's own mutations.
     private static let depthMost = 24
     private static let elementsMost = 4000
 
@@ -18,13 +18,13 @@ enum DERMutation {
         return root.children!.flatMap(\.encoded)
     }
 
-    /// One element. A class, as its neighbours are changed with it.
+    /// An element. A class, because mutations change elements in place.
     private final class Element {
         var tag: UInt8
-        /// Written before the children: of a BIT STRING, its unused bits.
+        /// Bytes before the children: the unused bits of a BIT STRING.
         var prefix: [UInt8] = []
         var content: [UInt8] = []
-        /// What the content consists of; of an OCTET STRING too, where it holds DER.
+        /// The elements of the content, also for an OCTET STRING that contains DER.
         var children: [Element]?
         var isIndefinite = false
 
@@ -48,7 +48,7 @@ enum DERMutation {
 
     // MARK: Reading
 
-    /// All of the bytes as elements; nil where they are something else.
+    /// Parses all of the bytes as elements; nil when they are not DER or BER.
     private static func parse(
         _ bytes: ArraySlice<UInt8>, depth: Int, _ left: inout Int
     ) -> [Element]? {
@@ -140,7 +140,7 @@ enum DERMutation {
         }
     }
 
-    /// A string in pieces, as BER has it.
+    /// Splits a string into segments, as BER allows.
     private static func split(_ element: Element, _ mutation: inout FuzzMutation) {
         let body = element.body
         guard element.tag == 0x04 || element.tag == 0x24, !body.isEmpty else { return }

@@ -5,11 +5,11 @@ import AssayServer
 import TestSupport
 
 extension FuzzTarget {
-    /// A connection to the admin listener, beside the site itself. What has to hold: a connection
-    /// gets one whole answer, or none; only the four pages are answered; and nobody is answered
-    /// who asks by another site's name.
+    /// A connection to the admin listener, and a direct call of the site. Invariants: a connection
+    /// gets one complete answer or none; only the site's pages answer 200 or 503; a local site
+    /// refuses requests for another site's name with 421.
     ///
-    /// First byte: how the rest is cut into writes.
+    /// First byte: the split of the rest into writes.
     static func admin(_ authority: FuzzAuthority) -> FuzzTarget {
         let admin = FuzzAdmin(authority)
         let seeds = adminSeeds
@@ -95,26 +95,26 @@ private final class FuzzAdmin: Sendable {
         }
     }
 
-    /// Milliseconds.
+    /// The time to wait for an answer, in milliseconds.
     private static let patience: Int32 = 20
 
-    /// As long as the process.
+    /// Kept until the process ends.
     private static let kept = Locked<[AdminServer]>([])
 
-    /// Of a server that serves and of one that does not yet, local and not.
+    /// The sites of a ready server and of one that is not ready yet, local and remote.
     var sites: [AdminSite] { started().sites }
 
-    /// What comes to a connection until its end.
+    /// Returns all bytes that a connection receives until its end.
     func answer(to stream: [UInt8], cut: Int) -> [UInt8] {
         do {
             let client = try BlockingClient(started().endpoint)
             for start in stride(from: 0, to: stream.count, by: cut) {
                 let piece = Array(stream[start..<min(start + cut, stream.count)])
-                // It may have heard enough.
+                // The server can have closed early.
                 guard (try? client.send(piece)) != nil else { break }
             }
-            // A head that does not end is waited for, for seconds. Whoever goes is not: what is
-            // looked at is what is answered.
+            // The listener waits seconds for a head that does not end. The client does not wait:
+            // only answers are under test.
             _ = try? client.send(Array("\r\n\r\n".utf8))
             guard client.hasMore(milliseconds: Self.patience) else {
                 client.reset()
@@ -122,7 +122,7 @@ private final class FuzzAdmin: Sendable {
             }
             return try client.receiveToEnd()
         } catch let failure as BlockingClient.Failure where failure.what.hasSuffix(" 104") {
-            // Reset: the listener went with bytes unread, as libmicrohttpd does.
+            // A reset: libmicrohttpd closes with bytes unread.
             return []
         } catch {
             preconditionFailure("the admin listener does not answer: \(error)")
@@ -130,7 +130,7 @@ private final class FuzzAdmin: Sendable {
     }
 }
 
-/// The site without HTTP: the first words of the input are method, path and host.
+/// The site without HTTP. The first words of the input are method, path and host.
 private enum FuzzSite {
     static let statuses: Set = [200, 404, 405, 421, 503]
     private static let pages: Set = ["/", "/healthz", "/readyz", "/metrics", "/status"]
@@ -151,12 +151,13 @@ private enum FuzzSite {
                 precondition(pages.contains(words[1]), "a page that is none")
                 precondition(["GET", "HEAD"].contains(words[0]), "a method that is not allowed")
             }
-            // The even ones are local.
+            // Sites with an even index are local.
             if index % 2 == 0, answer.status != 421, let host { checkOwnName(host) }
         }
     }
 
-    /// A number, or this machine's own name: no letter of a name that a browser looked up.
+    /// Checks that a host is an IP address or `localhost`, and not a name from a browser's DNS
+    /// lookup.
     private static func checkOwnName(_ host: String) {
         let name = host.lowercased()
         let isOwn = name == "localhost" || name.hasPrefix("localhost:")
@@ -164,11 +165,11 @@ private enum FuzzSite {
     }
 }
 
-/// An answer as it came: one, whole, and the last.
+/// Checks that the bytes are one complete HTTP response and nothing more.
 private enum HTTPText {
     static func check(_ bytes: [UInt8]) {
         var rest = String(decoding: bytes, as: UTF8.self)[...]
-        // An interim answer may come before.
+        // An interim response can come first.
         if rest.hasPrefix("HTTP/1.1 100 "), let end = rest.firstRange(of: "\r\n\r\n") {
             rest = rest[end.upperBound...]
         }
@@ -180,7 +181,7 @@ private enum HTTPText {
         let head = rest[..<end.lowerBound].split(separator: "\r\n")
         let status = head[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         precondition(status == 200 || (400..<600).contains(status), "status \(status)")
-        // libmicrohttpd's own words to what is no HTTP have their head twice (0.9.75).
+        // libmicrohttpd's own error responses to invalid HTTP contain their head twice (0.9.75).
         guard FuzzSite.statuses.contains(status) else { return }
         let lengths = head.dropFirst().compactMap { line -> Int? in
             let parts = line.split(separator: ":", maxSplits: 1)

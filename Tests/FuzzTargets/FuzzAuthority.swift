@@ -2,16 +2,16 @@ import Assay
 public import AssayMint
 import AssayModels
 
-/// The authority that signs what the fuzzer begins with, and what is genuine under it.
+/// The authority that signs the seeds, and the genuine evidence under it.
 ///
-/// Read from files that are kept, and not made anew: a genuine token of a kept corpus is as
+/// Read from stored files instead of made anew, so that genuine tokens in a stored corpus stay
 /// genuine in the next run.
 public struct FuzzAuthority: Sendable {
-    /// Within the validity of the kept certificates.
+    /// Within the validity of the stored certificates.
     static let now = Timestamp(milliseconds: 1_798_761_600_000)  // 2027-01-01T00:00:00Z
     static let bundle = "com.example.app"
     static let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
-    /// As the minted receipts are bound to.
+    /// The device that the minted receipts are bound to.
     static let device = Expectations(deviceIdentifier: [UInt8](repeating: 0xA5, count: 16))
     static let tokenKinds: [EvidenceKind] = [
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
@@ -21,19 +21,19 @@ public struct FuzzAuthority: Sendable {
     let receipts: ReceiptCA
     let trust: TrustStore
     let verifier: Verifier
-    /// One piece of each kind and form.
+    /// One item of each kind and form.
     let genuine: [(kind: EvidenceKind, bytes: [UInt8])]
-    /// Of the certificates that sign it.
+    /// The serial numbers of the certificates that sign the evidence.
     private let serials: Set<String>
-    /// What all of it says: nothing else may ever be valid.
+    /// The claims of all genuine evidence. No other claims can be valid.
     private let believed: [VerifiedEvidence]
 
-    /// Whether inputs may be Apple's own evidence, which is as valid.
+    /// Whether inputs can be Apple's own evidence, which is valid too.
     private let meetsApple: Bool
 
     /// - Parameters:
-    ///   - meetsApple: whether inputs may be evidence that Apple has signed.
-    ///   - file: the contents of the authority's file of that name.
+    ///   - meetsApple: whether inputs can be evidence that Apple signed.
+    ///   - file: returns the contents of the authority's file of this name.
     public init(
         meetsApple: Bool, _ file: (String) -> [UInt8]?
     ) throws(MintError) {
@@ -103,13 +103,14 @@ public struct FuzzAuthority: Sendable {
         return sample.payload
     }
 
-    /// As Unity's purchasing package wraps a receipt.
+    /// Wraps a receipt like Unity's purchasing package.
     private static func wrapped(_ der: [UInt8]) -> [UInt8] {
         let text = String(decoding: Base64.encode(der.span), as: UTF8.self)
         return Array(#"{"Store":"AppleAppStore","TransactionID":"1","Payload":"\#(text)"}"#.utf8)
     }
 
-    /// Traps where an answer is not whole, or says valid of what nobody has signed.
+    /// Traps when an answer is incomplete, or VALID for evidence that the authority did not
+    /// sign.
     func check(_ answer: Verification) {
         Self.checkShape(answer)
         guard let evidence = answer.evidence else { return }
@@ -117,7 +118,7 @@ public struct FuzzAuthority: Sendable {
         precondition(believed.contains(Self.signed(evidence)), "valid, and never signed")
     }
 
-    /// Without what stands beside the signed data of a transaction receipt, and says so.
+    /// Removes the unsigned fields of a transaction receipt.
     private static func signed(_ evidence: VerifiedEvidence) -> VerifiedEvidence {
         guard case .transactionReceipt(var receipt) = evidence else { return evidence }
         receipt.unsignedEnvironment = nil

@@ -4,11 +4,12 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// Our client, and a server that answers with what the fuzzer makes.
+/// Assay's client against a server that answers with the fuzzer's bytes.
 extension FuzzTarget {
-    /// First byte: how many requests are asked (three bits), and whether they may be retried. The
-    /// next two: how the rest, which is what the server answers, is cut into writes. What has to
-    /// hold: each request ends once, as the answers say that were there by then, however they came.
+    /// A client. First byte: the number of requests (three bits), and whether they can be
+    /// retried. Next two bytes: the split of the rest, which is the server's answer, into
+    /// writes. Invariant: each request ends once, with the result that the bytes received by
+    /// then determine, for every split.
     static func client() -> FuzzTarget {
         let bench = ClientBench()
         return FuzzTarget(
@@ -60,14 +61,14 @@ extension FuzzTarget {
     }
 }
 
-/// What the server does with a connection.
+/// The script of the server for one connection.
 private struct ServerScript: Sendable {
     var stream: [UInt8]
     var requests: Int
     var cuts: [Int]
 }
 
-/// One loop for clients and one for their servers, started with the first input.
+/// One event loop for clients and one for their servers, started with the first input.
 private final class ClientBench: Sendable {
     typealias Ends = [UInt64: ClientResult]
 
@@ -77,7 +78,7 @@ private final class ClientBench: Sendable {
     }
     private let running = Locked<Running?>(nil)
     private let script = Locked(ServerScript(stream: [], requests: 1, cuts: [1]))
-    /// Connections since the script was set.
+    /// The number of connections since the script was set.
     private let connections = Locked(0)
 
     private func started() -> Running {
@@ -105,13 +106,13 @@ private final class ClientBench: Sendable {
             count += 1
             return count
         }
-        // How many are retried, the server can't know.
+        // The server can't know how many requests are retried.
         var script = script.withLock { $0 }
         if number > 1 { script.requests = 1 }
         ScriptedPeer.play(script, to: stream)
     }
 
-    /// How each request ended, by its id, which begins at 1.
+    /// Returns the result of each request by its id, counted from 1.
     func ask(_ script: ServerScript, canRetry: Bool) -> Ends {
         let running = started()
         self.script.withLock { $0 = script }
@@ -134,14 +135,14 @@ private final class ClientBench: Sendable {
                 if count == script.requests { done.signal() }
             }
         }
-        // A request that does not end is found by the fuzzer's own limit of time.
+        // The fuzzer's own time limit reports a request that never ends.
         done.wait()
         channel.close()
         return ends.withLock { $0 }
     }
 }
 
-/// Waits for the requests, then writes what it is told to, and ends.
+/// Waits for the requests, writes its script, and ends.
 private final class ScriptedPeer {
     private let stream: Stream
     private let script: ServerScript
@@ -175,7 +176,7 @@ private final class ScriptedPeer {
         }
     }
 
-    /// A piece in a turn, so that the client may read them one by one.
+    /// Writes one slice per turn, so that the client can read them one by one.
     private func write(from start: Int, cut: Int) {
         guard start < script.stream.count, !stream.isClosing else { return stream.finish() }
         let end = min(start + script.cuts[cut % script.cuts.count], script.stream.count)
@@ -185,7 +186,7 @@ private final class ScriptedPeer {
     }
 }
 
-/// How requests end that are not retried, as far as the server's bytes tell.
+/// The results of requests that are not retried, computed from the server's bytes.
 private struct ExpectedEnds {
     private enum End: Equatable {
         case answer(ResponseHead.CallResult, [UInt8])
@@ -251,7 +252,7 @@ private struct ExpectedEnds {
     }
 }
 
-/// Changes the frames of a server's answers each by itself, with lengths that fit.
+/// Mutates each frame of a server's answers separately and keeps its lengths valid.
 private enum ResponseMutation {
     static func mutate(_ input: [UInt8], _ mutation: inout FuzzMutation) -> [UInt8] {
         guard input.count > 3, !mutation.once(in: 16) else { return mutation.usual(input) }

@@ -4,8 +4,8 @@ import AssayMint
 import TestSupport
 
 extension FuzzTarget {
-    /// A configuration file. What has to hold: it can be served by, or all that is wrong with it is
-    /// told, and told again at the next reading.
+    /// A configuration file. Invariant: the file is usable, or its problems are reported, and
+    /// the next reading reports the same.
     static func configuration(_ authority: FuzzAuthority) -> FuzzTarget {
         let file = ConfigurationFiles(authority)
         let seeds = ConfigurationSeeds.all
@@ -27,7 +27,7 @@ extension FuzzTarget {
     }
 }
 
-/// Where the configurations lie, beside the certificates that they may name.
+/// The folder of the configuration, with the certificates that it can name.
 private final class ConfigurationFiles: Sendable {
     private let folder: ScratchFolder
     let path: String
@@ -53,7 +53,7 @@ private final class ConfigurationFiles: Sendable {
         }
     }
 
-    /// Terminals and pipes may be named, and are waited for.
+    /// Whether the text names a terminal or pipe, which a read would wait for.
     func waits(_ text: [UInt8]) -> Bool {
         let text = String(decoding: text, as: UTF8.self)
         return text.contains("/dev") || text.contains("/proc")

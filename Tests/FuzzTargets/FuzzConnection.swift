@@ -5,13 +5,13 @@ import AssayServer
 import AssayWire
 import TestSupport
 
-/// A whole server behind a Unix socket, which each input is a connection to.
+/// A complete server behind a Unix socket. Each input is one connection.
 extension FuzzTarget {
-    /// First four bytes: how the rest is cut into writes. What has to hold: every complete frame is
-    /// answered once, every answer decodes, the verdicts are those of the library, and they are the
-    /// same however the stream is cut.
+    /// A connection. First four bytes: the split of the rest into writes. Invariants: every
+    /// complete frame gets one answer, every answer decodes, verdicts equal the library's, and
+    /// the split changes nothing.
     static func connection(_ authority: FuzzAuthority) -> FuzzTarget {
-        // Started with the first input: the other targets have no use for its threads.
+        // Started with the first input: the other targets don't need its threads.
         let server = FuzzServer(authority)
         return FuzzTarget(
             "Connection", seeds: connectionSeeds(authority), words: ["GET / HTTP/1.1\r\n\r\n"],
@@ -58,7 +58,7 @@ extension FuzzTarget {
     }
 }
 
-/// The server, started once, with limits that an input of some kilobytes reaches.
+/// The server, started once, with limits that an input of a few kilobytes can reach.
 private final class FuzzServer: Sendable {
     private let authority: FuzzAuthority
     private let endpoint = Locked<Endpoint?>(nil)
@@ -76,7 +76,7 @@ private final class FuzzServer: Sendable {
         limits.requestsInFlight = 4
         limits.evidenceBytesPerConnection = 16 << 10
         limits.framesPerTurn = 3
-        // A fuzzer runs at the machine's leisure; slowness is not what it looks for.
+        // Fuzzers run slowly; timeouts are not under test.
         limits.defaultTimeoutMilliseconds = 30_000
         limits.frameGraceMilliseconds = 600_000
         limits.writeStallMilliseconds = 600_000
@@ -101,7 +101,7 @@ private final class FuzzServer: Sendable {
         }
     }
 
-    /// Writes the stream in pieces, ends it, and reads to the end.
+    /// Writes the stream in slices, ends it, and reads until the server closes.
     func answers(to stream: [UInt8], cuts: [Int]) -> [FuzzAnswer] {
         let received: [UInt8]
         do {
@@ -109,7 +109,7 @@ private final class FuzzServer: Sendable {
             var (position, index) = (0, 0)
             while position < stream.count {
                 let end = min(position + cuts[index % cuts.count], stream.count)
-                // A server that has said its last word may have closed.
+                // The server can have closed after its final response.
                 guard (try? client.send(Array(stream[position..<end]))) != nil else { break }
                 (position, index) = (end, index + 1)
             }
@@ -127,7 +127,7 @@ struct FuzzAnswer: Equatable {
     var head: ResponseHead
     var body: [UInt8]
 
-    /// Another time it may be another one: what depends on how quick the server was.
+    /// True for answers that depend on the server's speed and can differ between runs.
     var dependsOnTime: Bool {
         head.status == .deadlineExceeded || head.status == .alreadyExists
             || head.retryAfterMilliseconds > 0
@@ -153,14 +153,15 @@ struct FuzzAnswer: Equatable {
     }
 }
 
-/// What a server has to say to a stream, as far as the stream itself tells.
+/// The answers that the stream alone determines.
 struct ExpectedAnswers {
-    /// Of every complete frame that is answered, its id.
+    /// The ids of the complete frames that get an answer.
     private(set) var complete: [UInt64] = []
     private var verifications: [UInt64: (call: VerifyCall, app: String, body: [UInt8])] = [:]
-    /// The head of a frame whose body does not come to its end may be refused before that.
+    /// The id of an incomplete frame whose head can already be refused.
     private var mayBeRefused: UInt64?
-    /// The stream ends within a frame, or can't go on: the connection's own answer.
+    /// True if the stream ends within a frame or can't continue: the server sends a
+    /// connection-level response.
     private var lastWord = false
 
     init(_ stream: [UInt8]) {
@@ -226,7 +227,7 @@ struct ExpectedAnswers {
         guard complete.count(where: { $0 == answer.head.id }) == 1,
             let asked = verifications[answer.head.id], let kind = asked.call.kind
         else { return }
-        // What the library says of the same; a verifier of its own, so that nothing is shared.
+        // Compares with the library's answer, from a separate verifier that shares no state.
         var direct = authority.verifier.verify(
             asked.body.span, as: kind, policy: FuzzAuthority.policy,
             expecting: asked.call.expectations, inApp: asked.call.inApp, at: FuzzAuthority.now)
@@ -242,7 +243,7 @@ struct ExpectedAnswers {
         }
     }
 
-    /// The same answers, apart from what time decides.
+    /// Compares two sets of answers, except those that depend on time.
     func compare(_ whole: [FuzzAnswer], _ cut: [FuzzAnswer]) {
         guard mayBeRefused == nil, Set(complete).count == complete.count else { return }
         for answer in whole where !answer.dependsOnTime {
@@ -253,7 +254,7 @@ struct ExpectedAnswers {
     }
 }
 
-/// Changes frames, heads and bodies of a stream each by itself, with lengths that fit.
+/// Mutates each frame, head and body of a stream separately and keeps the lengths valid.
 enum ConnectionMutation {
     static func mutate(
         _ input: [UInt8], _ mutation: inout FuzzMutation, _ authority: FuzzAuthority

@@ -1,10 +1,10 @@
 import AssayWire
 
-/// A frame of a stream, to be changed in its parts.
+/// A frame of a stream, mutated field by field.
 struct FuzzFrame {
     var head: [UInt8]
     var body: [UInt8]
-    /// Replaces both lengths.
+    /// The replacement for both length fields.
     var lengths: [UInt8]?
 
     var bytes: [UInt8] {
@@ -14,7 +14,7 @@ struct FuzzFrame {
         return bytes
     }
 
-    /// The frames of a stream; what is none makes the last one.
+    /// Splits a stream into frames. Trailing bytes that are not a frame become the last one.
     static func all(in stream: ArraySlice<UInt8>) -> [FuzzFrame] {
         let decoder = FrameDecoder()
         var frames: [FuzzFrame] = []
@@ -31,9 +31,10 @@ struct FuzzFrame {
         return frames
     }
 
-    /// Changes a stream's frames each by itself, with lengths that fit; nil where there are none.
+    /// Mutates each frame of a stream separately and keeps its lengths valid; nil for a stream
+    /// without frames.
     ///
-    /// - Parameter change: what knows more of a frame than that it has a head and a body.
+    /// - Parameter change: the mutation that knows the meaning of head and body.
     static func mutate(
         _ stream: ArraySlice<UInt8>, _ mutation: inout FuzzMutation,
         _ change: (inout FuzzFrame, inout FuzzMutation) -> Void

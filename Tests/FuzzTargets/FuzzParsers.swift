@@ -3,9 +3,9 @@ import AssayMint
 import AssayModels
 import AssayWire
 
-/// The parsers by themselves.
+/// The parsers, each on its own.
 extension FuzzTarget {
-    /// What was accepted is accepted again as it is written anew, and then written the same.
+    /// JSON: an accepted text is accepted again after encoding, and encodes the same.
     static let json = FuzzTarget(
         "JSON", seeds: FuzzSamples.payloads + FuzzSamples.json, words: FuzzSamples.words
     ) { bytes in
@@ -18,7 +18,7 @@ extension FuzzTarget {
         checkWire(document)
     }
 
-    /// Each payload that the text is one of says the same after a way over the wire.
+    /// Checks that each payload that the text decodes to survives the wire format unchanged.
     private static func checkWire(_ document: JSONDocument) {
         if let payload = try? document.decode(JWSTransactionDecodedPayload.self) {
             checkWire(.transaction(VerifiedPayload(payload, json: [])))
@@ -56,8 +56,8 @@ extension FuzzTarget {
         return writer.text
     }
 
-    /// Canonical: what decodes is what its bytes encode to, in either alphabet. As a stream: the
-    /// same bytes, or the same fault, however the text is cut.
+    /// Base64 is canonical: accepted text is the encoding of its bytes, in either alphabet. The
+    /// streaming decoder returns the same bytes or the same error for every split of the text.
     static let base64 = FuzzTarget(
         "Base64",
         seeds: ["", "QQ==", "QUI=", "QUJD", "QQ", "-_-_", "+/+/", "QUJD\r\nQUJD\r\nQQ==\r\n"]
@@ -99,7 +99,7 @@ extension FuzzTarget {
         }
     }
 
-    /// DER is the one encoding: what is read is what its parts encode to.
+    /// DER has one encoding: a parsed value encodes to the same bytes.
     static let der = FuzzTarget(
         "DER", seeds: FuzzSamples.der, mutate: { DERMutation.mutate($0, &$1) }
     ) { bytes in
@@ -138,7 +138,7 @@ extension FuzzTarget {
         }
     }
 
-    /// DER's header is BER's, and is found in as few bytes as it has.
+    /// Checks that a DER header parses as BER too, and from no more bytes than its own.
     private static func checkHeader(_ bytes: Span<UInt8>) {
         guard let header = try? TLVHeader.decode(bytes, at: 0, rules: .der) else { return }
         let ber = try? TLVHeader.decode(bytes, at: 0, rules: .ber)
@@ -148,7 +148,7 @@ extension FuzzTarget {
         precondition(exact == header)
     }
 
-    /// DER, or PEM around it.
+    /// A certificate, in DER or PEM.
     static func certificate(_ authority: FuzzAuthority) -> FuzzTarget {
         let certificates =
             authority.tokens.chain.certificates + authority.receipts.chain.certificates
@@ -170,8 +170,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Signatures of 32 octets of digest and 64 of r and s, one behind the other: in a batch with
-    /// the key's tables each is what OpenSSL says of it alone.
+    /// Concatenated signatures: 32 octets of digest and 64 of r and s each. A batch with the
+    /// key's tables gives the same results as OpenSSL gives for each signature.
     static func signature(_ authority: FuzzAuthority) -> FuzzTarget {
         let key = authority.tokens.leafKey
         let point = Array(key.subjectPublicKeyInfo.suffix(65))

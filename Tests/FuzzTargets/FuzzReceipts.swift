@@ -2,10 +2,10 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// Receipts of StoreKit 1: CMS, payload, and the transaction receipt.
+/// StoreKit 1 receipts: CMS, payload, and the transaction receipt.
 extension FuzzTarget {
-    /// In pieces, the answer is that of the whole. Bytes of its middle say how it is cut, so that a
-    /// receipt is an input as it is.
+    /// A receipt. Reading it in slices gives the same answer as reading it whole. Bytes from its
+    /// middle choose the slices, so that every receipt is an input as it is.
     static func receipt(_ authority: FuzzAuthority) -> FuzzTarget {
         let seeds =
             authority.genuine.filter { $0.kind == .appReceipt }.map(\.bytes)
@@ -39,7 +39,7 @@ extension FuzzTarget {
         return stream.finish(at: FuzzAuthority.now)
     }
 
-    /// What is signed in another way than Apple's receipts are.
+    /// Receipts that are signed in other ways than Apple's.
     private static func variants(_ authority: FuzzAuthority) -> [[UInt8]] {
         let chain = authority.receipts.chain
         let payload = FuzzAuthority.receiptPayload(records: 3)
@@ -72,8 +72,8 @@ extension FuzzTarget {
         return Base64.encode(changed.span)
     }
 
-    /// A receipt's payload, signed when it is used. First byte: how it is wrapped and what is asked
-    /// of it.
+    /// A receipt's payload, signed at the time of use. First byte: its wrapping and the options
+    /// of the verification.
     static func receiptPayload(_ authority: FuzzAuthority) -> FuzzTarget {
         let payloads = [0, 1, 4].map { FuzzAuthority.receiptPayload(records: $0) }
         let minters = [
@@ -114,7 +114,8 @@ extension FuzzTarget {
         precondition(parsed || text.count > Limits.jsonSize, "verifyReceipt's answer is no JSON")
     }
 
-    /// First byte: 0 the whole text; 1 its purchase info, signed when it is used; 2 the leaf.
+    /// A transaction receipt. First byte: 0 for the whole text, 1 for its purchase info, signed
+    /// at the time of use, 2 for the leaf.
     static func transactionReceipt(_ authority: FuzzAuthority) -> FuzzTarget {
         let receipt = FuzzTransactionReceipt(authority.receipts)
         let whole = authority.genuine(.transactionReceipt)
@@ -152,7 +153,7 @@ extension FuzzTarget {
     }
 }
 
-/// The property list that iOS 3 to 6 had for one purchase.
+/// The property list of one purchase, as iOS 3 to 6 wrote it.
 struct FuzzTransactionReceipt {
     var purchaseInfo = Self.usual
     var leaf: [UInt8]

@@ -1,7 +1,7 @@
 import AssayMint
 import AssayModels
 
-/// Inputs to begin with, and words that stand in them.
+/// Seeds, and words that occur in them.
 enum FuzzSamples {
     private static let bundle = FuzzAuthority.bundle
     private static let now = FuzzAuthority.now
@@ -49,12 +49,12 @@ enum FuzzSamples {
             "descriptors":{"description":"a","displayName":"b"},"items":[{"SKU":"a",\
             "priceIncreaseInfo":{"dependentSKUs":["a"],"price":1,"status":"PENDING"}}]}
             """),
-        // More members than are compared one with the other.
+        // More members than the parser compares in pairs.
         transaction((0..<60).map { #""\u0061member\#($0)":\#($0)"# }.joined(separator: ",")),
         transaction((0..<60).map { #""m\#($0 % 59)":null"# }.joined(separator: ",")),
     ].map { Array($0.utf8) }
 
-    /// The first members of a transaction, and these.
+    /// The first members of a transaction, followed by these.
     private static func transaction(_ members: String) -> String {
         #"{"transactionId":"1","originalTransactionId":"1","bundleId":"\#(bundle)","#
             + #""environment":"Production","signedDate":1798761600000,"# + members + "}"

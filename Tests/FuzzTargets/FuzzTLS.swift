@@ -1,12 +1,12 @@
 import Assay
 import AssayIO
 
-/// TLS between a genuine client and a genuine server, with the fuzzer between them.
+/// TLS between a genuine client and a genuine server. The fuzzer changes the bytes between them.
 extension FuzzTarget {
-    /// First byte: over memory or through a server's socket, and who shows what. Second and third:
-    /// what the client says. Fourth: how it is cut. Then five bytes for each change of a flight.
-    /// What has to hold: neither side ever reads what the other has not written; and all of it
-    /// where nothing was changed, however it was cut.
+    /// First byte: in memory or through a server's socket, and which sides present certificates.
+    /// Second and third: the client's data. Fourth: the split. Then five bytes for each edit of
+    /// a flight. Invariants: no side reads data that the other did not write; without edits it
+    /// reads all data, for every split.
     static func tls() -> FuzzTarget {
         let bench = TLSBench()
         return FuzzTarget("TLS", seeds: tlsSeeds) { bytes in
@@ -34,7 +34,8 @@ extension FuzzTarget {
         [
             [0, 1, 1, 255], [0, 3, 9, 0], [1, 2, 80, 40], [2, 1, 1, 255], [6, 2, 4, 9],
             [7, 1, 255, 255], [5, 7, 255, 3],
-            // A bit in each of the first flights; something inserted, dropped, doubled, cut off.
+            // One bit flipped in each of the first flights; bytes inserted, dropped, duplicated,
+            // truncated.
             [6, 1, 1, 255, 0, 0, 0, 5, 1], [6, 1, 1, 255, 1, 0, 0, 5, 1],
             [6, 1, 1, 255, 2, 0, 0, 9, 128], [0, 1, 1, 255, 0, 1, 0, 5, 3],
             [0, 1, 1, 255, 1, 2, 0, 120, 9], [1, 3, 9, 255, 4, 3, 0, 5, 30],
@@ -42,8 +43,8 @@ extension FuzzTarget {
         ]
     }
 
-    /// Bytes of the fuzzer's own to a server that shakes hands, cut by the first two. What has to
-    /// hold: nobody gets in; what is answered is TLS; and nothing of it stays.
+    /// The fuzzer's bytes to a TLS server, split by the first two. Invariants: no handshake
+    /// succeeds; the answer is TLS; and no handshake stays pending.
     static func handshake() -> FuzzTarget {
         let bench = TLSBench()
         return FuzzTarget("Handshake", seeds: handshakeSeeds) { bytes in
@@ -55,7 +56,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What a genuine client begins with, and pieces of it.
+    /// A genuine ClientHello, and parts of it.
     private static var handshakeSeeds: [[UInt8]] {
         let hello = TLSBench().clientHello
         return [
@@ -101,7 +102,7 @@ struct TLSScript {
         return bytes
     }
 
-    /// What is said, in so many pieces.
+    /// The data to send, in `pieces` parts.
     var sayings: [[UInt8]] {
         let size = said.count / pieces + 1
         return stride(from: 0, to: said.count, by: size).map {
@@ -110,7 +111,7 @@ struct TLSScript {
     }
 }
 
-/// One change of one flight: all that a side sends at a time.
+/// One edit of one flight: the bytes that a side sends at a time.
 struct TLSEdit {
     private let flight: Int
     private let kind: UInt8

@@ -5,8 +5,8 @@ import AssayModels
 import AssayServer
 import TestSupport
 
-/// Keys, certificates, and a server that shakes hands and echoes; made with the first input. Of now
-/// and not of the kept authority, since OpenSSL asks the machine's clock.
+/// Keys, certificates, and a TLS server that echoes; made with the first input. The certificates
+/// are valid now, unlike the stored authority's, because OpenSSL uses the machine's clock.
 final class TLSBench: Sendable {
     private struct Contexts: Sendable {
         var server: TLSContext
@@ -17,7 +17,7 @@ final class TLSBench: Sendable {
     private let made = Locked<Contexts?>(nil)
     private let servers = Locked<[Bool: EchoServer]>([:])
 
-    /// The common name of the signing certificate, which serves as well.
+    /// The common name of the signing certificate, which also serves as the TLS certificate.
     private static let name = "Assay Development App Store Evidence Signing"
 
     private var contexts: Contexts {
@@ -89,7 +89,7 @@ final class TLSBench: Sendable {
 
     var pendingHandshakes: Int { echo(asksClient: false).pendingHandshakes }
 
-    /// What a server answers to bytes that are no handshake of anybody who has keys.
+    /// Returns the server's answer to bytes that are no valid handshake.
     func answer(to stream: [UInt8], cuts: [Int]) -> [UInt8] {
         let server = echo(asksClient: false)
         do {
@@ -109,7 +109,8 @@ final class TLSBench: Sendable {
         }
     }
 
-    /// A genuine handshake; then what is said, with its changes; what is echoed of it.
+    /// Completes a genuine handshake, sends the script's data with its edits, and returns the
+    /// echo.
     func throughSocket(_ script: TLSScript) -> [UInt8] {
         let client = TLSSide(client(script))
         do {
@@ -150,7 +151,7 @@ final class TLSBench: Sendable {
     }
 }
 
-/// Shakes hands as a server does, and then says what it hears. Runs as long as the process.
+/// Completes handshakes as a server and echoes what it receives. Runs until the process ends.
 private final class EchoServer: Sendable {
     let endpoint: Endpoint
     private let loop: EventLoop
@@ -200,7 +201,7 @@ private final class EchoServer: Sendable {
                 let span = unread.span
                 let bytes = span.array(0..<span.count)
                 stream.received.skip(bytes.count)
-                // A pause now and then, as a server makes that has enough to do.
+                // Pauses now and then, as a busy server does.
                 if bytes.count % 3 == 0 { pause(stream) }
                 stream.write(bytes)
             case .ended: stream.finish()

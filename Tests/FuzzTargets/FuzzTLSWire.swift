@@ -1,6 +1,6 @@
 import AssayIO
 
-/// One side of TLS in memory.
+/// One TLS peer in memory.
 final class TLSSide {
     private var session: TLSSession
     private(set) var isOpen = false
@@ -15,7 +15,7 @@ final class TLSSide {
         }
     }
 
-    /// As far as it comes with what is there; the bytes that it has read.
+    /// Advances as far as the received bytes allow; returns the plaintext that it read.
     func advance() -> [UInt8] {
         guard !isOver else { return [] }
         if !isOpen {
@@ -40,7 +40,7 @@ final class TLSSide {
         return read
     }
 
-    /// False as long as there is nobody to say it to.
+    /// Sends plaintext; returns false while there is no open session.
     func say(_ bytes: [UInt8]) -> Bool {
         guard isOpen, !isOver else { return false }
         if case .failed = session.write(bytes.span) { isOver = true }
@@ -51,7 +51,7 @@ final class TLSSide {
     func takeCiphertext() -> [UInt8] { session.takeCiphertext() }
 }
 
-/// Both sides in memory; every byte between them goes through here.
+/// Two TLS peers in memory and the wire between them.
 struct TLSWire {
     private let script: TLSScript
     private let server: TLSSide
@@ -64,11 +64,11 @@ struct TLSWire {
         self.client = TLSSide(client)
     }
 
-    /// What the server has read, and what the client has read of its echo.
+    /// The plaintext that the server read, and the echo that the client read.
     var heard: [UInt8] { server.heard }
     var echoed: [UInt8] { client.heard }
 
-    /// Until neither has anything to say.
+    /// Runs until neither side has anything to send.
     mutating func run() {
         var sayings = script.sayings[...]
         while true {
@@ -96,14 +96,14 @@ struct TLSWire {
     }
 }
 
-/// Records as they lie behind each other (RFC 8446, 5.1).
+/// Checks a sequence of TLS records (RFC 8446, 5.1).
 enum TLSRecord {
     static func check(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let head = Array(rest.prefix(5))
             precondition(head.count == 5 && (20...23).contains(head[0]), "a record of no type")
-            // OpenSSL's alerts to what never named a version have 0.0.
+            // OpenSSL's alerts to a peer that sent no version carry 0.0.
             precondition(head[1] == 3 || head[0] == 21, "a record of no version")
             let length = Int(head[3]) << 8 | Int(head[4])
             precondition(length > 0 && length <= 16_384 + 256, "a record of \(length) bytes")

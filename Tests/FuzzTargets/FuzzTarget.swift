@@ -1,18 +1,18 @@
 import AssayMint
 
-/// One thing that is fuzzed: bytes of a fuzzer in, nothing out. Where something does not hold that
-/// has to, `check` traps, which is what a fuzzer looks for.
+/// A fuzz target: takes the fuzzer's bytes and returns nothing. `check` traps when an invariant
+/// fails, which the fuzzer reports as a crash.
 ///
-/// Not part of the product: nothing but `Tests/Fuzz` depends on it.
+/// Not part of the product: only `Tests/Fuzz` depends on it.
 public struct FuzzTarget: Sendable {
     public typealias Mutate = @Sendable ([UInt8], inout FuzzMutation) -> [UInt8]
 
     public let name: String
-    /// Inputs to begin with: minted, or written here.
+    /// The initial inputs: minted, or written here.
     public let seeds: [[UInt8]]
-    /// What a fuzzer would be slow to guess.
+    /// The dictionary: words that a fuzzer rarely guesses.
     public let words: [[UInt8]]
-    /// Changes an input so that it stays near to what is accepted; nil: the fuzzer's own ways do.
+    /// Mutates an input so that it stays close to valid; nil to use the fuzzer's own mutations.
     public let mutate: Mutate?
     public let check: @Sendable (Span<UInt8>) -> Void
 
@@ -37,25 +37,27 @@ public struct FuzzTarget: Sendable {
     }
 }
 
-/// Chance, and the fuzzer's own mutations, for those that know the input's structure.
+/// Random numbers and the fuzzer's own mutations, for targets that know the structure of their
+/// input.
 public struct FuzzMutation {
     private var random: SplitMix64
     private let bytes: ([UInt8], Int) -> [UInt8]
 
-    /// - Parameter bytes: the fuzzer's usual mutation of some bytes, to at most so many.
+    /// - Parameter bytes: the fuzzer's usual mutation of some bytes, and the maximum size of its
+    ///   result.
     public init(seed: UInt64, bytes: @escaping ([UInt8], Int) -> [UInt8]) {
         random = SplitMix64(state: seed)
         self.bytes = bytes
     }
 
-    /// 0 ..< `count`
+    /// A random number in 0 ..< `count`.
     mutating func below(_ count: Int) -> Int { Int(random.next() % UInt64(max(count, 1))) }
 
-    /// Once in so many times.
+    /// True once in `times` calls on average.
     mutating func once(in times: Int) -> Bool { below(times) == 0 }
 
     mutating func element<Element>(of all: [Element]) -> Element { all[below(all.count)] }
 
-    /// The fuzzer's usual mutation of a part; it grows by a little at most.
+    /// Applies the fuzzer's usual mutation to a part, which grows by at most 64 bytes.
     func usual(_ part: [UInt8]) -> [UInt8] { bytes(part, part.count + 64) }
 }

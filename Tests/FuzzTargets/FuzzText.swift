@@ -1,8 +1,8 @@
-/// Changes text whose lines mean something each.
+/// Mutates text line by line.
 enum LineMutation {
     private static let newline = UInt8(ascii: "\n")
 
-    /// - Parameter others: texts that lines may be taken from.
+    /// - Parameter others: the texts to take lines from.
     static func mutate(
         _ text: [UInt8], _ mutation: inout FuzzMutation, from others: [[UInt8]]
     ) -> [UInt8] {

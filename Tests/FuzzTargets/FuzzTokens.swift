@@ -2,24 +2,24 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// Tokens: whole verifications of JWS.
+/// JWS tokens: complete verifications.
 extension FuzzTarget {
-    /// What the first byte says the rest is. All but the first are signed when they are used, so
-    /// that the fuzzer gets behind the signature.
+    /// The meaning of the bytes after the prefix, chosen by the first byte. All but `token` are
+    /// signed at the time of use, so that the fuzzer gets past the signature.
     private enum Role: UInt8, CaseIterable {
         case token
         case payload
         case header
-        /// The leaf certificate of a chain that is otherwise good, and the intermediate.
+        /// The leaf or intermediate certificate of an otherwise valid chain.
         case leaf, intermediate
-        /// What their issuer signs of them (TBSCertificate).
+        /// The part of the certificate that its issuer signs (TBSCertificate).
         case leafBody, intermediateBody
 
         init(_ byte: UInt8) { self = Self.allCases[Int(byte) % Self.allCases.count] }
     }
 
-    /// First byte: the role of the rest; second: the kind asked for, and
-    /// whether a device is expected.
+    /// A token. First byte: the role of the rest. Second byte: the requested kind, and whether a
+    /// device is expected.
     static func token(_ authority: FuzzAuthority) -> FuzzTarget {
         FuzzTarget(
             "Token", seeds: tokenSeeds(authority), words: FuzzSamples.words,
@@ -140,7 +140,7 @@ extension FuzzTarget {
     }
 }
 
-/// Changes what a token's segments stand for, and puts those of several together.
+/// Mutates the decoded segments of a token, and combines segments of several tokens.
 enum TokenMutation {
     private static let stop = UInt8(ascii: ".")
 
@@ -174,7 +174,7 @@ enum TokenMutation {
         return Array(segments.joined(separator: [stop]))
     }
 
-    /// A header or a payload; the certificates of a header are changed as such.
+    /// Mutates a header or a payload. The certificates in a header are mutated as certificates.
     private static func text(
         _ text: [UInt8], _ mutation: inout FuzzMutation, _ authority: FuzzAuthority
     ) -> [UInt8] {

@@ -1,9 +1,9 @@
 import AssayModels
 import AssayWire
 
-/// Frames and heads by themselves.
+/// Frames and heads, each on its own.
 extension FuzzTarget {
-    /// A frame is found at the same place however few of its bytes are there before.
+    /// A frame is found at the same place for every split of its bytes.
     static let frame = FuzzTarget(
         "Frame", seeds: frameSeeds, words: ["GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0", "SSH-2.0-"]
     ) { bytes in
@@ -52,7 +52,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A head that decodes is the same after encoding and decoding again.
+    /// A head that decodes is equal after another encoding and decoding.
     static let head = FuzzTarget("Head", seeds: headSeeds) { bytes in
         let codec = MessageCodec()
         _ = MessageCodec.leadingId(of: bytes)
@@ -72,7 +72,7 @@ extension FuzzTarget {
         }
     }
 
-    // MARK: Inputs to begin with
+    // MARK: Seeds
 
     static let calls: [RequestHead.Call] = [
         .ping, .health, .info,

@@ -1,7 +1,7 @@
 package import AssayIO
 import Glibc
 
-/// A plain blocking socket: what a client without any library of ours would be.
+/// A plain blocking socket: a client without any of Assay's libraries.
 package final class BlockingClient {
     private var descriptor: Int32
 
@@ -43,13 +43,14 @@ package final class BlockingClient {
         descriptor = -1
     }
 
-    /// Ends the writing side.
+    /// Shuts down the writing side.
     package func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Ends both sides, so that another thread that sends or receives stops; it stays to be closed.
+    /// Shuts down both sides, so that another thread stops sending or receiving. The descriptor
+    /// stays open.
     package func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Closes so that the peer sees a reset.
+    /// Closes the socket with a reset.
     package func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(
@@ -71,13 +72,13 @@ package final class BlockingClient {
         }
     }
 
-    /// Whether there is something to receive, or the stream's end, within that time.
+    /// Waits until there are bytes to receive, or the stream has ended; false after the timeout.
     package func hasMore(milliseconds: Int32) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return unsafe Glibc.poll(&poll, 1, milliseconds) == 1
     }
 
-    /// Up to `count` bytes, at least one; none at the stream's end.
+    /// Receives 1 to `count` bytes; none at the end of the stream.
     package func receive(upTo count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var got = 0
@@ -90,7 +91,7 @@ package final class BlockingClient {
         return Array(bytes.prefix(got))
     }
 
-    /// Exactly `count` bytes, or nil where the stream ends before the first.
+    /// Receives exactly `count` bytes; nil when the stream ends before the first.
     package func receive(exactly count: Int) throws -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -104,7 +105,7 @@ package final class BlockingClient {
         return bytes
     }
 
-    /// All bytes up to the stream's end.
+    /// Receives all bytes up to the end of the stream.
     package func receiveToEnd() throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Lets a test wait for something that happens on another thread.
+/// Lets a test wait for an event on another thread.
 package final class Latch: Sendable {
     private let isOpen = Atomic(false)
 
@@ -9,7 +9,7 @@ package final class Latch: Sendable {
 
     package func open() { isOpen.store(true, ordering: .releasing) }
 
-    /// Waits at most `seconds`; false when it is still closed then.
+    /// Waits at most `seconds`; returns false when the latch is still closed then.
     @discardableResult
     package func wait(seconds: Int = 30) -> Bool {
         for _ in 0..<seconds * 1000 {
@@ -19,7 +19,7 @@ package final class Latch: Sendable {
         return false
     }
 
-    /// The same for a task, which must not block its thread: there are few, for all tasks.
+    /// Waits in a task without blocking its thread: all tasks share a few threads.
     package func opens(seconds: Int = 30) async -> Bool {
         for _ in 0..<seconds * 1000 {
             if isOpen.load(ordering: .acquiring) { return true }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The `openssl` command: a second opinion on what is minted here.
+/// The `openssl` command: a second implementation to check minted evidence with.
 public struct OpenSSLTool {
     private let executable: URL
-    /// A folder of this value's own.
+    /// The temporary folder of this value.
     private let folder: URL
 
-    /// Nil, with a note, where the command is missing.
+    /// Returns nil and prints a note when the command is missing.
     public init?() throws {
         let candidates = ["/usr/bin/openssl", "/usr/local/bin/openssl"]
         guard let path = candidates.first(where: FileManager.default.isExecutableFile) else {
@@ -22,19 +22,19 @@ public struct OpenSSLTool {
     /// Removes the folder.
     public func cleanUp() { try? FileManager.default.removeItem(at: folder) }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     public func file(_ name: String, _ contents: [UInt8]) throws -> String {
         let url = folder.appendingPathComponent(name)
         try Data(contents).write(to: url)
         return url.path
     }
 
-    /// What the command wrote to a file.
+    /// Returns the content of a file that the command wrote.
     public static func contents(of path: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Runs the command; gives its exit code and what it printed.
+    /// Runs the command; returns its exit code and output.
     public func run(_ arguments: String...) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = executable

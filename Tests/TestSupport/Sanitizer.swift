@@ -1,18 +1,19 @@
 import AssayIO
 import Glibc
 
-/// Whether this process, and so the tool beside it, was built with one.
+/// Detects whether this process, and so the tool beside it, was built with a sanitizer.
 package enum Sanitizer {
-    /// Their shadow memory takes terabytes of addresses; nothing else here takes a hundredth.
+    /// A sanitizer's shadow memory takes terabytes of address space; other code takes less than
+    /// a hundredth of that.
     package static let isOn = AddressSpace.bytes(of: getpid()) ?? 0 > 1 << 40
 }
 
-/// Addresses that a process uses, or keeps for itself.
+/// The address space of a process.
 package enum AddressSpace {
-    /// Nil where there is no such process.
+    /// The size of the address space in bytes; nil if there is no such process.
     package static func bytes(of process: Int32) -> Int? { pages(of: process, 0) }
 
-    /// Those of them that are in memory.
+    /// The resident part of the address space in bytes.
     package static func residentBytes(of process: Int32) -> Int? { pages(of: process, 1) }
 
     private static func pages(of process: Int32, _ field: Int) -> Int? {
@@ -24,9 +25,9 @@ package enum AddressSpace {
         return count * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Leaves the process so many, as `ulimit -v` does at a start.
+    /// Limits the address space of a process, as `ulimit -v` does at its start.
     package static func limit(_ process: Int32, to bytes: Int) throws {
-        // Declared for GNU's dialect of C alone.
+        // The C headers declare this function for GNU C only.
         typealias Call =
             @convention(c) (
                 pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own, below the system's for temporary files; gone with the object.
+/// A temporary folder, removed with the object.
 package final class ScratchFolder: Sendable {
     package let path: String
 
@@ -15,7 +15,7 @@ package final class ScratchFolder: Sendable {
 
     package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// Replaces what is there.
+    /// Writes a file; replaces an existing one.
     package func write(_ bytes: [UInt8], to name: String) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: self(name)))
     }

@@ -1,24 +1,25 @@
 import Foundation
 import Glibc
 
-/// `assay serve` in a process of its own, ended with its owner.
+/// A process that runs `assay serve`; ends with its owner.
 package final class ServerProcess: @unchecked Sendable {
-    /// The built tool: beside the test runner, where the package manager puts it.
+    /// The path of the built tool. The package manager puts it beside the test runner.
     package static let tool = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("assay").path
 
-    /// The line that it printed when it was ready; empty where it did not start.
+    /// The ready line that the process printed; empty when it did not start.
     package private(set) var ready = ""
     private let process = Process()
     private let logFile: URL
 
-    /// What a service manager does: passes a socket as the third descriptor, and says so.
+    /// Passes a socket as descriptor 3, like a service manager (`LISTEN_FDS`).
     private static let passing = """
         exec 3<&0 0</dev/null
         LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=assay exec "$0" "$@"
         """
 
-    /// Leaves it as many descriptors as the first argument says, and none of this process.
+    /// Limits the descriptors to the first argument, and closes those inherited from this
+    /// process.
     private static let limiting = """
         for open in /proc/self/fd/*; do
             open=${open##*/}; if [ "$open" -gt 2 ]; then eval "exec $open>&-"; fi
@@ -26,8 +27,8 @@ package final class ServerProcess: @unchecked Sendable {
         ulimit -n "$0"; exec "$@"
         """
 
-    /// - Parameter socket: a listening socket that it is started with.
-    /// - Parameter descriptors: the most that it can have open.
+    /// - Parameter socket: a listening socket to pass to the process.
+    /// - Parameter descriptors: the limit of open descriptors.
     package init(
         _ options: [String], environment: [String: String] = [:], passing socket: Int32? = nil,
         descriptors: Int? = nil
@@ -48,7 +49,7 @@ package final class ServerProcess: @unchecked Sendable {
             process.executableURL = URL(fileURLWithPath: Self.tool)
             process.arguments = ["serve"] + options
         }
-        // What a sanitizer was told is meant for the tool, too.
+        // The sanitizer options apply to the tool, too.
         let sanitizers = ProcessInfo.processInfo.environment.filter {
             $0.key.hasSuffix("SAN_OPTIONS")
         }
@@ -57,7 +58,7 @@ package final class ServerProcess: @unchecked Sendable {
         process.standardError = try FileHandle(forWritingTo: logFile)
         try process.run()
         var line = Data()
-        // Empty at the end of the stream: it did not start.
+        // Empty at the end of the stream: the process did not start.
         while !line.contains(10), case let more = output.fileHandleForReading.availableData,
             !more.isEmpty
         {
@@ -75,10 +76,10 @@ package final class ServerProcess: @unchecked Sendable {
 
     package var isRunning: Bool { process.isRunning }
 
-    /// Addresses that it uses.
+    /// The size of the process's address space.
     package var addressBytes: Int? { AddressSpace.bytes(of: process.processIdentifier) }
 
-    /// Memory that it has.
+    /// The resident memory of the process.
     package var residentBytes: Int? { AddressSpace.residentBytes(of: process.processIdentifier) }
 
     package func limitAddresses(to bytes: Int) throws {
@@ -87,14 +88,15 @@ package final class ServerProcess: @unchecked Sendable {
 
     package func signal(_ number: Int32) { _ = kill(process.processIdentifier, number) }
 
-    /// Its exit status, or minus the signal that ended it.
+    /// Waits for the end of the process. Returns its exit status, or the negated signal that
+    /// ended it.
     package func wait() -> Int32 {
         process.waitUntilExit()
         let status = process.terminationStatus
         return process.terminationReason == .exit ? status : -status
     }
 
-    /// SIGTERM; the exit status.
+    /// Sends SIGTERM and returns the exit status.
     package func end() -> Int32 {
         signal(SIGTERM)
         return wait()
@@ -104,7 +106,7 @@ package final class ServerProcess: @unchecked Sendable {
         (try? String(contentsOf: logFile, encoding: .utf8)) ?? ""
     }
 
-    /// Waits until the log has a line with that text, so many times.
+    /// Waits until the log contains the text `times` times.
     package func logs(_ text: String, times: Int = 1, seconds: Int = 20) -> Bool {
         for _ in 0..<seconds * 100 {
             if log.components(separatedBy: text).count > times { return true }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Test data that is not part of this repository: `../shared/vectors` beside the package.
+/// Test data outside of this repository: `../shared/vectors` beside the package.
 ///
-/// A test that needs it is enabled by `Vectors.has`, and so reported as skipped without it.
+/// `Vectors.has` enables a test that needs the data, which is otherwise reported as skipped.
 public enum Vectors {
     /// The folder of the package.
     public static let packageRoot: String = {
@@ -11,19 +11,21 @@ public enum Vectors {
         return url.path
     }()
 
-    /// Whether all these folders below `../shared/vectors` have something in them.
+    /// Whether all these folders below `../shared/vectors` contain files.
     public static func has(_ folders: String...) -> Bool {
         folders.allSatisfy { !files(in: $0).isEmpty }
     }
 
-    /// The path of a folder below `../shared/vectors`, such as `apple-lib/models`; nil without it.
+    /// The path of a folder below `../shared/vectors`, such as `apple-lib/models`; nil if it
+    /// does not exist.
     public static func folder(_ name: String) -> String? {
         let path = vectors(name).path
         let content = try? FileManager.default.contentsOfDirectory(atPath: path)
         return content == nil ? nil : path
     }
 
-    /// The names of the files in a folder below `../shared/vectors`, sorted; none without it.
+    /// The sorted names of the files in a folder below `../shared/vectors`; empty if it does not
+    /// exist.
     public static func files(in name: String, suffix: String = "") -> [String] {
         guard let path = folder(name),
             let files = try? FileManager.default.contentsOfDirectory(atPath: path)
@@ -37,7 +39,7 @@ public enum Vectors {
         return (try? Data(contentsOf: url)).map { [UInt8]($0) }
     }
 
-    /// Prints how many cases ran. A test that found none has checked nothing, and fails.
+    /// Prints the number of cases. Throws for zero cases, since the test has checked nothing.
     public static func report(_ name: String, _ count: Int) throws {
         guard count > 0 else { throw NothingChecked(name: name) }
         print("vectors: \(name): \(count) cases")
@@ -45,7 +47,7 @@ public enum Vectors {
 
     public struct NothingChecked: Error { let name: String }
 
-    /// `ASSAY_VECTORS` names another folder, such as one that is missing.
+    /// `ASSAY_VECTORS` sets another folder, such as a missing one.
     private static let root: URL = {
         if let path = ProcessInfo.processInfo.environment["ASSAY_VECTORS"] {
             return URL(fileURLWithPath: path)
