@@ -10,7 +10,7 @@ import Testing
 @testable import AssayServer
 
 @Suite struct TokenBucketTests {
-    /// Ten a second; rows: at which millisecond a token is asked for, and whether there is one.
+    /// Ten tokens a second. Rows: the milliseconds of a request, and whether it gets a token.
     @Test func fillsAsTimePasses() {
         var bucket = TokenBucket(perSecond: 10)
         func expect(_ now: UInt64, _ isThere: Bool) {
@@ -25,7 +25,7 @@ import Testing
         ] as [(UInt64, Bool)] {
             expect(now, isThere)
         }
-        // Never more than a second's.
+        // The bucket holds at most one second's tokens.
         for _ in 0..<10 { expect(100_000, true) }
         expect(100_000, false)
         for (count, now, wait) in [
@@ -77,24 +77,24 @@ import Testing
             }
             return rest.next(atMost: 4)
         }
-        // Little: longer, up to the most.
+        // Small reads: longer, up to the limit.
         for expected in [2, 3, 4, 4] as [UInt64] { #expect(next([1_000, 60_000]) == expected) }
         #expect(next([]) == 4)
-        // Mostly full: shorter, down to none; and back.
+        // Mostly full reads: shorter, down to none, and then longer again.
         for expected in [3, 2, 1, 0, 0] as [UInt64] {
             #expect(next([65_536, 100, 60_000]) == expected)
         }
         #expect(next([57_343]) == 1 && rest.milliseconds == 1)
         #expect(next([57_344]) == 0)
-        // What has been read already is no read of its own.
+        // Bytes that were already read do not count as a read.
         #expect(next([60_000, 0, 0, 0]) == 0 && next([100, 0]) == 1)
     }
 }
 
-/// Lines 36 to 39 of the catalogue of hostile input, as far as they are the server's.
+/// Lines 36 to 39 of the catalogue of hostile input, for the server.
 @Suite("Hostile unseen chains", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct ChainValidationQueueTests {
-    /// Tokens under leaves of their own, below the known intermediate.
+    /// Tokens under leaf certificates of their own, issued by the known intermediate.
     private static func strangers(_ count: Int) throws -> [[UInt8]] {
         let authority = try Minted.authority.get()
         let validity = Validity.around(Minted.now, days: 300)
@@ -140,7 +140,8 @@ struct ChainValidationQueueTests {
             pool.stop()
             #expect(failures.load(ordering: .relaxed) == 0)
             let verified = try #require(test.server.metrics).validatedChains
-            // One, and one more for each worker that had just looked when it was done.
+            // One validation, and one more for each worker that had just checked when it
+            // finished.
             #expect((1...3).contains(verified), "\(verified)")
             #expect(test.verifier.chains.validations == 1)
         }
@@ -171,7 +172,8 @@ struct ChainValidationQueueTests {
         }
     }
 
-    /// The verdicts of the queue are those of the verifier alone, for every kind and many defects.
+    /// The verdicts of the queue equal those of the verifier alone, for every kind and many
+    /// defects.
     @Test("line 39: verdicts do not depend on the lane")
     func sameVerdicts() throws {
         var evidence: [(EvidenceKind, [UInt8])] = []
@@ -194,7 +196,7 @@ struct ChainValidationQueueTests {
         for (kind, bytes) in evidence {
             let alone = try Minted.verifier().verify(
                 bytes.span, as: kind, policy: Minted.policy, at: Minted.now)
-            // Each time a chain that this server has not seen.
+            // A new server for each item, so that its chain is unknown.
             try withServer { test in
                 let client = try RawClient(test.unix)
                 for id in 1...3 as ClosedRange<UInt64> {
@@ -220,7 +222,7 @@ struct ChainValidationQueueTests {
             $0.limits.unknownChainsWaiting = 8
         } _: { test in
             let client = try RawClient(test.unix)
-            // The one that a second allows.
+            // The one validation that each second allows.
             try client.send(RawClient.verify(1, .transaction, token))
             #expect(Self.verdict(try client.receive()?.head) == .valid)
 
@@ -235,7 +237,7 @@ struct ChainValidationQueueTests {
                 #expect(head.status == .resourceExhausted && head.retryAfterMilliseconds >= 100)
                 refused += 1
             }
-            // What is known does not wait behind them.
+            // Requests with known chains do not wait behind the others.
             for id in 2...200 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
                 #expect(Self.verdict(try client.receive()?.head) == .valid)
@@ -263,8 +265,8 @@ struct ChainValidationQueueTests {
             for id in 1_001...1_020 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
             }
-            // A stranger goes before only until the wanted ones have come; in the order of their
-            // coming they would be last, after fifteen seconds.
+            // Other chains go first only until the wanted ones arrive. In order of arrival the
+            // wanted ones would be last, after fifteen seconds.
             var (answered, before) = (0, 0)
             while answered < 20 {
                 let head = try #require(try client.receive()?.head)
@@ -283,8 +285,8 @@ struct ChainValidationQueueTests {
             $0.limits.unknownChainsPerSecond = 1
         } _: { test in
             let client = try RawClient(test.unix)
-            // On a busy machine a second may pass between the two writes, in which nobody has to
-            // wait: then once more.
+            // On a busy machine a second can pass between the two writes, and then nothing has
+            // to wait: tries again.
             var statuses: [Status] = []
             for round in 0..<5 where statuses.last != .deadlineExceeded {
                 statuses.append(try overdue(client, Array(strangers[3 * round..<3 * round + 3])))
@@ -293,9 +295,11 @@ struct ChainValidationQueueTests {
         }
     }
 
-    /// Takes the queue's second. Then a second's wait is more than the second one has: refused at
-    /// once. Whose time would do waits, and so does another with the same chain and less time.
-    /// - Returns: what the last one is told.
+    /// Uses up the budget of one second. The next chain would wait a second, longer than its
+    /// timeout, and is refused at once. A request with enough time waits, and so does another
+    /// one with the same chain and less time.
+    ///
+    /// - Returns: the status of the last one.
     private func overdue(_ client: RawClient, _ strangers: [[UInt8]]) throws -> Status {
         func receive(_ count: Int) throws -> [UInt64: ResponseHead] {
             var answers: [UInt64: ResponseHead] = [:]
@@ -337,7 +341,7 @@ struct ChainValidationQueueTests {
             }
             #expect(test.verifier.chains.validations == 1)
             let chains = try #require(test.server.metrics).validatedChains
-            // One, and those that were on their way to it.
+            // One, and those already on their way to the queue.
             #expect((1...10).contains(chains))
             for id in 1...50 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .appReceipt, id % 2 == 0 ? receipt : forged))

@@ -8,9 +8,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// More TLS handshakes than there is time for.
+/// More TLS handshakes than the server has time for.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(5))) struct HandshakeFloodTests {
-    /// What a client begins with: it makes the server sign, and costs its sender nothing.
+    /// A ClientHello: makes the server sign, and costs its sender nothing.
     private static func hello(_ pki: TestPKI) throws -> [UInt8] {
         let path = temporaryPath("hello")
         let listening = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -41,7 +41,7 @@ import Testing
         return Array(bytes.prefix(count))
     }
 
-    /// A server of TLS that gives handshakes little time.
+    /// A TLS server that gives handshakes little time.
     private static func with(
         _ pki: TestPKI, _ change: (inout ServerLimits) -> Void = { _ in },
         _ body: (TestServer, Endpoint) async throws -> Void
@@ -49,7 +49,7 @@ import Testing
         let test = try TestServer {
             $0.listen.append(.tls(host: "127.0.0.1", port: 0))
             $0.tls = try? pki.server(ofClients: false)
-            // A hundredth of a second at once, and then as much each second.
+            // 10 ms at once, and 10 ms more each second.
             $0.limits.handshakePercent = 1
             $0.limits.handshakeMilliseconds = 120_000
             change(&$0.limits)
@@ -78,7 +78,7 @@ import Testing
         try await client.ping()
     }
 
-    /// Hellos, until the server has spent what it had for them, and some wait.
+    /// Sends ClientHellos until the server has spent its handshake budget and some wait.
     private static func crowd(
         _ test: TestServer, _ endpoint: Endpoint, _ hello: [UInt8], waiting: Int
     ) throws -> [BlockingClient] {
@@ -102,7 +102,7 @@ import Testing
             try await connected.ping()
             let flood = try Self.crowd(test, endpoint, hello, waiting: 20)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // They get through in the end, behind the flood.
+                // These handshakes complete in the end, behind the flood.
                 for _ in 0..<3 { group.addTask { try await Self.ping(endpoint, tls) } }
                 let start = ContinuousClock.now
                 var served = 0
@@ -110,7 +110,8 @@ import Testing
                     try await connected.ping()
                     served += 1
                 }
-                // Worked on as they came, all would have been done before the second answer.
+                // Handled in order of arrival, all handshakes would have completed before the
+                // second answer.
                 let seconds = ContinuousClock.now - start
                 #expect(served >= 5, "\(served) in \(seconds)")
                 print("handshakes: \(flood.count) held back, \(served) answers in \(seconds)")
@@ -148,7 +149,7 @@ import Testing
         try await Self.with(pki) { test, endpoint in
             let crowd = try Self.crowd(test, endpoint, hello, waiting: 300)
             for client in crowd { client.close() }
-            // Long before their time is over.
+            // Long before their deadline.
             test.settles(seconds: 60) { $0.handshakes == 0 }
         }
     }
@@ -177,7 +178,7 @@ import Testing
         try await Self.with(pki) { test, endpoint in
             let crowd = try Self.crowd(test, endpoint, hello, waiting: 50)
             test.server.drain()
-            // All have their answer: at a hundredth of the time that would take a while.
+            // All get their answer. At one percent of the time that would take a while.
             for client in crowd { #expect(try client.receive(exactly: 5) != nil) }
             for client in crowd { client.close() }
         }

@@ -23,7 +23,7 @@ import Testing
         return (server, [try Endpoint(server.tcp), .unix(path: path)])
     }
 
-    /// One client of the load: what it sent, and what it was told.
+    /// A client of the load: its requests and their responses.
     private final class Caller: @unchecked Sendable {
         let client: RawClient
         let shared: SharedClient
@@ -41,7 +41,7 @@ import Testing
                 id += 1
                 guard (try? shared.client.send(Self.frame(id, token))) != nil else { break }
                 sent.store(Int(id), ordering: .relaxed)
-                // As a client that pipelines, and not one that only writes.
+                // Paced like a client that pipelines, not one that only writes.
                 if id % 16 == 0 { usleep(2_000) }
             }
             shared.client.finishWriting()
@@ -52,8 +52,8 @@ import Testing
             return RawClient.verify(id, .transaction, token, expecting: expecting)
         }
 
-        /// Reads to the end: no gap in what was answered, and nothing missing that was sent unless
-        /// the server has told that it leaves.
+        /// Reads to the end. The answered ids have no gap, and every request is answered unless
+        /// the server announced its drain.
         func check() throws -> (valid: Int, refused: Int, untold: Int) {
             var (valid, refused) = (0, 0)
             var ids: Set<UInt64> = []
@@ -69,7 +69,7 @@ import Testing
                     #expect(answer.verdict == .valid, "\(answer)")
                     valid += 1
                 } else {
-                    // A busy server may say so before it leaves.
+                    // A busy server can refuse requests before the drain.
                     let isTurnedAway = head.status == .resourceExhausted
                     #expect(head.status == .unavailable || isTurnedAway, "\(head)")
                     refused += 1
@@ -81,9 +81,9 @@ import Testing
         }
     }
 
-    /// Clients that pipeline, and clients that connect again and again, while the process gets
-    /// SIGTERM: what was accepted is answered, whoever got a connection is answered or told, and
-    /// nobody's connection is reset.
+    /// Clients that pipeline, and clients that reconnect repeatedly, while the process gets
+    /// SIGTERM. Accepted requests are answered, every connection gets an answer or the drain
+    /// notice, and no connection is reset.
     @Test("line 66: SIGTERM under load loses nothing", arguments: 0..<20)
     func termination(round: Int) throws {
         let token = try Present.token.get()
@@ -98,7 +98,7 @@ import Testing
         }
         for endpoint in endpoints {
             pool.submit {
-                // Until connections are refused, which is when nobody listens any more.
+                // Until connections are refused: no listener is left.
                 while isOn.value, let caller = try? Caller(endpoint) {
                     var first = true
                     caller.send(token) {
@@ -131,7 +131,7 @@ import Testing
         server.signal(SIGTERM)
         let told = try early.receive()?.head
         #expect(told?.id == 0 && told?.status == .unavailable)
-        // Both the one that was told and who comes now are served.
+        // Both the notified connection and a new one are served.
         let late = try RawClient(endpoints[1])
         for client in [early, late] {
             try client.send(RawClient.frame(RequestHead(id: 2, call: .health)))
@@ -163,8 +163,8 @@ import Testing
         #expect(server.log.contains("\"event\":\"stopped_at_once\",\"connections\":1"))
     }
 
-    /// Connections that the system has made and the server has not accepted yet, of which there
-    /// are many at any moment of a storm.
+    /// Connections that the kernel has completed and the server has not accepted yet. A storm
+    /// always has many.
     @Test("line 66: whoever waits to be accepted is told, and not reset", arguments: 0..<5)
     func acceptQueue(round: Int) throws {
         let test = try TestServer()
@@ -194,7 +194,7 @@ import Testing
     }
 }
 
-/// What the callers of a test have found.
+/// The results of a test's callers.
 private final class Results: Sendable {
     private let state = Locked<
         (counts: (valid: Int, refused: Int, untold: Int), failures: [String])

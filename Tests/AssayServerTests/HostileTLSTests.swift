@@ -7,9 +7,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// TLS and mutual TLS: whom the server serves, and what a peer can do to it.
+/// TLS and mutual TLS: the clients that the server accepts, and attacks by peers.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct HostileTLSTests {
-    /// A server at a port of TLS, with a Unix socket beside it.
+    /// A server on a TLS port and a Unix socket.
     private static func with(
         _ tls: TLSContext, _ change: (inout ServerConfiguration) -> Void = { _ in },
         _ body: (TestServer, Endpoint) async throws -> Void
@@ -32,7 +32,7 @@ import Testing
         try result.get()
     }
 
-    /// What a client gets: nil for an answer.
+    /// Returns the client's error; nil for an answer.
     private static func ask(_ endpoint: Endpoint, _ tls: TLSContext) async throws -> ClientError? {
         let client = try AssayClient(
             address: endpoint, options: ClientOptions(timeout: .seconds(20), tls: tls))
@@ -61,7 +61,7 @@ import Testing
                 Issue.record("a foreign authority passed")
                 return
             }
-            // Who refuses has gone before the server has read of it.
+            // A peer that refuses is gone before the server has read its alert.
             test.settles { _ in test.log.count(of: "the peer refused: ") == 2 }
         }
     }
@@ -152,7 +152,7 @@ import Testing
             for _ in 0..<20 { try await early.ping() }
             #expect(try await Self.ask(endpoint, old.client()) != nil)
             #expect(try await Self.ask(endpoint, new.client()) == nil)
-            // Without TLS its listener could not go on.
+            // The TLS listener could not continue without TLS settings.
             var without = second
             without.tls = nil
             #expect(throws: ServerError.noTLS(endpoint)) { try test.server.reload(without) }
@@ -188,7 +188,7 @@ import Testing
             let billing = try await connect(pki.issue("billing"))
             let foreign = try await connect(other.issue("backend"))
             var configuration = try #require(first)
-            // Rows: authorities and names of a reload, and whose connections end.
+            // Rows: authorities and names of a reload, and the connections that it closes.
             for (authority, names, ended) in [
                 (both, [], []), (both, ["backend"], ["billing"]),
                 (pki.authority, ["backend"], ["foreign"]), (pki.authority, [], []),
@@ -207,7 +207,7 @@ import Testing
                 }
                 try await backend.ping()
             }
-            // From here on clients need a certificate: who has shown none goes.
+            // From here on clients need a certificate. Connections without one are closed.
             backend.close()
             configuration.tls = try serving(nil)
             #expect(try test.server.reload(configuration) == [])
@@ -228,7 +228,8 @@ import Testing
             let plain = try RawClient(endpoint)
             try plain.send(RawClient.ping(1))
             try plain.expectEnd(.invalidArgument)
-            // TLS where none is spoken: an answer that no TLS client reads, and the end.
+            // TLS to a plain listener: an answer that no TLS client can read, and the end of the
+            // stream.
             guard case .tcp(let host, let port) = test.tcp else { return }
             let error = try await Self.ask(.tls(host: host, port: port), pki.client())
             guard case .connectFailed(.tls(.protocolFault))? = error else {
@@ -245,7 +246,7 @@ import Testing
         try await Self.with(pki.server()) { test, endpoint in
             for count in [1, 5, 6, 100, 20_000] {
                 let client = try BlockingClient(endpoint)
-                // A record of a handshake, by its first bytes.
+                // The bytes begin like a handshake record.
                 let noise = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
                 try? client.send(Array([22, 3, 1, 0, 200].prefix(count)) + noise.dropFirst(5))
                 client.finishWriting()
@@ -275,7 +276,7 @@ import Testing
             for client in slow[..<4] { try client.send([22]) }
             test.settles { $0.handshakes == 8 }
             #expect(test.server.holdings?.connections == 0)
-            // The oldest goes for who comes now.
+            // The oldest handshake is closed for a new one.
             #expect(try await Self.ask(endpoint, pki.client()) == nil)
             #expect(test.log.count(of: "too many TLS handshakes at a time") == 1)
             for client in slow { #expect((try? client.receiveToEnd()) != nil) }
@@ -283,7 +284,8 @@ import Testing
         }
     }
 
-    /// Nothing is read by a peer that has a connection: its answers stay in bounds, and it goes.
+    /// A connected peer reads nothing: its unwritten answers stay bounded, and the server closes
+    /// it.
     @Test("line 61: a peer of TLS that does not read its answers")
     func writeStall() async throws {
         let pki = try TestPKI()
@@ -313,7 +315,7 @@ import Testing
         }
     }
 
-    // MARK: Much
+    // MARK: Load
 
     @Test("a deep pipeline over TLS", .timeLimit(.minutes(2)))
     func pipeline() async throws {

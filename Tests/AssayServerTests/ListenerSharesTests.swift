@@ -6,11 +6,11 @@ import Testing
 
 @testable import AssayServer
 
-/// The clients of one listener leave those of the others room.
+/// Clients of one listener leave sockets for the other listeners.
 @Suite("Hostile silence at a listener", .ownThread, .serialized, .timeLimit(.minutes(3)))
 struct ListenerSharesTests {
-    /// Rows: the most sockets, those that each listener's clients have, and which listeners may
-    /// accept another one.
+    /// Rows: the socket limit, the sockets of each listener's clients, and whether each listener
+    /// can accept another one.
     @Test(
         "line 84: half of the sockets are shared out, the rest is for whoever comes first",
         arguments: [
@@ -20,12 +20,12 @@ struct ListenerSharesTests {
             (8, [6, 1], [false, true]), (8, [6, 2], [false, false]), (8, [5, 1], [true, true]),
             (8, [5, 2], [true, true]), (8, [4, 4], [false, false]), (8, [0, 6], [true, false]),
             (9, [6, 0], [true, true]), (9, [7, 0], [false, true]),
-            // Three: a sixth each.
+            // Three listeners: a sixth each.
             (12, [7, 0, 0], [true, true, true]), (12, [8, 0, 0], [false, true, true]),
             (12, [8, 2, 0], [false, false, true]), (12, [8, 1, 1], [false, true, true]),
             (12, [8, 2, 1], [false, false, true]), (12, [8, 2, 2], [false, false, false]),
             (12, [7, 2, 2], [true, true, true]), (12, [6, 2, 2], [true, true, true]),
-            // Too few to share, and a limit that a reload has lowered.
+            // Too few sockets to share, and a limit lowered by a reload.
             (1, [0, 0], [true, true]), (1, [1, 0], [false, false]),
             (4, [6, 0], [false, false]), (8, [8, 0], [false, false]),
         ] as [(Int, [Int], [Bool])])
@@ -37,7 +37,7 @@ struct ListenerSharesTests {
         }
         #expect(shares.total == counts.reduce(0, +))
         #expect(counts.indices.map { shares.mayAccept($0) } == expected)
-        // A socket that closes leaves what was before it.
+        // Opening and closing a socket restores the previous state.
         for listener in counts.indices {
             shares.didOpen(listener)
             shares.didClose(listener)
@@ -68,7 +68,7 @@ struct ListenerSharesTests {
         }
     }
 
-    /// A server that may have 24 sockets, of which each of its three listeners has four for itself.
+    /// A server with 24 sockets, four of which are reserved for each of its three listeners.
     private static func withFewSockets(
         _ pki: TestPKI, _ body: (TestServer, _ tls: Endpoint) throws -> Void
     ) throws {
@@ -91,7 +91,7 @@ struct ListenerSharesTests {
         try Self.withFewSockets(TestPKI()) { test, tls in
             let silent = try (0..<40).map { _ in try BlockingClient(tls) }
             defer { for client in silent { client.close() } }
-            // A quarter of the sockets, and the last ones.
+            // The most recent handshakes stay, in a quarter of the sockets.
             test.settles {
                 $0.handshakes == 6
                     && test.log.count(of: "too many TLS handshakes at a time") > 0
@@ -100,7 +100,7 @@ struct ListenerSharesTests {
             #expect(!silent[39].hasMore(milliseconds: 0))
             let clients = try [test.unix, test.tcp, test.unix, test.tcp].map { try RawClient($0) }
             for client in clients { try client.expectPong() }
-            // Nor do they keep those of their own listener out.
+            // Clients of the same listener are not kept out either.
             let plain = try RawClient(tls)
             try plain.send(RawClient.ping(1))
             try plain.expectEnd(.invalidArgument)
@@ -114,7 +114,8 @@ struct ListenerSharesTests {
             defer { for client in crowd { client.close() } }
             for client in crowd { try client.send(RawClient.ping(1)) }
             test.settles { $0.connections == 16 }
-            // Four each for the two others, whose fifth waits as those of the crowd do.
+            // Four sockets for each of the two other listeners. Their fifth client waits like
+            // the crowd's.
             let others = try (0..<4).map { _ in try RawClient(test.unix) }
             for client in others { try client.expectPong() }
             let fifth = try RawClient(test.unix)
@@ -126,14 +127,14 @@ struct ListenerSharesTests {
 
             others[0].socket.close()
             #expect(try fifth.receive()?.head == ResponseHead(id: 5, result: .pong))
-            // Those of the crowd that wait have the room that the crowd makes.
+            // Waiting clients of the crowd get the sockets that the crowd frees.
             #expect(!crowd[16].hasMore(milliseconds: 50))
             for client in crowd.prefix(4) { client.close() }
             for client in crowd.suffix(4) { #expect(try !client.receive(upTo: 100).isEmpty) }
         }
     }
 
-    /// How many descriptors the process has, and how many sockets say nothing.
+    /// The process's descriptor limit, and the number of silent sockets.
     private static let (descriptors, silentClients) = (100, 200)
 
     @Test(
@@ -162,7 +163,7 @@ struct ListenerSharesTests {
         let silent = try (0..<Self.silentClients).map { _ in
             try BlockingClient(Endpoint(server.address(crowded)))
         }
-        // Silent connections may have all that is their listener's. Silent handshakes may not.
+        // Silent connections can use up their listener's share. Silent handshakes can't.
         for scheme in ["tls", "tcp", "unix"] where scheme != crowded || scheme == "tls" {
             let options = ClientOptions(
                 timeout: .seconds(20), connectTimeout: .seconds(20), retriesOnce: false,

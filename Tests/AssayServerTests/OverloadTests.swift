@@ -7,7 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lines 78 and 88 of the catalogue of hostile input: more than the server can answer in time.
+/// Lines 78 and 88 of the catalogue of hostile input: more requests than the server can answer
+/// in time.
 @Suite("Hostile overload", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct OverloadTests {
     private static let second: UInt64 = 1_000_000_000
@@ -35,7 +36,7 @@ struct OverloadTests {
         #expect((900...1_100).contains(Self.milliseconds(delay, receipts)))
         #expect(Self.milliseconds(delay, Self.load(.transaction, 1_000)) <= 50)
         #expect(Self.milliseconds(delay, Self.load(.appReceipt, bytes: 5_000, 100)) <= 50)
-        // Of a mixed slice each class has its share: the tokens' is small.
+        // Each class gets its share of a mixed slice's time: the tokens' share is small.
         var mixed = receipts
         mixed.add(WorkClass(.transaction, bytes: 5_000))
         delay.didVerify(mixed, took: Self.second, at: 11 * Self.second)
@@ -46,17 +47,17 @@ struct OverloadTests {
     func age() {
         var delay = QueueDelay()
         let tokens = Self.load(.transaction, 100)
-        // A machine that stood still for a second.
+        // A machine that stalled for a second.
         delay.didVerify(tokens, took: Self.second, at: Self.second)
         #expect(Self.milliseconds(delay, tokens) >= 900)
         var replaced = delay
         replaced.didVerify(tokens, took: Self.second / 100, at: 3 * Self.second)
         #expect((9...11).contains(Self.milliseconds(replaced, tokens)))
-        // One outlier among others says little.
+        // One outlier among other measurements has little weight.
         var outlier = replaced
         outlier.didVerify(tokens, took: Self.second, at: 3 * Self.second + 1)
         #expect(Self.milliseconds(outlier, tokens) <= 40)
-        // A fresh one is not thrown away for one other.
+        // One other measurement does not replace a recent one.
         var fresh = delay
         fresh.didVerify(tokens, took: Self.second / 100, at: Self.second * 3 / 2)
         #expect(Self.milliseconds(fresh, tokens) >= 600)
@@ -70,7 +71,7 @@ struct OverloadTests {
         let tokens = Self.load(.transaction, 100)
         for step in 1...40 as ClosedRange<UInt64> {
             let now = step * Self.second / 10
-            // Half of the time something else has the processor.
+            // Another process has the processor half of the time.
             delay.didVerify(tokens, took: Self.second / 20, at: now)
             delay.didFinish(tokens, isBacklogged: true, workers: 1, at: now)
         }
@@ -91,9 +92,9 @@ struct OverloadTests {
             $0.workers = 1
             $0.hasOneProcessor = false
             $0.limits.requestsPerSlice = 1
-            // A receipt takes a twentieth of it, as below, and 64 of them more.
+            // A receipt takes a twentieth of this limit, as below; 64 receipts exceed it.
             $0.limits.queueDelayMilliseconds = 2_000
-            // Far more than any token takes, on every machine.
+            // Far more than a token takes on any machine.
             $0.clock = {
                 if isSlow.load(ordering: .relaxed) { usleep(100_000) }
                 return Minted.now
@@ -116,7 +117,7 @@ struct OverloadTests {
 
     // MARK: Line 88
 
-    /// One worker that takes 10 ms for each request.
+    /// One worker that takes 10 ms per request.
     private func withSlowWorker(
         _ change: (inout ServerConfiguration) -> Void,
         _ body: (TestServer, RawClient, _ token: [UInt8]) throws -> Void
@@ -133,7 +134,7 @@ struct OverloadTests {
             change(&$0)
         } _: { test in
             let client = try RawClient(test.unix)
-            // Together, so that the worker takes them and its time is measured.
+            // Sent together, so that one slice measures the worker's time.
             var first: [UInt8] = []
             for id in 1...15 as ClosedRange<UInt64> {
                 first += RawClient.verify(id, .transaction, token, mayWait: true)
@@ -173,7 +174,7 @@ struct OverloadTests {
             let sender = try WorkerPool(count: 1, name: "send")
             sender.submit { try? socket.client.send(all) }
             clock.isHeld.wait()
-            // While the worker is kept: none of these waits in the socket for it.
+            // Answered while the worker is held: none of these wait in the socket.
             let refused = try Self.statuses(180, from: client)
             #expect(refused.allSatisfy { $0.status == .resourceExhausted })
             #expect(test.server.holdings?.requestsInFlight == 20)
@@ -220,7 +221,7 @@ struct OverloadTests {
         }
     }
 
-    // MARK: What may wait
+    // MARK: Requests that can wait
 
     @Test("what may wait is not refused for the queue; its neighbours are")
     func mayWait() throws {
@@ -251,11 +252,11 @@ struct OverloadTests {
             $0.limits.requestsPerSlice = 1
         } _: { test in
             let client = try RawClient(test.unix)
-            // The chain is known from here on: nothing is put aside and comes back.
+            // The chain is known from here on, so no request is deferred.
             try client.send(RawClient.verify(999, .transaction, token))
             #expect(try client.receive()?.head.status == .ok)
             clock.arm()
-            // Never quick: the worker takes it, and is kept.
+            // Notifications have no known chain: the worker takes this one and is held.
             try client.send(RawClient.verify(1_000, .notification, token))
             clock.isHeld.wait()
             for id in 1...10 as ClosedRange<UInt64> {
@@ -268,7 +269,8 @@ struct OverloadTests {
             clock.release.open()
             let order = try Self.statuses(111, from: client).map(\.id)
             let first = try #require(order.firstIndex { $0 <= 10 })
-            // Behind the first of the others, before the last of them, and most at the end.
+            // After the first of the others, before the last of the others, and mostly at the
+            // end.
             #expect(first > 10 && first < 40, "\(order)")
             #expect(order.prefix(101).count { $0 <= 10 } <= 8)
             #expect(order.suffix(3).allSatisfy { $0 <= 10 }, "\(order)")

@@ -7,18 +7,20 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lines 61 and 62 of the catalogue of hostile input, in the numbers that stand there. The largest
-/// crowds have a process of their own, and leave descriptors and time to the tests beside them.
+/// Lines 61 and 62 of the catalogue of hostile input, at their full numbers. The largest crowds
+/// run in a process of their own and leave descriptors and time to the other tests.
 @Suite("Hostile pressure of crowds", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct PressureCrowdTests {
     private static func giveWay() { _ = nice(5) }
 
-    /// What a process of its own throws would end it without a word.
+    /// Records an error as an issue. An error thrown in a process of its own would end it
+    /// silently.
     private static func noting(_ body: () throws -> Void) {
         do { try body() } catch { Issue.record(error) }
     }
 
-    /// As many connections, both ends of which are this process's, as it may have descriptors.
+    /// The number of connections that the descriptor limit allows, with both ends in this
+    /// process.
     private static func connections(most: Int) -> Int {
         Descriptors.raiseLimit()
         var limit = rlimit()
@@ -50,13 +52,14 @@ struct PressureCrowdTests {
                 $0.connections == count && $0.bufferedBytes == (0..<count).sum { 1 + $0 % 4 }
             }
             try RawClient(test.tcp).expectPong()
-            // They are there, however long that has taken: from here on their time counts.
+            // All clients are connected, however long that took. From here on the strict limits
+            // apply.
             var strict = try #require(configuration)
             strict.limits.frameGraceMilliseconds = 2_000
             #expect(try test.server.reload(strict) == [])
             for round in 1...5 {
                 for (index, client) in clients.enumerated() {
-                    // It may have been told, and closed.
+                    // The server can have refused and closed it.
                     try? client.send([frame[index % 4 + round]])
                 }
                 try RawClient(test.tcp).expectPong()
@@ -66,7 +69,7 @@ struct PressureCrowdTests {
                 if index % 10 == 0 {
                     client.socket.reset()
                 } else {
-                    // Its end may be a reset: what is on its way when the server closes.
+                    // The stream can end with a reset: bytes in flight when the server closes.
                     let head = try client.receive()?.head
                     #expect(head?.id == 0 && head?.status == .deadlineExceeded)
                     client.socket.close()
@@ -88,8 +91,8 @@ struct PressureCrowdTests {
             }
             for client in clients { try client.send(requests) }
             test.settles { $0.unwrittenBytes > 1 << 20 }
-            // The bound, and the answers of a turn, of 40 KB, before it is looked at. All answers
-            // would be 4 MB each.
+            // The limit, and the answers of one turn, 40 KB, before the check. All answers would
+            // be 4 MB for each client.
             let each = ServerLimits().outputBytes + 4 * (64 << 10)
             for _ in 0..<3 {
                 let unwritten = try #require(test.server.holdings).unwrittenBytes

@@ -7,10 +7,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lines 62 to 65 and 70 of the catalogue of hostile input: more than there is room or time for.
+/// Lines 62 to 65 and 70 of the catalogue of hostile input: more load than memory or time
+/// allows.
 @Suite("Hostile pressure", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct PressureTests {
-    /// Answers with their statuses, until there are so many.
+    /// Receives `count` responses.
     private static func receive(_ count: Int, from client: RawClient) throws -> [ResponseHead] {
         try (0..<count).map { _ in try #require(try client.receive()?.head) }
     }
@@ -39,7 +40,7 @@ struct PressureTests {
             let holdings = try #require(test.server.holdings)
             #expect(holdings.evidenceBytes < 1000 * 8 << 10, "\(holdings)")
             #expect(holdings.heldBytes < 16 << 20, "\(holdings)")
-            // Others are served meanwhile, with receipts and tokens.
+            // Other clients are served meanwhile, with receipts and tokens.
             let other = try RawClient(test.tcp)
             try other.send(
                 RawClient.verify(1, .transaction, token)
@@ -54,7 +55,7 @@ struct PressureTests {
         let body = [UInt8](repeating: 97, count: 250_000)
         try withServer {
             $0.limits.evidenceBytes = 1 << 20
-            // However long it takes here to send the others.
+            // Enough time to send the other requests on a slow machine.
             $0.limits.frameGraceMilliseconds = 60_000
         } _: { test in
             let frame = RawClient.verify(3, .notification, body)
@@ -64,16 +65,16 @@ struct PressureTests {
                 try client.send(Array(frame.dropLast()))
                 clients.append(client)
             }
-            // What came last found no room.
+            // The last ones exceeded the memory limit.
             test.settles { _ in test.server.metrics?.refused(.overloaded) ?? 0 >= 6 }
             #expect(try #require(test.server.holdings).bufferedBytes <= 5 << 18)
 
             let heads = try RawClient(test.unix)
             try heads.send([0, 2, 0, 0, 0, 0, 0xFF, 0xFF] + body.prefix(60_000))
-            // The small ones that are left fill it up to its limit, not above.
+            // Small frames fill the buffer up to its limit and no further.
             try heads.send(Array(body.prefix(5_000)))
             if test.server.holdings?.bufferedBytes ?? 0 > 1 << 20 {
-                // Where all of that was one read, the next one tells.
+                // If one read took all of that, the next byte triggers the refusal.
                 try? heads.send([97])
                 try heads.expectEnd(.resourceExhausted)
             }
@@ -99,7 +100,7 @@ struct PressureTests {
 
     // MARK: Time
 
-    /// One worker that takes 10 ms for each request, so that the queue's delay is known.
+    /// One worker that takes 10 ms per request, so that the queue's delay is known.
     private func withSlowWorker(
         _ change: (inout ServerConfiguration) -> Void,
         _ body: (TestServer, RawClient, _ token: [UInt8]) throws -> Void
@@ -129,12 +130,12 @@ struct PressureTests {
         try withSlowWorker {
             $0.limits.queueDelayMilliseconds = 200
         } _: { test, client, token in
-            // The rate is measured,
+            // Measures the rate.
             for id in 1...12 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
             }
             #expect(try Self.receive(12, from: client).allSatisfy { $0.status == .ok })
-            // and what is above it refused, before what was accepted is answered.
+            // Requests above the rate are refused before the accepted ones are answered.
             var burst: [UInt8] = []
             for id in 1...300 as ClosedRange<UInt64> {
                 burst += RawClient.verify(id, .transaction, token)
@@ -145,12 +146,12 @@ struct PressureTests {
             let refused = heads.filter { $0.status == .resourceExhausted }
             let accepted = heads.filter { $0.status == .ok }
             #expect(refused.count + accepted.count == 300)
-            // 20 fit into 200 ms; the machine may have been slower when the rate was measured,
-            // and some are answered while the burst comes in.
+            // 20 fit into 200 ms. The machine can have been slower during the measurement, and
+            // some requests are answered while the burst arrives.
             #expect(refused.count >= 200 && accepted.count >= 3, "\(accepted.count) accepted")
             #expect(refused.allSatisfy { $0.retryAfterMilliseconds >= 100 })
             #expect(test.server.metrics?.refused(.overloaded) == UInt64(refused.count))
-            // 300 would have taken 3 s at least.
+            // 300 would have taken at least 3 s.
             #expect(ContinuousClock.now - start < .seconds(3))
             try client.expectPong()
         }
@@ -192,7 +193,7 @@ struct PressureTests {
                 return index % 3 == 0 ? bad[index / 3 % bad.count] : (token, .valid)
             }
             try withHeldWorker(100) { test, client, clock in
-                // With the worker kept, what follows becomes one slice.
+                // The worker is held, so the following requests become one slice.
                 for id in 1...60 {
                     try client.send(
                         RawClient.verify(UInt64(id), .transaction, evidence(id).bytes))
@@ -218,7 +219,7 @@ struct PressureTests {
         try withServer {
             $0.clock = clock.now
             $0.workers = 1
-            // Longer than a busy machine keeps a worker from running.
+            // Longer than a busy machine delays a worker.
             $0.limits.workerStallMilliseconds = 2_000
         } _: { test in
             let client = try RawClient(test.unix)
@@ -238,7 +239,7 @@ struct PressureTests {
             #expect(try client.receive()?.head.status == .ok)
             for _ in 0..<200 where try !isServing() { usleep(20_000) }
             #expect(try isServing())
-            // Once, or more often where the machine has no time for a fifth of a second.
+            // Once, or more often on a machine that is busy for a fifth of a second.
             #expect(test.log.count(of: "worker_is_back") > 0)
         }
     }

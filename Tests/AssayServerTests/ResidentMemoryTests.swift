@@ -7,15 +7,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Line 81: what the server counts, beside what the system says that its process has.
+/// Line 81: the server's memory accounting, compared with the resident memory of its process.
 @Suite(
     "Resident memory", .ownThread, .serialized, .timeLimit(.minutes(5)),
     .disabled(if: Sanitizer.isOn, "a sanitizer has memory of its own for each allocation"))
 struct ResidentMemoryTests {
-    /// What is not counted: caches, threads, and what the C library keeps between allocations.
+    /// Memory that is not counted: caches, threads, and the C library's free memory.
     fileprivate static let apart = 20.0 * 1024 * 1024
 
-    /// A server in a process of its own, and its figures.
+    /// A server in a process of its own, and its metrics.
     private struct Subject {
         let server: ServerProcess
         let endpoint: Endpoint
@@ -48,7 +48,7 @@ struct ResidentMemoryTests {
             try #require(!server.ready.isEmpty, "\(server.log)")
             endpoint = .unix(path: path)
             self.admin = .unix(path: admin)
-            // What the first requests need of caches.
+            // Fills the caches that the first requests need.
             let client = try RawClient(endpoint)
             let sandbox = Expectations(environments: [.sandbox])
             let token = try Present.token.get()
@@ -61,7 +61,7 @@ struct ResidentMemoryTests {
             let client = try BlockingClient(admin)
             try client.send(Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
             let page = AdminTest.answer(try client.receiveToEnd()).body
-            // Before the server has published its state for the first time.
+            // The server has not published its state yet.
             guard page != "starting\n" else {
                 usleep(50_000)
                 return try metric(name, admin)
@@ -74,13 +74,14 @@ struct ResidentMemoryTests {
             get throws { try Self.metric("process_resident_memory_bytes", admin) - before }
         }
 
-        /// Waits until so much is counted, and compares it with what is resident.
+        /// Waits until the counted memory reaches a minimum, and compares it with the resident
+        /// memory.
         func compare(
             _ state: String, atLeast least: Double,
             _ sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
             for _ in 0..<300 where try counted < least { usleep(100_000) }
-            // Figures are published some times a second.
+            // The server publishes its metrics several times a second.
             usleep(500_000)
             let (counted, grown) = (try counted, try grown)
             print("\(state): counted \(Int(counted) >> 20) MiB, grown \(Int(grown) >> 20) MiB")
@@ -132,7 +133,7 @@ struct ResidentMemoryTests {
         try subject.compare("waiting requests", atLeast: 20 * mega)
         try subject.release(clients)
 
-        // Most of what a flood has left goes back to the system, of more than 60 MiB.
+        // Most of a flood's more than 60 MiB goes back to the system.
         let left = Self.apart + 12 * mega
         for _ in 0..<60 where try subject.grown > left { sleep(1) }
         print("left: \(Int(try subject.grown) >> 20) MiB")
@@ -140,8 +141,8 @@ struct ResidentMemoryTests {
         #expect(subject.server.end() == 0)
     }
 
-    /// Requests under chains that have to be validated, of which there is one a second; each with
-    /// bytes beside it that are thrown away at once.
+    /// Requests under unknown chains, of which the server validates one a second. Each is
+    /// followed by filler that is discarded at once.
     private func waiting(_ index: Int) throws -> [UInt8] {
         let validity = Validity.around(Present.now, days: 300)
         let tokens = try (0..<4).map { _ in

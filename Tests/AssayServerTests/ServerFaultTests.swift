@@ -5,7 +5,7 @@ import AssayWire
 import TestSupport
 import Testing
 
-/// What a client does wrong, and what it is told.
+/// Client errors, and the server's responses.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerFaultTests {
     @Test(
         "line 59: what is no frame, or too large a one, is told so and ends the connection",
@@ -30,7 +30,7 @@ import Testing
         try withServer { test in
             for (name, bytes, status) in cases {
                 let client = try RawClient(over == "tcp" ? test.tcp : test.unix)
-                // What came before is still answered.
+                // Earlier requests are still answered.
                 try client.send(RawClient.ping(5) + bytes)
                 #expect(try client.receive()?.head.id == 5, "\(name)")
                 try client.expectEnd(status)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// The answer comes before the body does, and the body is then skipped.
+    /// The response comes before the body, which is then skipped.
     @Test func longBodiesAreRefusedBeforeTheyCome() throws {
         let jws = ServerLimits().jwsBytes
         let notification = ServerLimits().notificationBytes
@@ -159,7 +159,7 @@ import Testing
             try client.send(RawClient.verify(2, .transaction, token, timeout: 150))
             let answer = try client.receive()?.head
             #expect(answer?.id == 2 && answer?.status == .deadlineExceeded)
-            // No time at all is the server's own.
+            // A timeout of 0 selects the server's default.
             try client.send(RawClient.verify(3, .transaction, token, timeout: 0))
             clock.release.open()
             var ids: Set<UInt64> = []
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// Requests of a client that has gone are not worked on.
+    /// Requests of a disconnected client are skipped.
     @Test("lines 61 and 65: a client that has gone costs no work", arguments: [false, true])
     func aClientThatHasGoneCostsNoWork(resets: Bool) throws {
         let token = try Minted.transaction.get()
@@ -192,9 +192,9 @@ import Testing
             clock.release.open()
             #expect(try other.receive()?.head.id == 1)
             test.settles { $0.evidenceBytes == 0 }
-            // Each slice asks for the time once, and so does the thread that validates the chain
-            // of the first. A closed socket may still be waiting for its answers, as far as the
-            // server can see; one that was reset can't.
+            // Each slice calls the clock once, and so does the thread that validates the first
+            // chain. To the server a closed socket can look like one that still waits for
+            // answers; a reset one can't.
             if resets {
                 #expect(clock.count == asked + 1)
                 #expect(test.server.metrics?.handled(.verify, .cancelled) == 20)
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    /// All that was sent before the end of the stream is answered, however much it is.
+    /// All requests before the end of the stream are answered, in any number.
     @Test("line 61: what came before the end is answered")
     func whatCameBeforeTheEndIsAnswered() throws {
         let token = try Minted.transaction.get()

@@ -7,7 +7,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Many requests, many connections, large ones, slow ones.
+/// Many requests, many connections, large requests, slow clients.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ServerFlowTests {
     @Test func tenThousandRequestsOnOneConnection() throws {
         let token = try Minted.transaction.get()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Receipts behind each other and between other requests, cut in many ways.
+    /// Receipts in sequence and between other requests, split in many ways.
     @Test(arguments: [1_000_000, 65_536, 9_973, 300])
     func receiptsTornAndPipelined(cut: Int) throws {
         let token = try Minted.transaction.get()
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// A receipt that comes is not kept; the records that were asked for may be.
+    /// A receipt is not buffered while it arrives. Only requested records are kept.
     @Test func aHalfReceivedReceiptHoldsLittle() throws {
         let receipt = try Minted.receipt(bytes: 3_000_000)
         try withServer { test in
@@ -105,8 +105,8 @@ import Testing
         }
     }
 
-    /// More than may be in flight, of what may wait, waits in the socket, and nothing spins
-    /// meanwhile.
+    /// Requests that can wait stay in the socket above the in-flight limit, and the loop does
+    /// not spin.
     @Test func requestsInFlightAreBounded() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    /// Evidence of all connections is bounded; other calls go on.
+    /// The evidence of all connections is bounded. Other calls continue.
     @Test func evidenceIsBounded() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    /// A client that sends and does not read is not read from; one that never reads is cut off.
+    /// The server stops reading from a client that does not read, and closes it in the end.
     @Test("line 61: a slow reader is paused, and then cut off")
     func aSlowReaderIsPausedAndThenCutOff() throws {
         try withServer {
@@ -186,7 +186,8 @@ import Testing
             }
             test.settles { $0.unwrittenBytes > 256 << 10 }
             let holdings = try #require(test.server.holdings)
-            // The bound, and one answer more; a turn's answers of 40 KB before it is looked at.
+            // The limit and one more answer; a turn adds up to 40 KB of answers before the
+            // check.
             #expect(holdings.unwrittenBytes < 2 << 20, "\(holdings)")
             #expect(holdings.bufferedBytes < 256 << 10)
             test.settles { $0.connections == 0 }
@@ -195,7 +196,7 @@ import Testing
         }
     }
 
-    /// A client that reads slowly, but reads, gets everything.
+    /// A client that reads slowly gets every answer.
     @Test func aSlowReaderThatReadsIsServed() throws {
         try withServer {
             $0.limits.writeStallMilliseconds = 2_000
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    /// A flood on one connection leaves the others their turns.
+    /// A flood on one connection does not starve the others.
     @Test("line 62: a flood without an end starves nobody")
     func aFloodStarvesNobody() throws {
         try withServer { test in

@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Evidence of authorities of this process's own, one of each kind and some that is wrong.
+/// Evidence of the test's own authorities: one item of each kind, and some invalid items.
 enum Minted {
     static let bundleId = "com.example.game"
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
@@ -47,7 +47,7 @@ enum Minted {
         return try ReceiptMinter(receiptCA.get().chain).sign(sample.payload)
     }
 
-    /// The same with a letter of the signature changed.
+    /// Returns the token with one letter of its signature changed.
     static func tampered(_ token: [UInt8]) -> [UInt8] {
         var token = token
         let place = token.count - 20
@@ -63,8 +63,7 @@ final class LogLines: LogSink {
     func count(of text: String) -> Int { lines.withLock { $0.count { $0.contains(text) } } }
 }
 
-/// A clock that can be made to keep one worker waiting: the present is asked for when a slice of
-/// work begins.
+/// A clock that can hold one worker: each slice of work begins with a call of the clock.
 final class HeldClock: Sendable {
     private let isArmed = Atomic(false)
     let isHeld = Latch()
@@ -74,7 +73,7 @@ final class HeldClock: Sendable {
 
     func arm() { isArmed.store(true, ordering: .releasing) }
 
-    /// How often the present was asked for: by each slice of work, and by each line of the log.
+    /// The number of calls: one per slice of work and one per log line.
     var count: Int { calls.load(ordering: .relaxed) }
 
     @Sendable func now() -> Timestamp {
@@ -87,7 +86,7 @@ final class HeldClock: Sendable {
     }
 }
 
-/// A server for the length of a test, on a Unix socket and a TCP port.
+/// A server for the duration of a test, on a Unix socket and a TCP port.
 struct TestServer {
     let server: Server
     let log: LogLines
@@ -106,13 +105,13 @@ struct TestServer {
             apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
             defaultApp: "game", workers: 2, version: "test", log: log, clock: { Minted.now })
         configuration.limits.drainQuietMilliseconds = 20
-        // A debug build on a busy machine may fall behind whatever a test sends.
+        // A debug build on a busy machine can fall behind any load that a test sends.
         configuration.limits.queueDelayMilliseconds = 600_000
         change(&configuration)
         server = try Server(configuration)
     }
 
-    /// Waits until the server is as described; the test fails when it never is.
+    /// Waits until the server's state matches; records an issue when it never does.
     func settles(
         seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
         _ isSettled: (ServerHoldings) -> Bool
@@ -127,8 +126,7 @@ struct TestServer {
     }
 }
 
-/// Runs a test against a server, and then sees to it that the server holds nothing any more and
-/// ends.
+/// Runs a test against a server, then waits until the server holds nothing and ends it.
 func withServer(
     _ change: (inout ServerConfiguration) -> Void = { _ in }, _ body: (TestServer) throws -> Void
 ) throws {
@@ -145,7 +143,7 @@ func withServer(
     try body(test)
 }
 
-/// The same with one worker, which is at work on a client's transaction of that id until
+/// Runs a test against a server whose one worker is held with a transaction of this id until
 /// `release` opens.
 func withHeldWorker(
     _ id: UInt64, _ body: (TestServer, RawClient, HeldClock) throws -> Void
@@ -166,7 +164,7 @@ func withHeldWorker(
     }
 }
 
-/// The same for a client of ours.
+/// Runs a test against a server with Assay's client.
 func withClient(
     _ change: (inout ServerConfiguration) -> Void = { _ in },
     _ body: (TestServer, AssayClient) async throws -> Void
@@ -183,7 +181,7 @@ func withClient(
     try result.get()
 }
 
-/// A client that sends what it likes.
+/// A client that can send any bytes.
 final class RawClient {
     let socket: BlockingClient
     private let codec = MessageCodec()
@@ -219,7 +217,7 @@ final class RawClient {
 
     func send(_ bytes: [UInt8]) throws { try socket.send(bytes) }
 
-    /// The next answer; nil at the end of the stream.
+    /// Receives the next response; nil at the end of the stream.
     func receive() throws -> (head: ResponseHead, body: [UInt8])? {
         let decoder = FrameDecoder(limits: .response)
         while true {
@@ -245,7 +243,7 @@ final class RawClient {
         }
     }
 
-    /// Receives answers until there is one for each of the ids, each exactly once.
+    /// Receives responses until each of the ids has exactly one.
     func expectAnswers(
         _ ids: ClosedRange<UInt64>, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -257,7 +255,7 @@ final class RawClient {
         }
     }
 
-    /// The connection still answers.
+    /// Expects that the connection still answers.
     func expectPong(
         _ id: UInt64 = 77, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -267,7 +265,7 @@ final class RawClient {
             head == ResponseHead(id: id, result: .pong), sourceLocation: sourceLocation)
     }
 
-    /// An answer of the connection's own, and then the end.
+    /// Expects a connection-level response, and then the end of the stream.
     func expectEnd(
         _ status: AssayWire.Status, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -280,7 +278,7 @@ final class RawClient {
     }
 }
 
-/// A socket that one thread sends on while another receives.
+/// A socket on which one thread sends while another receives.
 final class SharedClient: @unchecked Sendable {
     let client: BlockingClient
     init(_ client: BlockingClient) { self.client = client }

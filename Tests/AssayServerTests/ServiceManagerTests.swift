@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Evidence of now, for servers in processes of their own: their clock is the machine's.
+/// Evidence with current dates: servers in processes of their own use the machine's clock.
 enum Present {
     static let now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
     static let authority = Result { () throws -> DevelopmentCA in
@@ -28,7 +28,7 @@ enum Present {
 }
 
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ServiceManagerTests {
-    /// What a service manager listens on.
+    /// The socket on which a service manager receives notifications.
     private final class NotifySocket {
         let name: String
         private let descriptor: Int32
@@ -53,7 +53,7 @@ enum Present {
             return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
         }
 
-        /// The next that is no sign of life.
+        /// Returns the next state that is not a watchdog ping.
         func nextState() -> String {
             while true {
                 let state = next()
@@ -109,7 +109,7 @@ enum Present {
         }
     }
 
-    /// A socket that outlives the servers, as a service manager keeps it.
+    /// A listening socket that outlives the servers, as a service manager keeps it.
     private static func listening(_ name: String) -> Int32 {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -161,13 +161,13 @@ enum Present {
             server.signal(number)
             #expect(server.wait() == (number == SIGTERM ? 0 : -SIGKILL))
         }
-        // Those that wait now are served by the last one.
+        // The last server serves the clients that wait now.
         let last = try ServerProcess(["--root", root], passing: socket)
         isOn.store(false, ordering: .relaxed)
         pool.stop()
         let counts = state.withLock { $0 }
         #expect(counts.refused == 0)
-        // A killed server cuts what it had accepted; one that is asked to end does not.
+        // A killed server cuts accepted connections; a server that gets SIGTERM does not.
         if number == SIGTERM { #expect(counts.cut == 0) }
         #expect(last.end() == 0)
         print("restarts by \(number): \(counts)")
@@ -201,7 +201,7 @@ enum Present {
                 tls: pki.client()))
         defer { client.close() }
         for _ in 0..<2 {
-            // Who connects now waits for the server.
+            // A client that connects now waits for the server.
             let plain = try RawClient(endpoint)
             try plain.send(RawClient.ping(1))
             let server = try ServerProcess(["--config", file], passing: socket)
@@ -245,7 +245,8 @@ enum Present {
         let path = temporaryPath("both")
         let socket = Self.listening(path)
         defer { close(socket) }
-        // One that no address names is served too: its connections would wait for ever.
+        // An inherited socket without a `--listen` address is served too. Otherwise its
+        // connections would wait for ever.
         let other = temporaryPath("other")
         let both = try ServerProcess(["--listen", "unix:\(other)"], passing: socket)
         #expect(both.ready == "assay ready unix:\(other) systemd:assay\n")
@@ -254,7 +255,7 @@ enum Present {
     }
 }
 
-/// Binds to a path, or to `@` and an abstract name.
+/// Binds a socket to a path, or to `@` and an abstract name.
 func bindSocket(_ descriptor: Int32, _ name: String) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
