@@ -133,7 +133,7 @@ import Testing
             return metrics[#"assay_frames_total{direction="sent"}"#] == 1
         }
         let received = Int(metrics[#"assay_bytes_total{direction="received"}"#] ?? 0)
-        // A head; and of TLS a handshake, and 22 bytes for each record of up to 16 KB.
+        // A head; with TLS also a handshake, and 22 bytes for each record of up to 16 KB.
         #expect((1...5_000).contains(received - receipt.count), "\(received)")
         let sent = Int(metrics[#"assay_bytes_total{direction="sent"}"#] ?? 0)
         #expect((1...5_000).contains(sent), "\(sent)")
@@ -150,7 +150,7 @@ import Testing
             return false
         }
         #expect(try isServing())
-        // A peer within a frame is waited for.
+        // A drain waits for a peer within a frame.
         let half = try RawClient(admin.test.unix)
         try half.send(Array(RawClient.ping(1).prefix(6)))
         admin.test.settles { $0.bufferedBytes == 6 }
@@ -186,7 +186,7 @@ import Testing
     @Test("a loop that does not turn is told of, at once, by all paths") func stuck() throws {
         let clock = HeldClock()
         let admin = try AdminTest { $0.clock = clock.now }
-        // The loop asks for the present when it publishes, and gets it when we say.
+        // The loop calls the clock when it publishes; the test holds that call.
         clock.arm()
         clock.isHeld.wait()
         admin.eventually { admin.get("/healthz").status == 503 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AssayServer
 
-/// What is counted, and the shares of it.
+/// The counts of the budget, and the shares of its limit.
 @Suite struct BudgetTests {
     private static let call = VerifyCall(kind: .transaction)
 
@@ -16,7 +16,7 @@ import Testing
     func sharesOfAnswers() {
         for readers in [0, 1, 10, 1_100, 10_000] {
             var budget = Budget(limit: 256 << 20)
-            // Each takes what it may get.
+            // Each connection takes as much as it can.
             for _ in 0..<readers {
                 var unread = 0
                 while unread < 256 << 10, budget.mayAnswer(unread: unread, due: 0),
@@ -52,7 +52,7 @@ import Testing
         #expect(budget.held == pinned)
         budget.buffered = 4 << 20
         #expect(budget.held == 1_000 + 4 << 20)
-        // A receipt's state is not received bytes.
+        // A receipt's state does not count as received bytes.
         budget.buffered = 0
         budget.give(.receipt(1 << 20, Self.call))
         #expect(budget.held > 4 << 20)
@@ -69,7 +69,7 @@ import Testing
         #expect(budget.isLow)
     }
 
-    // MARK: Turns of receipts
+    // MARK: Receipt shares of a turn
 
     @Test("line 76: a turn's share of receipts ends by bytes, by time, and begins anew")
     func turns() {
@@ -91,7 +91,7 @@ import Testing
         #expect(turns.slice(in: 3) == 0 && turns.slice(in: 4) > 0)
     }
 
-    // MARK: Memory that is returned
+    // MARK: Returning memory
 
     @Test func memoryIsReturnedAfterAFlood() {
         var memory = MemoryReturn()
@@ -102,15 +102,15 @@ import Testing
             memory.mayReturn(resident: resident * mega, held: held * mega, at: now)
         }
         let steps = [
-            // The first look; too little; in use; free.
+            // In order: the first check; too little; in use; free.
             mayReturn(20, held: 0, at: 0), mayReturn(35, held: 0, at: 5_000),
             mayReturn(220, held: 150, at: 10_000), mayReturn(220, held: 1, at: 15_000),
         ]
         #expect(steps == [false, false, false, true])
-        // Too early: most of it was freed later.
+        // Too early: most of the memory was freed later.
         memory.didReturn(resident: 210 * mega)
         let later = [
-            // Again after 2 s, then after 4, and at once where it has grown.
+            // Again after 2 s, then after 4, and at once when the memory has grown.
             mayReturn(210, held: 0, at: 16_000), mayReturn(210, held: 0, at: 17_000),
             mayReturn(210, held: 0, at: 20_000), mayReturn(226, held: 0, at: 20_500),
             mayReturn(226, held: 110, at: 90_000),

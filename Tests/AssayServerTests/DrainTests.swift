@@ -22,7 +22,7 @@ import Testing
         #expect(throws: BlockingClient.Failure.self) { try RawClient(test.tcp) }
     }
 
-    /// A drain is announced, what was accepted is answered, and what comes then is refused.
+    /// A drain is announced, accepted requests are answered, and later ones refused.
     @Test func aDrainIsAnnounced() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -55,7 +55,7 @@ import Testing
         test.server.wait()
     }
 
-    /// A peer that never goes does not keep a server from ending.
+    /// A peer that never closes does not keep a server from ending.
     @Test func aDrainEndsInTime() throws {
         let test = try TestServer { $0.limits.drainMilliseconds = 500 }
         let client = try RawClient(test.unix)
@@ -67,8 +67,8 @@ import Testing
         #expect(ContinuousClock.now - before < .seconds(5))
     }
 
-    /// Every request has an answer, or was never read: the answers are OK up to some request and
-    /// UNAVAILABLE from there on, without a gap, and then comes the end.
+    /// Every request is answered or was never read. The answers are OK up to some request and
+    /// UNAVAILABLE after it, without a gap, and then the stream ends.
     @Test(arguments: 0..<20) func aDrainUnderLoadLosesNothing(round: Int) throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 80_000)
@@ -98,7 +98,7 @@ import Testing
             let answers = try Self.answers(RawClient(client.client))
             let ids = answers.map(\.id).filter { $0 != 0 }
             #expect(Set(ids).count == ids.count, "an answer came twice")
-            // Without a gap: what is missing was never read.
+            // No gap: the missing requests were never read.
             #expect(Set(ids) == Set((0..<UInt64(ids.count)).map { $0 + 1 }), "client \(index)")
             for answer in answers where answer.id != 0 {
                 #expect(answer.status == .ok || answer.status == .unavailable, "\(answer)")
@@ -127,7 +127,7 @@ import Testing
             #expect(throws: ServerError.listen(test.unix, .addressInUse)) {
                 try TestServer { $0.listen = [test.unix] }
             }
-            // Still served.
+            // The first server still serves.
             try RawClient(test.unix).expectPong()
         }
         #expect(throws: ServerError.noListener) { try TestServer { $0.listen = [] } }
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    /// A server that nobody keeps goes on.
+    /// A server keeps running without references to it.
     @Test func aServerNeedsNoKeeping() throws {
         var test: TestServer? = try TestServer()
         let endpoint = try #require(test?.unix)

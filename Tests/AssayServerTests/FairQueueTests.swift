@@ -2,9 +2,9 @@ import Testing
 
 @testable import AssayServer
 
-/// Whose chain is validated next, and whose is dropped, amid floods.
+/// Which chain is validated next, and which is dropped, amid floods.
 @Suite struct FairQueueTests {
-    /// The same numbers in each run.
+    /// Random numbers that are the same in each run.
     private struct Numbers: RandomNumberGenerator, Sendable {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -23,13 +23,13 @@ import Testing
         for flow in 1...50 {
             for index in 0..<200 { queue.add("\(flow)-\(index)", of: flow, isPreferred: true) }
         }
-        // All have had turns.
+        // Every flow has had turns.
         for _ in 0..<200 { _ = queue.take() }
         for genuine in 0..<20 {
             queue.add("genuine \(genuine)", of: 100 + genuine, isPreferred: false)
             var turns = 1
             while let key = queue.take(), key != "genuine \(genuine)" { turns += 1 }
-            // The others of this round, at the most.
+            // At most the other flows of this round.
             #expect(turns <= 51)
         }
     }
@@ -61,7 +61,7 @@ import Testing
         #expect(Set(order[..<4]).isSuperset(of: ["issued", "shared", "wanted"]), "\(order[..<4])")
         #expect(order.firstIndex(of: "issued")! < order.firstIndex(of: "wanted")!)
         #expect(order.count == 103 && queue.count == 0 && queue.flowCount == 0)
-        // Of those that nothing tells apart any may be next.
+        // Keys of equal rank come in random order.
         let forged = order.filter { $0.hasPrefix("forged") }
         #expect(forged != (0..<100).map { "forged \($0)" })
     }
@@ -77,7 +77,7 @@ import Testing
             #expect(queue.contains("genuine"))
         }
         #expect(queue.count == 1_500)
-        // Not the latest: what came early and late is there in like measure.
+        // Early and late keys are dropped alike, not just the latest.
         var late = 0
         while let key = queue.take() { if Int(key) ?? 0 >= 19_000 { late += 1 } }
         #expect((300...1_300).contains(late), "\(late)")

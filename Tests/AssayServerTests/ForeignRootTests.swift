@@ -5,7 +5,7 @@ import AssayServer
 import TestSupport
 import Testing
 
-/// Roots that are not Apple's and can validate Production evidence.
+/// Roots other than Apple's that can validate Production evidence.
 @Suite struct ForeignRootTests {
     private static let event = "\"event\":\"foreign_production_root\""
 

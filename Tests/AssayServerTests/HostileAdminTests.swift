@@ -143,7 +143,7 @@ struct HostileAdminTests {
         ]
         for (what, bytes) in table {
             let client = try BlockingClient(admin.admin.endpoint)
-            // The listener may close while we write.
+            // The listener can close during the write.
             try? client.send(Array(bytes.utf8))
             let answer = AdminTest.answer((try? client.receiveToEnd()) ?? [])
             #expect(answer.status == 0 || (400..<500).contains(answer.status), "\(what)")
@@ -187,7 +187,7 @@ struct HostileAdminTests {
         try client.expectAnswers(2...65)
         let answers = try scrapers.map { AdminTest.answer(try $0.receiveToEnd()) }
         for answer in answers { #expect(answer.status == 200) }
-        // A crowd gets the page that the first of it was shown, for a moment.
+        // Concurrent scrapes share a page for a moment.
         let pages = Set(answers.map(\.body))
         #expect(pages.count < 100)
         for page in pages { #expect(throws: Never.self) { try Scrape(page) } }

@@ -7,7 +7,7 @@ import AssayWire
 import TestSupport
 import Testing
 
-/// Whom `tls.client-names` lets in: names are compared by type and octets.
+/// The clients that `tls.client-names` accepts. Names are compared by type and octets.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct HostileClientNameTests {
     private static let spiffe = "spiffe://example.org/backend"
     private static let served = [spiffe, "Backend.example.org", "billing job", "k"]
@@ -21,14 +21,14 @@ import Testing
             ([], [Self.spiffe], nil, true),
             ([Self.spiffe], [], nil, false),
             ([], [], Self.spiffe, false),
-            // A URI without a scheme is no DNS name and no common name.
+            // A URI without a scheme matches neither a DNS name nor a common name.
             (["backend.example.org"], [], nil, true),
             ([], ["backend.example.org"], nil, false),
             ([], ["Backend.example.org"], nil, false),
             ([], ["billing job"], nil, false),
             ([], ["billing job"], "billing job", false),
             ([], [], "billing job", true),
-            // Several alternative names; the common name counts only without any.
+            // Several alternative names. The common name counts only when there are none.
             (["other.example.org", "backend.example.org"], [], nil, true),
             (["other.example.org"], [], "billing job", false),
             ([], [Self.spiffe, "spiffe://example.org/other"], nil, false),
@@ -61,7 +61,7 @@ import Testing
             #expect(isAllowed(domain: name), "\(name)")
         }
         for name in [
-            // KELVIN SIGN: equivalent to K in Unicode, and lower-case k where case is folded.
+            // KELVIN SIGN: equivalent to K in Unicode, and folded to lower-case k.
             "\u{212A}", "bac\u{212A}end.example.org", "backend.example.org\0",
             "backend.example.org\0.example.com", "backend.example.org.", "*.example.org", "*",
             " backend.example.org", "",
@@ -83,7 +83,7 @@ import Testing
             let certificate = CertificateNames(uris: [Self.octets(uri)])
             #expect(Self.names.allow(certificate) == expected, "\(uri)")
         }
-        // What a String takes for equal stays two names.
+        // Names that compare equal as Strings stay two names.
         let kelvin = ClientNames(["\u{212A}", "K"])
         for name in ["\u{212A}", "K"] {
             #expect(kelvin.allow(CertificateNames(commonName: Self.octets(name))))
@@ -94,7 +94,7 @@ import Testing
     private static let printableString: UInt8 = 0x13
     private static let bmpString: UInt8 = 0x1E
 
-    /// A subject whose common names have those string types and octets.
+    /// A subject whose common names have these string types and octets.
     private static func subject(_ names: (tag: UInt8, octets: [UInt8])...) -> DistinguishedName {
         DistinguishedName(
             der: DERWriter.build { writer in
@@ -116,7 +116,7 @@ import Testing
         let pki = try TestPKI()
         let name = Self.octets("billing job")
         let wide: [UInt8] = name.flatMap { octet -> [UInt8] in [0, octet] }
-        // As octets this BMPString is a name that is served.
+        // The octets of this BMPString equal an accepted name.
         let disguised = Self.octets("Backend.example.org!")
         let table: [(DistinguishedName?, [TestPKI.Name], isAllowed: Bool)] = [
             (Self.subject((Self.utf8String, name)), [], true),

@@ -6,8 +6,8 @@ import AssayWire
 import TestSupport
 import Testing
 
-/// Receipts that take far more memory than they have bytes: what they hold is counted while they
-/// arrive, and refused where there is no room.
+/// Receipts that take far more memory than their size. The server counts the memory while they
+/// arrive, and refuses them at the limit.
 @Suite(.timeLimit(.minutes(2))) struct HostileReceiptMemoryTests {
     private static func payload(_ attributes: [UInt8]) -> [UInt8] {
         var payload = ReceiptPayload()
@@ -66,7 +66,7 @@ import Testing
             let refusal = try #require(try client.receive()).head
             #expect(refusal.id == 1 && refusal.status == .resourceExhausted)
             #expect(refusal.retryAfterMilliseconds == 0, "it never fits")
-            // The connection goes on behind the refused frame.
+            // The connection continues after the refused frame.
             try client.expectPong()
             try client.send(RawClient.verify(2, .appReceipt, large, inApp: .none))
             #expect(try client.receive()?.head.status == .ok)

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A reload whose file does not answer.
+/// A reload whose file blocks.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct HostileReloadTests {
     private let socket = temporaryPath("fifo-server")
     private let config = temporaryPath("fifo-config")
@@ -25,7 +25,8 @@ import Testing
             """.utf8)
     }
 
-    /// A server that is reading its configuration from a FIFO, and the FIFO's other end.
+    /// Starts a server whose reload blocks on a FIFO; returns the server and the FIFO's writing
+    /// end.
     private func reloading(_ options: String...) throws -> (ServerProcess, fifo: Int32) {
         try SystemFile.create(config, text, mode: 0o600)
         let server = try ServerProcess(["--config", config] + options)
@@ -33,7 +34,7 @@ import Testing
         unsafe unlink(config)
         #expect(unsafe mkfifo(config, 0o600) == 0)
         server.signal(SIGHUP)
-        // Opens once somebody reads, who then waits for what is never written.
+        // Opens once the server reads. Its read then waits for data that never comes.
         for _ in 0..<2_000 {
             let fifo = unsafe open(config, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
             if fifo >= 0 { return (server, fifo) }
@@ -69,7 +70,7 @@ import Testing
         server.signal(SIGHUP)
         server.signal(SIGHUP)
         try RawClient(.unix(path: socket)).expectPong()
-        // What is read next is a file again.
+        // The next read finds a regular file again.
         unsafe unlink(config)
         try SystemFile.create(config, text, mode: 0o600)
         let written = unsafe text.withUnsafeBytes { unsafe write(fifo, $0.baseAddress!, $0.count) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AssayIO
 
-/// Unix sockets: who may connect, and what may stand at their paths.
+/// Unix sockets: the users that can connect, and the files that can exist at a socket's path.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct HostileSocketTests {
     private static func status(_ path: String) -> stat? {
         var status = stat()
@@ -62,7 +62,7 @@ import Testing
             let client = try RawClient(test.unix)
             try client.send(RawClient.ping(1))
             try client.expectEnd(.permissionDenied)
-            // Nobody's name stands in a TCP connection.
+            // A TCP connection carries no user id.
             try RawClient(test.tcp).expectPong()
             #expect(test.log.count(of: "a peer who is not allowed") == 2)
             #expect(test.server.metrics?.connectionsRefused == 2)
@@ -84,7 +84,7 @@ import Testing
         try early.expectPong()
         other.allowedUsers = [getuid() &+ 1]
         #expect(try test.server.reload(other) == [])
-        // Users do not concern a port.
+        // The allowed users do not apply to TCP.
         let remote = try RawClient(test.tcp)
         try remote.expectPong()
         try early.expectEnd(.permissionDenied)
@@ -95,7 +95,7 @@ import Testing
         #expect(try test.server.reload(other) == [])
         let served = try RawClient(test.unix)
         try served.expectPong()
-        // What takes nobody's permission closes nothing.
+        // A reload that removes no permission closes no connection.
         #expect(try test.server.reload(other) == [])
         try served.expectPong(78)
         try remote.expectPong(78)
@@ -104,7 +104,7 @@ import Testing
         test.server.wait()
     }
 
-    /// What a second server finds between the first one's bind and its listen.
+    /// The state between the first server's bind and its listen, as a second server finds it.
     @Test("line 87: a path at which another server is about to listen is in use")
     func twoServers() throws {
         let path = temporaryPath("twice")
@@ -193,7 +193,7 @@ import Testing
             }
             try RawClient(test.unix).expectPong()
 
-            // A link to a living socket, and one to a file.
+            // A link to a live socket, and one to a file.
             let link = temporaryPath("link")
             #expect(unsafe symlink(stale, link) == 0)
             #expect(throws: ServerError.listen(.unix(path: link), .notASocket)) {

@@ -4,7 +4,7 @@ import AssayWire
 import TestSupport
 import Testing
 
-/// Line 83: what an idle connection keeps.
+/// Line 83: the memory of an idle connection.
 @Suite(
     "Idle connections' memory", .ownThread, .serialized, .timeLimit(.minutes(2)),
     .disabled(if: Sanitizer.isOn, "a sanitizer has memory of its own for each allocation"))
@@ -26,13 +26,13 @@ struct IdleMemoryTests {
                 return client
             }
         }
-        // What is kept for reuse is not the idle connections'.
+        // Excludes memory that the server keeps for reuse.
         for client in try visit(20) { client.socket.close() }
         let before = try #require(server.residentBytes)
         let idle = try visit(400)
         let grown = try #require(server.residentBytes) - before
         print("an idle connection takes \(grown / idle.count) bytes")
-        // The output of each would be 256 KB; the C library keeps some between them.
+        // Each output would be 256 KB. The C library keeps some memory between allocations.
         #expect(grown / idle.count < (4 << 10) + (4 << 20) / idle.count)
         for client in idle { client.socket.close() }
         #expect(server.end() == 0)

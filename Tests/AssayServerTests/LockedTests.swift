@@ -2,7 +2,7 @@ import AssayIO
 import Foundation
 import Testing
 
-/// Under ThreadSanitizer this fails where it does not understand the lock.
+/// Fails under ThreadSanitizer if the sanitizer does not understand the lock.
 @Suite struct LockedTests {
     @Test func threadsThatContendLoseNothing() {
         let (threads, times) = (8, 5_000)

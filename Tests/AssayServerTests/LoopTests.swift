@@ -5,7 +5,7 @@ import Testing
 
 @testable import AssayIO
 
-/// A loop for the length of a test.
+/// Runs an event loop for the duration of a test.
 func withLoop(_ body: (EventLoop) throws -> Void) throws {
     let loop = try EventLoop(name: "test")
     try loop.start()
@@ -100,7 +100,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
-    /// Jobs are run while a loop rests from everything else, in order, and its stop is heard.
+    /// A resting loop still runs its jobs, in order, and reacts to its stop.
     @Test func runsJobsWhileItRests() throws {
         try withLoop { loop in
             let seen = Locked<[Int]>([])
@@ -175,14 +175,14 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         #expect(count == 10_000)
     }
 
-    /// Where others keep all processors busy, a thread of the idle class would hardly ever run.
+    /// On a busy machine a thread of the idle class would hardly ever run.
     @Test("line 82: threads that give way are nice to others, and not idle")
     func threadsThatGiveWayStillRun() throws {
         func scheduling(givesWay: Bool) throws -> (policy: Int32, niceness: Int32) {
             let seen = Locked<(Int32, Int32)>((-1, -1))
             let pool = try WorkerPool(count: 1, name: "way", givesWay: givesWay)
             pool.submit {
-                // A niceness of 0 more: the thread's own.
+                // nice(0) adds nothing and returns the thread's niceness.
                 let own = (sched_getscheduler(0), nice(0))
                 seen.withLock { $0 = own }
             }
@@ -191,7 +191,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
         let usual = try scheduling(givesWay: false), nicer = try scheduling(givesWay: true)
         #expect(usual.policy == SCHED_OTHER && nicer.policy == SCHED_OTHER)
-        // No niceness goes above 19.
+        // The highest niceness is 19.
         #expect(nicer.niceness == min(usual.niceness + 5, 19))
     }
 
@@ -332,7 +332,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
-    /// What a stream says before it ends arrives, though its peer is still writing.
+    /// Data written before the end of a stream arrives, even while its peer is still writing.
     @Test func theLastWordsOfAStreamArrive() throws {
         try withLoop { loop in
             let last = [UInt8](repeating: 9, count: 2_000_000)
@@ -376,7 +376,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     }
 }
 
-/// Leaves a bound socket file with nobody behind it.
+/// Leaves a bound socket file without a listener.
 func leaveSocket(at path: String) {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_un()

@@ -8,12 +8,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lines 76, 79, 80 and 83: what one client holds costs itself alone.
+/// Lines 76, 79, 80 and 83: a client's memory use affects only that client.
 @Suite("Hostile shares of memory", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct MemoryShareTests {
     private static let info = RawClient.frame(RequestHead(id: 1, call: .info))
 
-    /// In-app records that are kept, of some bytes in memory.
+    /// A receipt with in-app records of `bytes` bytes, which the server keeps in memory.
     private static func records(_ bytes: Int) throws -> [UInt8] { try Minted.receipt(bytes: bytes) }
 
     @Test("line 80: connections that ask Info and read nothing: others are served, the limit holds")
@@ -31,14 +31,14 @@ struct MemoryShareTests {
                 try client.send(requests)
                 return client
             }
-            // A quarter of the limit is for answers.
+            // A quarter of the limit is reserved for answers.
             test.settles { $0.unwrittenBytes > limit / 8 }
             let other = try RawClient(test.tcp)
             for id in 1...100 as ClosedRange<UInt64> {
                 try other.send(RawClient.verify(id, .transaction, token))
                 try other.expectAnswers(id...id)
                 let holdings = try #require(test.server.holdings)
-                // Answers that are refused for want of room take some bytes each, too.
+                // Refused answers take some bytes each, too.
                 #expect(holdings.unwrittenBytes <= limit / 4 + clients.count * 1024)
                 #expect(holdings.heldBytes <= limit)
             }
@@ -59,7 +59,7 @@ struct MemoryShareTests {
             #expect(sent < 40)
             usleep(300_000)
             #expect(test.server.metrics?.framesSent == sent)
-            // All of them come once it reads.
+            // All answers arrive once the client reads.
             for _ in 0..<400 { #expect(try client.receive()?.head.status == .ok) }
         }
     }
@@ -73,7 +73,8 @@ struct MemoryShareTests {
         } _: { test in
             let clients = try (0..<3).map { _ in try RawClient(test.unix) }
             let frame = RawClient.verify(1, .appReceipt, slow, timeout: 30_000)
-            // Together above half of the limit, so the last is refused, or one gives way to it.
+            // Together above half of the limit: the last one is refused, or an earlier one is
+            // cancelled for it.
             for client in clients { try client.send(Array(frame.dropLast(1))) }
             test.settles { $0.bufferedBytes == 0 && $0.evidenceBytes < 3 << 20 }
             #expect(test.server.metrics?.refused(.overloaded) ?? 0 >= 1)
@@ -147,7 +148,7 @@ struct MemoryShareTests {
                     }
                 }
             }
-            // Others meanwhile.
+            // Other clients meanwhile.
             let client = try RawClient(test.tcp)
             for id in 1...50 as ClosedRange<UInt64> { try client.expectPong(id) }
             pool.stop()

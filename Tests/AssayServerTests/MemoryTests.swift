@@ -8,13 +8,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `assay serve` where the system gives it no more memory.
+/// `assay serve` when the system has no more memory for it.
 @Suite(
     .ownThread, .serialized, .timeLimit(.minutes(5)),
     .disabled(
         if: Sanitizer.isOn, "a sanitizer takes more addresses than a limit of them could leave"))
 struct MemoryTests {
-    /// Genuine, so that any other verdict is a wrong one; and larger than what is free already.
+    /// A genuine receipt, so that any other verdict is wrong; larger than the memory that is
+    /// already free.
     private static let receipt = Result { () throws -> (root: [UInt8], bytes: [UInt8]) in
         let authority = try ReceiptCA.make(at: Present.now)
         var sample = ReceiptSample(bundleId: Minted.bundleId, creationDate: Present.now)
@@ -34,13 +35,13 @@ struct MemoryTests {
             + RawClient.verify(41, .appReceipt, try receipt.get().bytes, expecting: sandbox)
     }
 
-    /// Asks until the server has gone, or for so long.
+    /// Sends requests until the server is gone or the time is over.
     private static func ask(
         _ path: String, _ frames: [UInt8], until end: ContinuousClock.Instant,
         _ note: (ResponseHead) -> Void
     ) {
         while ContinuousClock.now < end {
-            // It has gone when nobody listens, or within an exchange.
+            // The server is gone when it refuses a connection or closes within an exchange.
             guard let client = try? RawClient(.unix(path: path)),
                 (try? client.send(frames)) != nil
             else { return }
@@ -59,7 +60,7 @@ struct MemoryTests {
         let path = temporaryPath("short")
         try Present.writeRoot(root)
         try SystemFile.create(receiptRoot, Self.receipt.get().root, mode: 0o600)
-        // Threads share what memory there is, or each would have 64 MB of addresses for itself.
+        // Threads share one arena. Otherwise each would reserve 64 MB of address space.
         let server = try ServerProcess(
             [
                 "--listen", "unix:\(path)", "--root", root, "--root", receiptRoot, "--workers", "2",
@@ -91,11 +92,11 @@ struct MemoryTests {
         #expect(wrong == [])
         let served = (try? RawClient(.unix(path: path)).ping()) != nil
         if served {
-            // It got by with what it had.
+            // The memory was enough.
             #expect(server.end() == 0)
         } else {
             #expect(server.wait() < 0, "a signal ended it")
-            // Threads fail together: one may still say so behind it.
+            // Threads can fail together: another one can log the same after this one.
             let log = server.log.split(separator: "\n")
             let last = log.last { $0.hasPrefix("assay: ended by ") } ?? ""
             #expect(last.contains("as the system gives no more memory"), "\(log.suffix(3))")
@@ -106,7 +107,7 @@ struct MemoryTests {
 }
 
 extension RawClient {
-    /// Throws where nobody answers.
+    /// Throws when the server does not answer.
     fileprivate func ping() throws {
         try send(Self.ping(1))
         guard try receive() != nil else { throw BlockingClient.Failure(what: "no answer") }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Runs a test on threads of its own. Tests of sockets block, and there are few threads for all
-/// tasks of the process: those of other tests would wait until the sockets are done.
+/// Runs a test on threads of its own. Socket tests block, and all tasks of the process share a
+/// few threads: other tests would wait until the socket tests end.
 struct OwnThread: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -17,7 +17,7 @@ extension Trait where Self == OwnThread {
     static var ownThread: Self { OwnThread() }
 }
 
-/// A thread for each job: a test has few.
+/// Starts a thread for each job: a test has few.
 private final class ThreadExecutor: TaskExecutor {
     static let shared = ThreadExecutor()
 

@@ -3,10 +3,10 @@ import Testing
 
 @testable import AssayIO
 
-/// Streams of one loop without sockets: bytes are put where a read would put them.
+/// The streams of one loop without sockets: bytes go where a read would put them.
 private struct Reads {
     var arena = ReadArena()
-    /// What each stream has been sent and has not taken.
+    /// The bytes that each stream was sent and has not taken.
     var sent: [[UInt8]]
     var buffers: [ReceiveBuffer]
     var random = SplitMix(state: 1)
@@ -80,7 +80,7 @@ extension SlabBytes {
             while let bytes = reads.take(stream, Int.random(in: 0...9_000, using: &reads.random)) {
                 kept.append((bytes, bytes.array))
                 if kept.count > 50 {
-                    // Later reads have not touched what was taken.
+                    // Later reads do not change bytes that were taken.
                     let (bytes, copy) = kept.removeFirst()
                     #expect(bytes.array == copy)
                 }
@@ -109,7 +109,7 @@ extension SlabBytes {
         weak let slab = reads.arena.slab
         _ = reads.take(0, 100)
         reads.endRead(0)
-        // A few bytes of another stream are moved out of the slab that is shared.
+        // Moves a few bytes of another stream out of the shared slab.
         reads.read(1, upTo: 10)
         reads.endRead(1)
         reads.arena = ReadArena()

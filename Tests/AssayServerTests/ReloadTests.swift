@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ReloadTests {
-    /// Serves until both the present and what was accepted before it agree.
+    /// Accepted requests keep the app entry that they were accepted with.
     @Test func whatWasAcceptedKeepsItsEntry() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -61,7 +61,7 @@ import Testing
         other.admin = .unix(path: "/nowhere")
         #expect(try test.server.reload(other) == ["listen", "workers", "unix", "admin"])
         #expect(test.log.count(of: "\"event\":\"restart_needed\"") == 4)
-        // What can't be served changes nothing.
+        // An unusable configuration changes nothing.
         for (change, error) in [
             ({ $0.apps = [:] }, ServerError.noApp),
             ({ $0.defaultApp = "none" }, .unknownDefaultApp("none")),
@@ -78,8 +78,8 @@ import Testing
         #expect(throws: ServerError.system(.cancelled)) { try test.server.reload(other) }
     }
 
-    /// A frame that is arriving when the largest frame becomes smaller comes to its end, so that
-    /// its refusal costs the connection nothing.
+    /// A frame in transit completes after a reload lowers the frame limit, so that its refusal
+    /// does not close the connection.
     @Test func anArrivingFrameComesToItsEnd() throws {
         var first: ServerConfiguration?
         let test = try TestServer { first = $0 }
@@ -162,7 +162,7 @@ import Testing
 }
 
 extension RawClient {
-    /// The server has had a turn since, on any connection.
+    /// Expects a pong on another connection: the server has had a turn since.
     func expectPongOnAnother(_ endpoint: Endpoint) throws {
         try RawClient(endpoint).expectPong()
     }

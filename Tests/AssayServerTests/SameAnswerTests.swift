@@ -5,13 +5,13 @@ import AssayWire
 import TestSupport
 import Testing
 
-/// The server's answers are the verifier's, however its work is arranged and its bytes arrive.
+/// The server's answers equal the verifier's, for every arrangement of work and split of bytes.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct SameAnswerTests {
     struct Arrangement: CustomTestStringConvertible, Sendable {
         var workers: Int
         var hasOneProcessor: Bool
         var keyTables: KeyTableBuilding
-        /// Bytes of one write, at most.
+        /// The maximum bytes of one write.
         var cut: Int
         var testDescription: String {
             "\(workers) workers, \(hasOneProcessor ? "one processor" : "several"), cut \(cut)"
@@ -65,7 +65,7 @@ import Testing
                 "game": AppEntry(verifier: verifier, policy: Minted.policy)
             ]
         } _: { test in
-            // Often enough for the key to get its table on the way, where it may.
+            // Often enough for the key to get its table on the way, where tables are enabled.
             for round in 0..<8 {
                 var order = Array(items.indices)
                 order.shuffle()

@@ -8,7 +8,7 @@ import AssayWire
 import TestSupport
 import Testing
 
-/// What the server answers, compared with what the library says itself.
+/// Compares the server's answers with the library's.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerCallTests {
     @Test func answersPingHealthAndInfo() async throws {
         try await withClient { test, client in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Over the wire evidence has no JSON of its own; it travels in the body.
+    /// Over the wire evidence has no JSON of its own: the body carries it.
     private func expectSame(
         _ kind: EvidenceKind, _ evidence: [UInt8], _ expectations: Expectations = .none,
         policy: Policy = Minted.policy, verdict: Verdict, _ test: TestServer,
@@ -45,7 +45,7 @@ import Testing
         #expect(theirs.verdict == own.verdict && theirs.detail == own.detail)
         #expect(theirs.kind == own.kind && theirs.environment == own.environment)
         #expect(theirs.dedupKey == own.dedupKey && theirs.certificate == own.certificate)
-        // Encoded and decoded once, as it was on its way.
+        // Encoded and decoded once, as on the wire.
         let codec = MessageCodec()
         var head: [UInt8] = []
         codec.encode(ResponseHead(id: 1, result: .verification(own)), into: &head)
@@ -77,7 +77,7 @@ import Testing
                     kind, Minted.tampered(token), verdict: .invalidSignature, test, client)
                 try await expectSame(
                     kind, Minted.token(kind, by: foreign), verdict: .untrustedChain, test, client)
-                // These two name no bundle.
+                // These two kinds name no bundle.
                 if kind != .realtimeRequest && kind != .renewalInfo {
                     try await expectSame(
                         kind, Minted.token(kind, bundleId: "com.example.other"),
@@ -137,7 +137,7 @@ import Testing
         let folder = "sk1/unified"
         let files = Vectors.files(in: folder, suffix: ".der")
         try Vectors.report(folder, files.count)
-        // Every one of them through both ways: whole, and as it arrives.
+        // Every receipt is verified both ways: whole, and streamed.
         for streamed in [1, 1 << 20] {
             try await withClient {
                 $0.limits.streamedReceiptBytes = streamed
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// Any app of Apple's, for the evidence that Apple signed.
+    /// Any of Apple's apps, for evidence that Apple signed.
     private static let anyApp = Policy(bundleId: nil, environments: [.production, .sandbox])
 
     @Test(.enabled(if: Vectors.has("sk1/legacy")))
@@ -215,8 +215,8 @@ import Testing
         }
     }
 
-    /// The entry of a server without configuration: any environment that a request names, and
-    /// Production alone where it names none.
+    /// The app entry of a server without configuration: any environment that a request names,
+    /// and only Production when it names none.
     @Test func unnamedEnvironments() async throws {
         try await withClient { configuration in
             configuration.apps = configuration.apps.mapValues { app in

@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Evidence of the test's own authorities: one item of each kind, and some invalid items.
+/// Evidence of this process's own authorities: one item of each kind, and some invalid items.
 enum Minted {
     static let bundleId = "com.example.game"
     static let now = Timestamp(milliseconds: 1_795_219_200_000)

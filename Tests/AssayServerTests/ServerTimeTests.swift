@@ -16,15 +16,16 @@ import Testing
         return limits
     }
 
-    /// Rows: what came when, and whether it is slow at the end.
+    /// Rows: the times of received bytes, the current time, the unread bytes, and whether the
+    /// peer is slow.
     @Test(
         arguments: [
-            // Within the grace anything goes.
+            // Within the grace period no peer is slow.
             ([], 5_000, 0, false), ([4_000], 5_000, 1, false),
-            // Silence longer than the grace.
+            // Silence longer than the grace period.
             ([], 5_001, 1_000_000, true), ([1_000], 6_001, 1_000_000, true),
             ([1_000], 6_000, 1_000_000, false),
-            // 1,000 bytes for each second above it.
+            // 1,000 bytes for each second beyond the grace period.
             ([5_500], 6_000, 999, true), ([5_500], 6_000, 1_000, false),
             ([9_000], 10_000, 4_999, true), ([9_000], 10_000, 5_000, false),
         ] as [([UInt64], UInt64, Int, Bool)])
@@ -32,7 +33,7 @@ import Testing
         var pace = FramePace(began: 0)
         for time in received { pace.didReceive(at: time) }
         #expect(pace.isSlow(at: now, unread: unread, limits) == isSlow)
-        // What was taken out of the buffer counts as what is in it.
+        // Bytes taken out of the buffer count like bytes in it.
         pace.didTake(unread)
         #expect(pace.isSlow(at: now, unread: 0, limits) == isSlow)
     }
@@ -46,7 +47,7 @@ import Testing
     }
 }
 
-/// Limits in time, shortened.
+/// Time limits, shortened.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
     @Test("line 61: an idle connection ends, half open or not")
     func idleConnectionsEnd() throws {
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    /// A sender that the server does not read from is not slow.
+    /// A sender that the server has stopped reading from is not slow.
     @Test func aHeldSenderIsNotSlow() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -147,7 +148,7 @@ import Testing
             #expect(test.server.holdings?.connections == 3)
             let reason = "as many connections as there may be: further ones wait"
             #expect(test.server.metrics?.faults[reason] == 1)
-            // Each that goes makes room for one.
+            // Each closed connection makes way for a waiting one.
             for client in clients { client.socket.close() }
             var served: Set<Int> = []
             while served.count < 3 {

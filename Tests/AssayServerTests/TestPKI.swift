@@ -4,7 +4,7 @@ import AssayMint
 import AssayModels
 import TestSupport
 
-/// An authority for TLS, of one test, and the files of what it issues.
+/// A test's own authority for TLS, and the files of its certificates.
 final class TestPKI {
     private let key: SigningKey
     private let name: DistinguishedName
@@ -43,7 +43,7 @@ final class TestPKI {
         return path
     }
 
-    /// Names of a certificate: alternative ones, by the tags of RFC 5280, 4.2.1.6.
+    /// Subject alternative names of a certificate (RFC 5280, 4.2.1.6).
     enum Name {
         case dns(String)
         case uri(String)
@@ -58,8 +58,9 @@ final class TestPKI {
         }
     }
 
-    /// Days from now: a pair in the past makes an expired certificate.
-    /// - Parameter subject: replaces the one of that common name.
+    /// Issues a certificate. `days` counts from now: a range in the past makes it expired.
+    ///
+    /// - Parameter subject: replaces the subject that has the common name.
     func issue(
         _ commonName: String, _ names: [Name] = [], days: ClosedRange<Int64> = -1...30,
         subject: DistinguishedName? = nil
@@ -90,7 +91,7 @@ final class TestPKI {
         )
     }
 
-    /// A server of the loopback address, which serves clients of this authority.
+    /// The context of a server on the loopback address, which accepts clients of this authority.
     func server(
         names: [String] = [], ofClients: Bool = true, _ files: (String, String)? = nil
     ) throws -> TLSContext {
@@ -101,7 +102,7 @@ final class TestPKI {
                 clientNames: names))
     }
 
-    /// A client that trusts this authority, or another.
+    /// The context of a client that trusts this authority, or another one.
     func client(
         _ identity: (certificate: String, key: String)? = nil, trusting other: TestPKI? = nil,
         serverName: String? = nil
