@@ -8,7 +8,7 @@ enum TOMLPreflight: Equatable {
     /// `1979-05-27T*`: malformed dates and times. No setting takes a date, so valid ones are
     /// rejected too.
     case dateOrTime
-    /// Ten thousands of nested tables in one dotted name, which overflow the stack.
+    /// Tens of thousands of nested tables in one dotted name, which overflow the stack.
     case depth
     /// `[1, }`: a brace in the place of an array's closing bracket.
     case brace
@@ -60,8 +60,8 @@ private struct TOMLScan {
         return nil
     }
 
-    /// Whether a byte separates words. A byte that is neither white space nor a letter in TOML
-    /// counts as a separator, and a statement can still begin after it.
+    /// Whether a byte separates words. Control characters and non-ASCII bytes, which are neither
+    /// white space nor letters in TOML, do too; a statement can still begin after them.
     private static func separates(_ byte: UInt8) -> Bool {
         switch byte {
         case ...0x20, 0x7F..., UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "#"),
@@ -102,8 +102,8 @@ private struct TOMLScan {
             }
     }
 
-    /// Advances past the brackets to the table's name. True when the name is valid, or is
-    /// missing in a way that the parser reports.
+    /// Advances past the brackets to the table's name. True when its first character is valid, or
+    /// when it is missing in a way that the parser reports.
     private mutating func beginsTable() -> Bool {
         position += 1
         skipSpace()

@@ -112,7 +112,7 @@ extension EvidenceKind {
     }
 }
 
-/// The checks in the order in which the first failure decides (README, "Verdicts").
+/// The checks in the order in which the first failure decides (docs/verdicts.md).
 private enum Check: String, CaseIterable {
     case shape, algorithm, chain, markers, revocation, dates, signatures, kind, bundle, app
     case environment, expectations
