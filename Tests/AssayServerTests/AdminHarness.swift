@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A server with an admin listener, and what a scraper would see of it.
+/// A server with an admin listener, and a scraper's view of it.
 struct AdminTest {
     let test: TestServer
     let admin: AdminServer
@@ -34,7 +34,7 @@ struct AdminTest {
 
     func get(_ path: String) -> Answer { (try? ask("GET \(path) HTTP/1.1\r\n")) ?? Answer() }
 
-    /// - Parameter request: its line and headers, without Host and the empty line.
+    /// - Parameter request: the request line and headers, without Host and the empty line.
     func ask(_ request: String, host: String = "localhost") throws -> Answer {
         let client = try BlockingClient(admin.endpoint)
         try client.send(Array("\(request)Host: \(host)\r\n\r\n".utf8))
@@ -49,7 +49,7 @@ struct AdminTest {
         return Answer(status: status, head: head, body: String(text[end.upperBound...]))
     }
 
-    /// Waits until it is so, which the loop's next publication or two bring about.
+    /// Waits until the condition holds, which takes one or two of the loop's publications.
     func eventually(
         seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
         _ isSo: () throws -> Bool
@@ -61,11 +61,11 @@ struct AdminTest {
         Issue.record("never", sourceLocation: sourceLocation)
     }
 
-    /// The samples of /metrics, by name and labels as they stand there.
+    /// The samples of /metrics, by name and labels as written.
     func metrics() throws -> [String: Double] { try Scrape(get("/metrics").body).samples }
 }
 
-/// Reads Prometheus' text format, strictly: what is not of it is an error.
+/// A strict parser of Prometheus' text format: anything else is an error.
 struct Scrape {
     private(set) var samples: [String: Double] = [:]
     private(set) var families: [String: String] = [:]
