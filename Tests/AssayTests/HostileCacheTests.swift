@@ -5,7 +5,7 @@ import Foundation
 import Testing
 @testable import Assay
 
-/// Lines 33 to 39 of the catalogue of hostile input: the cache of chains.
+/// Lines 33 to 39 of the catalogue of hostile input: the chain cache.
 @Suite(.serialized) struct HostileCacheTests {
     private static func header(_ chain: SigningChain) -> [UInt8] {
         Base64URL.encode(AssayMint::JWSHeader(certificates: chain.certificates).json.span)
@@ -15,7 +15,8 @@ import Testing
         KnownChains(trust: Fixture.trust(Fixture.ca.rootCertificate))
     }
 
-    /// The verdict of a chain alone; `.valid` where it stands, and a signature under it then held.
+    /// Returns the verdict of the chain alone. Enters a valid chain, as a verified signature
+    /// would.
     private static func resolve(
         _ header: [UInt8], by chains: KnownChains, at date: Timestamp = Fixture.now,
         now: Timestamp = Fixture.now
@@ -33,7 +34,8 @@ import Testing
         }
     }
 
-    /// A chain whose leaf is signed by nobody; nothing but its serial number is its own.
+    /// Makes a header whose leaf has an invalid signature. Two such headers differ in the leaf's
+    /// serial number only.
     private static func forged(_ number: Int) -> [UInt8] {
         var leaf = template.der
         let serial = template.serialNumber
@@ -77,7 +79,7 @@ import Testing
                 Fixture.expect(Fixture.verify(token, policy: loose, by: trusting), .valid)
             }
         }
-        // Pinned again as a development root, in either order, it stays one.
+        // A root that is also pinned as a development root, in either order, stays one.
         let twice = Verifier(
             trust: try Fixture.trust(root, development: true)
                 .pinning(root, development: false))
@@ -89,7 +91,7 @@ import Testing
         let window = Validity(notBefore: Fixture.now, notAfter: Fixture.time(60))
         let header = Self.header(try Fixture.ca.issueChain(validity: window))
         let chains = Self.chains()
-        // Before it is known, it is not entered by a date that it does not fit,
+        // An unknown chain is not entered for a date outside its validity.
         #expect(Self.resolve(header, by: chains, at: Fixture.time(61)) == .certificateExpired)
         #expect(chains.counts == (0, 0) && chains.validations == 0)
         for _ in 0..<2 {
@@ -128,7 +130,7 @@ import Testing
     func distinctEntries() throws {
         let ca = Fixture.ca
         let (intermediateKey, leafKey) = (try #require(ca.intermediateKey), ca.leafKey)
-        // The same key of the intermediate, in another certificate: the leaf stands under both.
+        // The intermediate's key in another certificate: the leaf is valid under both.
         let renewed = try ca.issueIntermediate(validity: Fixture.validity, key: intermediateKey)
         let sameKey = try DevelopmentCA.makeLeaf(
             under: intermediateKey, validity: Fixture.validity, key: leafKey
@@ -139,7 +141,7 @@ import Testing
         secondLeaf.certificates[0] = sameKey.der
         var otherThird = ca.chain
         otherThird.certificates[2] = Fixture.stranger.rootCertificate
-        // Name and key identifier of the intermediate, over another key.
+        // The intermediate's name and key identifier with another key.
         let identifier = try #require(
             try Certificate(der: ca.intermediateCertificate).extensions.subjectKeyIdentifier)
         let impostor = try Fixture.stranger.issueIntermediate(validity: Fixture.validity) {
@@ -158,9 +160,9 @@ import Testing
                 #expect(Self.resolve(Self.header(chain), by: chains) == verdict)
             }
         }
-        // The third certificate proves nothing, and is nothing that a validation depends on.
+        // The third certificate proves nothing, so no validation depends on it.
         #expect(chains.counts == (4, 1) && chains.validations == 4)
-        // A header of other bytes around the same certificates is another entry.
+        // Other header bytes with the same certificates are another entry.
         let spaced = Array(
             Fixture.text(
                 AssayMint::JWSHeader(certificates: ca.chain.certificates).json
@@ -182,7 +184,7 @@ import Testing
             #expect(varied != json)
             let token = Base64URL.encode(Array(varied.utf8).span) + rest
             Fixture.expect(Fixture.verify(token, by: verifier), .invalidSignature)
-            // Not put aside, as a chain that was never seen is.
+            // Not deferred, unlike an unknown chain.
             let prepared = verifier.prepare(
                 token.span, as: .transaction, policy: Fixture.policy, at: Fixture.now,
                 unknownChains: .deferred)
@@ -234,7 +236,7 @@ import Testing
         for header in headers.dropLast() { #expect(Self.resolve(header, by: chains) == .valid) }
         #expect(chains.counts == (Limits.knownChains, 0))
         #expect(chains.validations == Limits.knownChains)
-        // The first is used again: the second is now the one that was not used for longest.
+        // The first is used again, so the second becomes the least recently used.
         #expect(Self.resolve(headers[0], by: chains) == .valid)
         #expect(Self.resolve(headers[Limits.knownChains], by: chains) == .valid)
         #expect(chains.counts == (Limits.knownChains, 0))
@@ -246,7 +248,8 @@ import Testing
         #expect(chains.validations == Limits.knownChains + 2)
     }
 
-    /// Runs the body on 16 threads at once, that many times in all; what they counted.
+    /// Runs the body `times` times in all on 16 concurrent threads. Returns how often it returned
+    /// true.
     private static func stampede(
         _ times: Int, _ body: @escaping @Sendable (Int) -> Bool
     ) -> Int {

@@ -19,7 +19,7 @@ import Testing
             expect(
                 chain(certificates), .invalidChain, by: verifier, comment: "\(certificates.count)")
         }
-        // It is pinned, and so may stand alone; its key signs no evidence.
+        // A pinned certificate is a valid chain of one, but this key cannot sign evidence.
         expect(chain([root]), .unsupportedAlgorithm, by: verifier)
         let texts = [leaf, intermediate, root].map {
             "\"" + Fixture.text(Base64.encode($0.span)) + "\""
@@ -56,7 +56,7 @@ import Testing
         ] {
             expect(chain(certificates), .invalidChain)
         }
-        // The third is not believed, whatever it is.
+        // The third certificate is not trusted, whatever it is.
         for third in [root, intermediate, leaf] {
             expect(chain([leaf, intermediate, third]), .valid)
         }
@@ -68,11 +68,11 @@ import Testing
         let stranger = Fixture.stranger
         let foreign = stranger.chain
         expect(foreign, .untrustedChain)
-        // A genuine root at the end of a foreign chain makes it no better,
+        // A genuine root at the end does not make a foreign chain trusted,
         var mixed = foreign
         mixed.certificates[2] = root
         expect(mixed, .untrustedChain)
-        // and a foreign one at the end of a genuine chain no worse: it is no anchor.
+        // and a foreign root does not make a genuine chain untrusted: it is not an anchor.
         expect(chain([leaf, intermediate, stranger.rootCertificate]), .valid)
         // A genuine intermediate above a leaf that it did not sign.
         mixed.certificates[1] = intermediate
@@ -91,7 +91,7 @@ import Testing
             validity: Fixture.validity
         ) { $0[Extension.subjectKeyIdentifierOID] = .subjectKeyIdentifier(identifier) }
         expect(try Fixture.ca.issueChain(under: copy, validity: Fixture.validity), .untrustedChain)
-        // Signed by itself.
+        // A self-signed intermediate.
         let key = try SigningKey(generating: .p384)
         let selfSigned = try DevelopmentCA.makeIntermediate(
             under: IssuedCertificate(der: [], key: key), validity: Fixture.validity, key: key
@@ -131,8 +131,8 @@ import Testing
         }
     }
 
-    /// WRONG_CERTIFICATE_PURPOSE where the intermediate is of Apple's ECDSA hierarchy,
-    /// UNTRUSTED_CHAIN or UNSUPPORTED_ALGORITHM where it is of another.
+    /// Expects WRONG_CERTIFICATE_PURPOSE for intermediates of Apple's ECDSA hierarchy, and
+    /// UNTRUSTED_CHAIN or UNSUPPORTED_ALGORITHM for the others.
     @Test(
         "line 22: other genuine intermediates of Apple's above a self-made leaf",
         .enabled(if: Vectors.has("apple-ca")))
@@ -191,7 +191,7 @@ import Testing
             }),
             Fixture.chain(leaf: {
                 $0[leafMarker] = nil
-                // As the type of an attribute of the name.
+                // The marker's OID as the type of an attribute in the name.
                 $0.subject = DistinguishedName(
                     der: DERWriter.build { name in
                         name.sequence { names in
@@ -208,7 +208,7 @@ import Testing
         for (index, chain) in wrong.enumerated() {
             expect(chain, .wrongCertificatePurpose, comment: "\(index)")
         }
-        // Both at once is what neither forbids.
+        // A leaf can have both markers, and a marker can be critical.
         expect(
             Fixture.chain(leaf: { $0.extensions.append(.marker(intermediateMarker)) }), .valid)
         expect(
@@ -254,7 +254,7 @@ import Testing
         let signer = SigningChain(
             certificates: [child.der, ca.leafCertificate, ca.rootCertificate], key: child.key)
         expect(signer, .invalidChain)
-        // With the intermediate's name as its own, and marked as one.
+        // A leaf with the intermediate's name and marker.
         let marked = try ca.issueChain(validity: Fixture.validity) {
             $0.subject = DevelopmentCA.intermediateName
             $0.extensions.append(.marker(Extension.intermediateMarkerOID))

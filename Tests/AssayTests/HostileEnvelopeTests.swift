@@ -26,8 +26,8 @@ import Testing
 
     @Test("line 2: HS256 keyed by the leaf's public key")
     func algHS256() throws {
-        // The key that a library of one `verify(token, key)` would take: whatever its MAC is, the
-        // algorithm is refused before anything is compared with it.
+        // A library with one `verify(token, key)` would take the leaf's key as the MAC key. Here
+        // the algorithm is refused before any MAC is compared, so these bytes do not matter.
         for alg in ["HS256", "HS384", "HS512", "RS256", "PS256", "EdDSA", "ES256K"] {
             for size in [32, 48, 64, 256] {
                 let token = Fixture.token(
@@ -108,7 +108,7 @@ import Testing
             let token = Fixture.token(header: { $0.extraMembers = [(name, json)] })
             expect(token, .malformed, comment: name)
         }
-        // Once, escaped, it is that member.
+        // The escaped name alone counts as `alg`.
         let escaped = Fixture.token(header: {
             $0.alg = nil
             $0.extraMembers = [(#"\u0061lg"#, "\"ES256\"")]
@@ -149,7 +149,7 @@ import Testing
         for (index, segments) in refused.enumerated() {
             expect(Fixture.join(segments), .malformed, comment: "\(index)")
         }
-        // Three segments it has, of which the last signs nothing.
+        // Three segments, but the signature is empty.
         expect(Fixture.join([header, payload, []]), .invalidSignature)
         for count in [1, 2, 3, 4, 65_536, 4 << 20] {
             let dots = [UInt8](repeating: UInt8(ascii: "."), count: count)
@@ -160,7 +160,7 @@ import Testing
 
     @Test("line 8: the size limit, one byte below and above it")
     func sizeLimit() {
-        // 64 KiB of JWS; the payload is padded with an unknown member.
+        // The limit is 64 KiB per JWS. An unknown member pads the payload.
         func token(padding: Int) -> [UInt8] {
             let padding = String(repeating: "x", count: padding)
             return Fixture.token(Fixture.payload(changing: ["padding": "\"\(padding)\""]))
@@ -191,12 +191,12 @@ import Testing
                         comment: "\(index) \(extra) \(place)")
                 }
             }
-            // One digit that no byte is written with.
+            // A single digit in the last group encodes no byte.
             var changed = parts
             while changed[index].count % 4 != 1 { changed[index].append(UInt8(ascii: "A")) }
             expect(Fixture.join(changed), .malformed, comment: "segment \(index)")
         }
-        // 64 octets end in a digit of which four bits belong to no octet.
+        // 64 octets end in a digit whose last four bits belong to no octet.
         let alphabet = Array(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var changed = parts
@@ -235,7 +235,7 @@ import Testing
     func x5cEncoding(position: Int) throws {
         let der = Fixture.ca.chain.certificates[position]
         let plain = base64(der)
-        // So that padding is at stake wherever the certificate's size would need none.
+        // With one byte more, padding is tested even where the certificate's size needs none.
         let padded = base64(der + [0])
         let texts = [
             plain.replacing("+", with: "-").replacing("/", with: "_"), plain + "=", plain + "====",
@@ -255,8 +255,8 @@ import Testing
 
     @Test("line 11: an entry of x5c has 4 KiB at most")
     func x5cEntrySize() {
-        // The third entry has to be one element, and is not believed otherwise. Base64 is measured,
-        // four digits at a time.
+        // The third entry must be one element and is otherwise not trusted. The limit applies to
+        // the Base64 text, in groups of four digits.
         for (size, verdict) in [(4095, Verdict.valid), (4096, .valid), (4099, .malformed)] {
             let der = DERWriter.build {
                 $0.element(tag: 0x30, content: .init(repeating: 0, count: size - 4))

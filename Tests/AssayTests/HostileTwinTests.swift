@@ -5,9 +5,9 @@ import COpenSSL
 import Testing
 
 /// Line 71 of the catalogue of hostile input: an ECDSA signature (r, s) has the twin (r, n − s),
-/// so that anybody can re-encode a certificate without its issuer.
+/// so anybody can re-encode a certificate without its issuer.
 @Suite struct HostileTwinTests {
-    /// Root, intermediate and leaf on the curves of Apple's chains, and of Apple's test chain.
+    /// A root, intermediate and leaf, on the curves of Apple's chains or of Apple's test chain.
     private struct Links {
         let root: IssuedCertificate
         let intermediate: IssuedCertificate
@@ -35,7 +35,7 @@ import Testing
             }
         }
 
-        /// The chain with each form of leaf and intermediate.
+        /// The chain in each combination of the two forms of leaf and intermediate.
         var forms: [SigningChain] {
             let certificates = chain.certificates.map { [$0, ECDSAForms.twin(of: $0, curve)] }
             return certificates[0].flatMap { leaf in
@@ -129,7 +129,7 @@ import Testing
             Fixture.expect(Fixture.verify(genuine, by: verifier), .valid)
             for chain in links.forms {
                 for index in 0..<20 {
-                    // Whoever re-encodes a chain has not its key.
+                    // An attacker who re-encodes a chain does not have its key.
                     let token = Fixture.token(
                         Fixture.payload(), chain,
                         header: { $0.extraMembers = [("n", "\(index)")] },
@@ -140,7 +140,8 @@ import Testing
             #expect(verifier.chains.validations == 4)
             #expect(verifier.chains.counts == (1, 0))
             Fixture.expect(Fixture.verify(genuine, by: verifier), .valid)
-            // Its key's owner is known by each of them, once.
+            // With genuine signatures, each form becomes a known chain without another
+            // validation.
             for _ in 0..<3 {
                 for chain in links.forms {
                     let token = Fixture.token(Fixture.payload(), chain)
@@ -172,7 +173,7 @@ import Testing
         let ca = try MintedReceipts.ca.get()
         let leaf = try Certificate(der: ca.leafCertificate)
         let outer = Array(leaf.der[leaf.tbsCertificate.lowerBound..<leaf.signature.lowerBound])
-        // As it is, and with a leading zero.
+        // The unchanged signature, then one with a leading zero.
         let header = outer.count - 5
         for padding in [[], [0]] as [[UInt8]] {
             let signature = padding + Array(leaf.der[leaf.signature])
@@ -200,16 +201,17 @@ import Testing
     }
 }
 
-/// Other forms of a certificate's ECDSA signature, made with OpenSSL's numbers.
+/// Other forms of a certificate's ECDSA signature, computed with OpenSSL's big numbers.
 private enum ECDSAForms {
-    /// With (r, n − s).
+    /// Returns the certificate with the signature (r, n − s).
     static func twin(of certificate: [UInt8], _ curve: Int32) -> [UInt8] {
         let (r, s) = numbers(certificate)
         let order = order(curve)
         return replacing(certificate, encoded(r, combined(order, s, subtracting: true)))
     }
 
-    /// What some decoders take for the same, and DER, or the range of r and s, does not allow.
+    /// Returns certificates with signatures that lenient decoders accept as equal, but that DER
+    /// or the range of r and s forbids.
     static func malformed(of certificate: [UInt8], _ curve: Int32) -> [(String, [UInt8])] {
         let (r, s) = numbers(certificate)
         let order = order(curve)
@@ -226,7 +228,7 @@ private enum ECDSAForms {
 
     private static func replacing(_ certificate: [UInt8], _ signature: [UInt8]) -> [UInt8] {
         let parsed = Fixture.made { try Certificate(der: certificate) }
-        // The header of the BIT STRING, in the short form, and its count of unused bits.
+        // Skips the header of the BIT STRING, in the short form, and its count of unused bits.
         let end = parsed.signature.lowerBound - 3
         return DERWriter.build { writer in
             writer.sequence {
@@ -236,7 +238,7 @@ private enum ECDSAForms {
         }
     }
 
-    /// Magnitudes of r and s.
+    /// Returns the magnitudes of r and s.
     private static func numbers(_ certificate: [UInt8]) -> (r: [UInt8], s: [UInt8]) {
         Fixture.made {
             let parsed = try Certificate(der: certificate)
