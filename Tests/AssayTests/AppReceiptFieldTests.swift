@@ -4,13 +4,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every receipt of Apple's and Xcode's against what an independent decoder read in it.
+/// Compares every receipt from Apple and Xcode with the output of an independent decoder.
 @Suite struct AppReceiptFieldTests {
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
     static let everything = Policy(
         bundleId: nil, environments: [.production, .sandbox, .xcode])
 
-    /// A member of a JSON object; nil where it is absent.
+    /// A JSON object. An absent member is nil.
     private typealias Object = [String: Any]
 
     private static func json(_ name: String) throws -> Object {
@@ -19,19 +19,19 @@ import Testing
         return try #require(value as? Object)
     }
 
-    /// The names without their suffix.
+    /// The file names without their suffix.
     static let names = Vectors.files(in: "sk1/unified", suffix: ".der").map {
         String($0.dropLast(4))
     }
 
-    /// Xcode's receipts bring the one certificate that has to be pinned for them.
+    /// An Xcode receipt contains the one certificate that has to be pinned for it.
     static func verifier(for name: String, _ receipt: [UInt8]) throws -> Verifier {
         guard name.hasPrefix("xcode") else { return Verifier(trust: .apple) }
         let certificate = try #require(certificates(in: receipt).first)
         return Verifier(trust: try TrustStore.apple.pinning(certificate, development: true))
     }
 
-    /// Every X.509 certificate that lies somewhere in those bytes.
+    /// Returns every X.509 certificate found in the bytes.
     static func certificates(in bytes: [UInt8]) -> [[UInt8]] {
         bytes.indices.dropLast(4).compactMap { start in
             guard bytes[start] == 0x30, bytes[start + 1] == 0x82 else { return nil }
@@ -93,7 +93,8 @@ import Testing
         #expect(receipt.preorderDate == nil, "\(name)")
     }
 
-    /// What has no name here: types and versions in the file's order, values where it has them.
+    /// Checks the attributes that have no name here: types and versions in the file's order, and
+    /// values where the file has them.
     private static func expectUnknown(
         _ attributes: [ReceiptAttribute], toBe all: [Object], _ name: String
     ) {
@@ -105,7 +106,7 @@ import Testing
         #expect(found.map(\.type) == expected.map { number($0["type"]) }, "\(name)")
         for (attribute, object) in zip(found, expected) {
             #expect(attribute.version == number(object["version"]), "\(name)")
-            // The file shortens long ones.
+            // The file truncates long values.
             if let octets = object["hex"] as? String {
                 let prefix = octets.hasSuffix("...") ? String(octets.dropLast(3)) : octets
                 #expect(hex(attribute.value).hasPrefix(prefix), "\(name) \(attribute.type)")
@@ -138,7 +139,7 @@ import Testing
         #expect(record.unknownAttributes.isEmpty, "\(label)")
     }
 
-    // MARK: What the JSON says
+    // MARK: Values in the JSON
 
     private static func text(_ value: Any?) -> String? {
         (value as? String).flatMap { $0.isEmpty ? nil : $0 }
@@ -147,7 +148,7 @@ import Testing
     private static func flag(_ value: Any?) -> Bool? { number(value).map { $0 != 0 } }
     private static func hex(_ octets: [UInt8]) -> String { hexadecimal(octets.span) }
 
-    /// With another parser than the library's.
+    /// Parses the date with another parser than the library's.
     private static func date(_ value: Any?) -> Timestamp? {
         guard let text = text(value) else { return nil }
         let formatter = DateFormatter()
@@ -161,7 +162,7 @@ import Testing
         return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
     }
 
-    // MARK: Xcode's, and devices
+    // MARK: Xcode receipts and devices
 
     @Test(.enabled(if: Vectors.has("sk1/unified")))
     func xcodeNeedsItsOwnCertificatePinned() throws {

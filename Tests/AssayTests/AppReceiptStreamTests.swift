@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A receipt in pieces, cut short, and changed.
+/// App receipts that are split into chunks, truncated or changed.
 @Suite struct AppReceiptStreamTests {
     private struct Evidence {
         let name: String
@@ -17,7 +17,7 @@ import Testing
             verifier.verify(bytes.span, as: .appReceipt, policy: policy, at: MintedReceipts.now)
         }
 
-        /// In chunks whose sizes `next` gives.
+        /// Verifies the bytes in chunks. `next` returns the size of each chunk.
         func answer(_ bytes: [UInt8], chunks next: () -> Int) -> Verification {
             var stream = AppReceiptStream(verifier, policy: policy)
             var start = 0
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Minted ones of every form, and all of Apple's and Xcode's.
+    /// Minted receipts of every form, and all receipts from Apple and Xcode.
     private static func evidence() throws -> [Evidence] {
         var list = try minted()
         for name in AppReceiptFieldTests.names {
@@ -78,7 +78,7 @@ import Testing
                 }
                 #expect(split == whole, "\(evidence.name)")
             }
-            // A broken one is refused in the same words.
+            // A broken receipt is refused with the same message.
             var broken = evidence.bytes
             broken[150] ^= 0x40
             let refused = evidence.answer(broken)
@@ -103,7 +103,7 @@ import Testing
     @Test("line 57: a receipt that ends too early is refused, wherever it ends")
     func truncation() throws {
         for evidence in try Self.evidence() {
-            // A base64 text may end in a line break, or in padding, that nothing depends on.
+            // The final line break or padding of a base64 text is optional.
             let isText = evidence.bytes[0] == UInt8(ascii: "M")
             let end =
                 isText
@@ -111,7 +111,7 @@ import Testing
                 : evidence.bytes.count
             var stream = AppReceiptStream(evidence.verifier, policy: evidence.policy)
             for count in 0..<end {
-                // A copy of the stream stands for a connection that ends here.
+                // A copy of the stream represents a connection that ends here.
                 let answer = stream.finish(at: MintedReceipts.now)
                 #expect(answer.verdict == .malformed, "\(evidence.name) at \(count)")
                 #expect(answer.evidence == nil)
@@ -120,10 +120,10 @@ import Testing
         }
     }
 
-    /// Outside of what is signed are: the version numbers of SignedData and SignerInfo, the
+    /// The signature does not cover the version numbers of SignedData and SignerInfo, the
     /// certificates that the chain does not need (the root, which comes from the trust store, and
-    /// an intermediate of Apple's, for the trust store has those too), unused parts of algorithm
-    /// identifiers (NULL, or nothing), and, in BER, the lengths' own spelling.
+    /// Apple's intermediates, which the trust store has too), the unused parameters of algorithm
+    /// identifiers (NULL or absent), and, in BER, the encoding of lengths.
     @Test func changedReceiptsAreRefusedOrTheSame() throws {
         var random = SplitMix64(state: 2000)
         var outside: [String: Int] = [:]
@@ -153,11 +153,12 @@ import Testing
         #expect(Set(outside.keys).isSubset(of: known), "\(outside)")
     }
 
-    /// What a debug build does in reasonable time; ASSAY_CHANGES=2000 for all of them.
+    /// The number of changes for each receipt: 60 finish in reasonable time in a debug build.
+    /// ASSAY_CHANGES sets another number; 2000 for the full run.
     private static let changes =
         ProcessInfo.processInfo.environment["ASSAY_CHANGES"].flatMap { Int($0) } ?? 60
 
-    /// Names what lies at that offset of a receipt.
+    /// Names the part of a receipt at that offset.
     private static func place(_ bytes: [UInt8], _ index: Int) -> String {
         let certificates = AppReceiptFieldTests.certificates(in: bytes)
         func range(of part: [UInt8]) -> Range<Int>? {

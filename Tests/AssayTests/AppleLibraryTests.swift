@@ -4,7 +4,7 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// The test data of Apple's server libraries, each case of its index with our verdict for it.
+/// The test data of Apple's server libraries: each case of its index with this library's verdict.
 @Suite struct AppleLibraryTests {
     private static let bundle = "com.example"
     private static let now = Timestamp(milliseconds: 1_795_219_200_000)
@@ -48,7 +48,7 @@ import Testing
             ),
             ("missingX5CHeaderClaim", .notification, Self.policy(.production), .invalidChain),
             ("missingX5CHeaderClaim", .notification, Self.policy(.sandbox), .invalidChain),
-            // Unsigned text that only tells a transaction id.
+            // Unsigned text that only contains a transaction id.
             ("legacyTransaction", .transactionReceipt, Self.policy(.sandbox), .malformed),
             ("legacyTransaction", .transaction, Self.policy(.sandbox), .malformed),
         ]
@@ -143,7 +143,7 @@ import Testing
         let cases: [([[UInt8]], TrustStore, Timestamp, Verdict)] = [
             ([leaf, intermediate, root], trust, early, .valid),
             ([underWrong, wrongIntermediate, root], trust, early, .wrongCertificatePurpose),
-            // Both intermediates bear one name: the marker decides, before the signature would.
+            // Both intermediates have the same name. The marker is checked before the signature.
             ([leaf, wrongIntermediate, root], trust, early, .wrongCertificatePurpose),
             ([wrongLeaf, intermediate, root], trust, early, .wrongCertificatePurpose),
             ([leaf, intermediate, root], trust, late, .certificateExpired),
@@ -178,7 +178,8 @@ import Testing
         try Vectors.report("chain constants", cases.count + 6)
     }
 
-    /// Apple's caches forget after 15 minutes; ours compares the windows each time instead.
+    /// Apple's caches expire after 15 minutes. This cache compares the validity each time
+    /// instead.
     @Test(.enabled(if: Vectors.has("apple-lib/constants")))
     func constantsInTheCache() throws {
         let trust = try Self.trust("constants/ROOT_CA_BASE64_ENCODED.der")
@@ -196,7 +197,7 @@ import Testing
         #expect(Self.verdict(texts, chains, Self.expired) == .certificateExpired)
         #expect(chains.validations == 1)
         let third = Self.base64(appleIntermediate)
-        // The third certificate is nothing that a validation depends on.
+        // Validation does not depend on the third certificate.
         #expect(Self.verdict([texts[0], texts[1], third], chains, Self.effectiveDate) == .valid)
         #expect(chains.validations == 1)
         let others = [Self.base64(appleLeaf), third, texts[2]]
@@ -205,7 +206,7 @@ import Testing
 
     // MARK: Signed with their keys
 
-    /// The chain of Apple's libraries whose leaf key they publish.
+    /// The chain in Apple's libraries that has a published leaf key.
     private static func chain() throws -> SigningChain {
         SigningChain(
             certificates: try ["LEAF_CERT", "INTERMEDIATE_CA", "ROOT_CA"].map(constant),
@@ -259,7 +260,8 @@ import Testing
         ("decodedRealtimeRequest", .realtimeRequest, .localTesting, 531412),
     ]
 
-    /// What is nested in the models is a placeholder: with it the notification is refused.
+    /// The nested tokens of the models are placeholders. A notification that contains them is
+    /// refused.
     @Test(.enabled(if: Vectors.has("apple-lib/models")), arguments: models)
     func model(name: String, kind: EvidenceKind, environment: StoreEnvironment, app: Int64?) throws
     {
@@ -300,14 +302,14 @@ import Testing
         try Vectors.report("model \(name)", 1)
     }
 
-    /// 2023-10-24, of which most of the models are.
+    /// 2023-10-24, the date of most models.
     private static let date = Timestamp(milliseconds: 1_698_000_000_000)
     private static let ca = Fixture.made { try DevelopmentCA.make(at: date) }
 
     private static func withoutPlaceholders(_ json: [UInt8]) -> [UInt8] {
         var text = Fixture.text(json)
         for member in ["signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo"] {
-            // Renamed: a member that nothing knows.
+            // Renames the member, so that it is unknown.
             text = text.replacing("\"\(member)\"", with: "\"x-\(member)\"")
         }
         return Array(text.utf8)
@@ -331,7 +333,7 @@ import Testing
             #expect(Self.verdict(x5c, chains, date) == verdict)
         }
         #expect(chains.validations == 1)
-        // It signed none of this.
+        // The chain's key signed none of this.
         let chain = SigningChain(certificates: certificates, key: Fixture.ca.leafKey)
         let token = Fixture.token(
             Fixture.payload(signed: Timestamp(milliseconds: leaf.notAfter * 1000)), chain)

@@ -42,7 +42,7 @@ import Testing
         #expect(!root.isSigned(by: key, digest: .sha384))
     }
 
-    /// Their names are those in refusals.
+    /// Refusals use these names.
     @Test func markerNames() {
         let names: [(CertificateExtensions.Markers, String)] = [
             (.receiptSigning, "1.2.840.113635.100.6.11.1"),
@@ -53,7 +53,7 @@ import Testing
         for (marker, name) in names { #expect(marker.name == name) }
     }
 
-    /// The offset in an error is where the element begins that it tells of.
+    /// The offset in an error is the start of the element that it describes.
     @Test func offsetsOfErrors() throws {
         func error(_ change: (inout CertificateBuilder) -> Void) -> (DERError?, [UInt8]) {
             let der = Fixture.chain(leaf: change).certificates[0]
@@ -65,7 +65,7 @@ import Testing
                 return (error, der)
             }
         }
-        // Two headers of four octets, then the explicit tag of version.
+        // Two headers of four octets, then the explicit tag of the version.
         #expect(error { $0.version = 0 }.0 == .defaultEncoded(at: 8))
         #expect(error { $0.version = 3 }.0 == .integerOutOfRange(at: 10))
         #expect(error { $0.version = -1 }.0 == .integerOutOfRange(at: 10))
@@ -138,7 +138,7 @@ import Testing
                 }
             }
         }
-        // Most of the bytes are those of names, keys and the signature.
+        // Most of the bytes belong to names, keys and the signature.
         #expect(parsed > der.count)
     }
 
@@ -223,7 +223,7 @@ import Testing
             let pem = try #require(Vectors.bytes("apple-ca/\(file).pem"))
             let der = try Assay::PEM.certificate(pem)
             #expect(anchors.contains { $0.certificate.der == der }, "\(file)")
-            // Each signed itself.
+            // Each root is self-signed.
             let root = try Certificate(der: der)
             if let key = root.ecKey { #expect(root.isSigned(by: key, digest: .sha384)) }
         }
@@ -237,7 +237,7 @@ import Testing
         #expect(try once.pinning(pem, development: false).anchors.count == 1)
         #expect(TrustStore.empty.anchors.isEmpty)
         #expect(try TrustStore.apple.pinning(root, development: true).anchors.count == 4)
-        // The stricter of two pinnings stands.
+        // The stricter of two pinnings wins.
         #expect(try once.pinning(pem, development: true).anchors[0].development)
         let dev = try TrustStore.empty.pinning(root, development: true)
         #expect(try dev.pinning(root, development: false).anchors[0].development)
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test func intermediates() throws {
-        // For receipts, whose chains are of RSA alone.
+        // Extra intermediates are for receipts, whose chains are all RSA.
         #expect(throws: TrustStoreError.unsupportedKey) {
             try TrustStore.empty.adding(intermediate: Fixture.ca.intermediateCertificate)
         }

@@ -3,8 +3,8 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Evidence whose chain has not validated before, where the caller wants that done elsewhere: it
-/// is neither refused nor valid, but put aside.
+/// Evidence with an unknown chain, when the caller defers chain validation. The result is neither
+/// refused nor valid, but deferred.
 @Suite struct DeferredTests {
     private enum Ending: Equatable {
         case deferred
@@ -23,7 +23,8 @@ import Testing
         return batch[0].unknownChain == nil ? .answered(batch[0].verification.verdict) : .deferred
     }
 
-    /// Put aside until somebody has had it validated, and answered alike from then on.
+    /// Expects evidence to be deferred until its chain is validated, and to be answered with the
+    /// verdict from then on.
     private func expectPutAside(
         _ evidence: [UInt8], _ kind: EvidenceKind, by verifier: Verifier,
         policy: Policy = Fixture.policy, at now: Timestamp = Fixture.now, until verdict: Verdict,
@@ -61,7 +62,7 @@ import Testing
             until: .invalidChain)
     }
 
-    /// What can be checked without the chain refuses at once.
+    /// A check that does not need the chain refuses at once.
     @Test func whatIsRefusedAnyway() {
         let future = Fixture.token(Fixture.payload(signed: Fixture.time(301)))
         let unmarked = Fixture.chain(leaf: { $0[CertificateExtension.leafMarkerOID] = nil })
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    /// A notification waits for the chains of what is nested in it, too.
+    /// A notification also waits for the chains of its nested tokens.
     @Test func nested() {
         func notification(_ nested: [UInt8]) -> [UInt8] {
             let data = """
@@ -87,7 +88,7 @@ import Testing
         let verifier = fresh
         #expect(Fixture.verify(Fixture.token(), by: verifier).verdict == .valid)
         let token = notification(Fixture.token(Fixture.payload(), Fixture.chain()))
-        // Its own signature and the policy come first.
+        // The notification's own signature and the policy come first.
         let other = Policy(bundleId: "com.example.other", appAppleId: Fixture.app)
         let refused = Self.ending(token, .notification, verifier, policy: other)
         #expect(refused == .answered(.wrongBundle))
@@ -98,7 +99,7 @@ import Testing
         #expect(Self.ending(broken, .notification, verifier) == .answered(.malformed))
     }
 
-    /// A batch of another verifier's traps; what needs no signature may be settled by anybody.
+    /// Verifying a batch of another verifier traps, unless no item of it needs a signature.
     @Test func anotherVerifier() async {
         var refused = [
             fresh.prepare([1].span, as: .transaction, policy: Fixture.policy, at: Fixture.now)
@@ -141,7 +142,7 @@ import Testing
         expectPutAside(
             try receipt.text, .transactionReceipt, by: Verifier(trust: trust), policy: policy,
             at: now, until: .valid)
-        // The link is looked at before the signature that rests on it.
+        // The certificate link is checked before the signature that depends on it.
         var forged = receipt
         forged.key = MintedRSA.otherKey
         expectPutAside(

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The batch answers as EVP does, with tables and without.
+/// The batch gives the same results as EVP, with and without tables.
 @Suite struct ES256BatchTests {
     struct Case {
         let name: String
@@ -11,7 +11,7 @@ import Testing
         let digest: [UInt8]
         let r: [UInt8]
         let s: [UInt8]
-        /// Known beforehand; nil: whatever EVP says.
+        /// The expected result, or nil to expect EVP's result.
         var expected: Bool?
     }
 
@@ -59,7 +59,8 @@ import Testing
         }
     }
 
-    /// Where the sum's two points, or what they are of, meet.
+    /// Sums u1·G + u2·Q with exceptional values: u1 is zero, or the two points are equal or
+    /// opposite.
     @Test(arguments: [false, true])
     func exceptionalSums(withTable: Bool) {
         let forge = P256Forge()
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    /// Keys beside the generator: d·G with small d, and their negatives.
+    /// Keys close to the generator: d·G for small d, and their negatives.
     @Test(arguments: [false, true])
     func keysNearTheGenerator(withTable: Bool) {
         let forge = P256Forge()
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    /// x between n and p: r is x − n, and the comparison needs its second try.
+    /// For x between n and p, r is x − n. The comparison must also try r + n.
     @Test(arguments: [false, true])
     func xAboveTheOrder(withTable: Bool) {
         let forge = P256Forge()
@@ -144,7 +145,8 @@ import Testing
         #expect(found == 6)
     }
 
-    /// x is small, and r is x + p − n: r + n is x mod p, and yet no candidate, being p or more.
+    /// For small x and r = x + p − n, r + n equals x modulo p. It is not a candidate because it
+    /// is p or more.
     @Test(arguments: [false, true])
     func rThatReachesXOnlyModuloP(withTable: Bool) {
         let forge = P256Forge()
@@ -164,7 +166,8 @@ import Testing
         #expect(found > 4)
     }
 
-    /// Signatures of several keys, some with tables: every third is damaged by one bit.
+    /// Makes checks for several keys, some with tables. About one check in three has one changed
+    /// bit, in its signature or digest.
     private func mixedChecks(_ count: Int, seed: UInt64) -> (checks: [ES256Check], valid: [Bool]) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: seed)
