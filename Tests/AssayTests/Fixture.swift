@@ -11,7 +11,7 @@ enum Fixture {
     static let app: Int64 = 1_234_567_890
 
     static let ca = made { try DevelopmentCA.make(at: now) }
-    /// Same names, other keys.
+    /// The same names with other keys.
     static let stranger = made { try DevelopmentCA.make(at: now) }
     static let verifier = Verifier(trust: trust(ca.rootCertificate))
     static let policy = Policy(bundleId: bundle, appAppleId: app, environments: [.production])
@@ -88,7 +88,8 @@ enum Fixture {
         made { try Minter(chain, changing: header).sign(payload, changingSignature: signature) }
     }
 
-    /// A chain below the minted root, its certificates changed before they are signed.
+    /// A chain below the minted root. The closures change its certificates before they are
+    /// signed.
     static func chain(
         leaf: (inout CertificateBuilder) -> Void = { _ in },
         intermediate: ((inout CertificateBuilder) -> Void)? = nil
@@ -120,8 +121,8 @@ enum Fixture {
             token.span, as: kind, policy: policy, expecting: expectations, at: now)
     }
 
-    /// The verdict and, with it, what holds of every answer: the payload is there exactly when the
-    /// evidence is valid, and a sentence always is.
+    /// Checks the verdict and what holds for every answer: the payload is present exactly when
+    /// the evidence is valid, and the detail is never empty.
     static func expect(
         _ answer: Verification, _ verdicts: Verdict..., comment: String = "",
         at location: SourceLocation = #_sourceLocation

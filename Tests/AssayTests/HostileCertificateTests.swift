@@ -4,7 +4,7 @@ import AssayModels
 import Testing
 
 /// Lines 26 to 29 of the catalogue of hostile input: dates, algorithms, keys and DER of the
-/// certificates in `x5c`; and of line 20, a pin that is of no use.
+/// certificates in `x5c`. Also line 20: a pinned certificate that is not an authority.
 @Suite struct HostileCertificateTests: HostileTokens {
     private typealias Extension = CertificateExtension
 
@@ -133,7 +133,7 @@ import Testing
         expect(Fixture.chain(leaf: { $0.tbsSignatureAlgorithm = .ecdsaWithSHA256 }), .invalidChain)
         expect(
             Fixture.chain(intermediate: { $0.tbsSignatureAlgorithm = .sha1WithRSA }), .invalidChain)
-        // Named RSA, or with parameters that ECDSA has none of, whatever signed it.
+        // The algorithm names RSA, or ECDSA with NULL parameters, whatever made the signature.
         let signature = [UInt8](repeating: 1, count: 256)
         for algorithm in [
             SignatureAlgorithm.sha256WithRSA, .sha1WithRSA,
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// A SubjectPublicKeyInfo of these parameters and key octets.
+    /// Makes a SubjectPublicKeyInfo from the parameters and key octets.
     private func keyInfo(_ parameters: [UInt8], _ key: [UInt8], unusedBits: UInt8 = 0) -> [UInt8] {
         DERWriter.build { writer in
             writer.sequence {
@@ -231,7 +231,7 @@ import Testing
         ]
         for bytes in transformed { expect(chain([bytes, intermediate, root]), .malformed) }
         for bytes in transformed {
-            // Where only a SEQUENCE that fills the entry is asked for.
+            // The third entry only needs to be a SEQUENCE that fills it, and these are not.
             expect(chain([leaf, intermediate, bytes]), .malformed)
         }
         for end in stride(from: 0, to: leaf.count, by: 7) {
@@ -287,7 +287,7 @@ import Testing
         var large = builder
         large.extensions = [Extension(oid: "1.2.3", value: [UInt8](repeating: 0, count: 1 << 20))]
         var names = builder
-        // dNSNames of two octets, 100,000 of them, twice.
+        // 100,000 dNSNames of two octets, in each of two extensions.
         let list = (0..<100_000).flatMap { index -> [UInt8] in
             [0x82, 2, UInt8(index & 0xFF), UInt8(index >> 8 & 0xFF)]
         }

@@ -3,14 +3,15 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Line 77 of the catalogue of hostile input: intermediates that anybody adds to a receipt, with
-/// the name that the leaf's issuer has.
+/// Line 77 of the catalogue of hostile input: an attacker adds intermediates to a receipt, with
+/// the name of the leaf's issuer.
 @Suite struct HostileDecoyTests {
     private typealias Minted = MintedReceipts
 
     private static let validity = Validity.around(Minted.now, days: 1000)
 
-    /// Under that root's name and of the intermediate's, signed by nobody; each one its own.
+    /// Makes distinct intermediates with the given issuer, the genuine intermediate's name and
+    /// key, and an invalid signature.
     private static func decoys(
         _ count: Int, issuer: DistinguishedName = ReceiptCA.rootName,
         _ configure: (inout CertificateBuilder) -> Void = { _ in }
@@ -49,7 +50,7 @@ import Testing
             }
         }
         #expect(verifier.links.verifications == 2)
-        // One more, and there are too many certificates.
+        // One more exceeds the limit on certificates.
         let full = try Self.receipt(Self.decoys(15))
         #expect(try HostileReceipts.verdict(full, verifier) == .invalidChain)
     }
@@ -64,7 +65,7 @@ import Testing
             #expect(answer.verdict == .valid)
             #expect(verifier.links.verifications == (first ? 16 : 2))
         }
-        // A chain that is refused is remembered, decoys and all.
+        // A refused chain is remembered, decoys included.
         let verifier = try Minted.verifier()
         let decoys = try Self.decoys(14)
         let receipt = try HostileReceipts.minter().sign(Minted.sample().payload) {
@@ -94,8 +95,8 @@ import Testing
         #expect(verifier.links.verifications == 2)
     }
 
-    /// Two roots signed the leaf's issuer, one of them for development: which of them answers is
-    /// the store's order, whatever the receipt's order is and whatever is known.
+    /// Two roots signed the leaf's issuer. The store's order decides which root answers, not the
+    /// receipt's order or the known chains.
     @Test func theRootDoesNotDependOnWhatIsKnown() throws {
         let ca = try Minted.ca.get()
         let key = try #require(ca.intermediateKey)

@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Lines 43 and 44 of the catalogue of hostile input: what callers expect, and kinds.
+/// Lines 43 and 44 of the catalogue of hostile input: the caller's expectations, and kinds.
 @Suite struct HostileExpectationTests {
     private static let kinds: [EvidenceKind] = [
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
@@ -52,7 +52,7 @@ import Testing
             let answer = Fixture.verify(Fixture.token(), expecting: expectations)
             Fixture.expect(answer, verdict, comment: name)
         }
-        // The same text by canonical equivalence is other bytes.
+        // Canonically equivalent text has other bytes.
         for (text, verdict) in [("\u{E9}", Verdict.valid), ("e\u{301}", .mismatch)] {
             let places: [(String, Expectations)] = [
                 ("productId", .init(productIds: ["x", text])),
@@ -64,7 +64,7 @@ import Testing
                 Fixture.expect(answer, verdict, comment: member)
             }
         }
-        // A field that the payload does not carry matches no expectation.
+        // An expectation about an absent field does not match.
         for (member, expectations) in [
             ("productId", Expectations(productIds: [product])),
             ("appAccountToken", .init(appAccountToken: account)),
@@ -75,7 +75,7 @@ import Testing
                 Fixture.expect(answer, .mismatch, comment: member)
             }
         }
-        // A caller narrows and never widens.
+        // A caller can narrow the policy but not widen it.
         let sandbox = Fixture.token(Fixture.payload(environment: .sandbox))
         let asking = Expectations(environments: [.sandbox])
         Fixture.expect(Fixture.verify(sandbox, expecting: asking), .wrongEnvironment)
@@ -114,7 +114,7 @@ import Testing
             ("other app", hasApp ? .wrongApp : .valid, .init(appAppleId: 1)),
             ("other environment", .wrongEnvironment, .init(environments: [.sandbox])),
             ("too old", .mismatch, .init(notOlderThan: Fixture.time(1))),
-            // Policy comes before expectations, and its parts in their order.
+            // The policy is checked before the expectations, in a fixed order.
             (
                 "bundle, then environment", hasBundle ? .wrongBundle : .wrongEnvironment,
                 .init(bundleId: "x", environments: [.sandbox], productIds: ["x"])
@@ -154,7 +154,7 @@ import Testing
             let token = Fixture.token(Array(json.utf8))
             Fixture.expect(Fixture.verify(token, as: kind), verdict, comment: "\(kind) \(json)")
         }
-        // Belongs to another kind, if only by one member.
+        // One member that belongs to another kind makes the kind wrong.
         for (kind, member) in [
             (EvidenceKind.transaction, "autoRenewStatus"), (.transaction, "notificationType"),
             (.transaction, "receiptType"), (.transaction, "requestIdentifier"),

@@ -26,7 +26,7 @@ import Testing
             Fixture.expect(Fixture.verify(token), verdict, comment: json ?? "absent")
             let app = Fixture.token(
                 Fixture.payload(.appTransaction, changing: ["receiptType": json]))
-            // Without its receiptType it is no app transaction.
+            // Without its receiptType it is not an app transaction.
             Fixture.expect(
                 Fixture.verify(app, as: .appTransaction), json == nil ? .wrongKind : verdict,
                 comment: json ?? "absent")
@@ -84,24 +84,26 @@ import Testing
                 Fixture.expect(
                     Fixture.verify(token, policy: policy, by: pinned),
                     passes ? .valid : .wrongEnvironment, comment: environment.rawValue)
-                // Not pinned, or not allowed by the policy.
+                // First the certificate is not pinned, then the policy does not allow the
+                // environment.
                 Fixture.expect(Fixture.verify(token, policy: policy), .invalidChain)
                 Fixture.expect(
                     Fixture.verify(token, by: pinned),
                     .wrongEnvironment, comment: environment.rawValue)
             }
-            // Dates hold as always.
+            // Dates are checked as always.
             let old = Fixture.token(
                 Fixture.payload(environment: .xcode, signed: Fixture.time(-2 * 86_400)), xcode)
             Fixture.expect(
                 Fixture.verify(old, policy: policy, by: pinned), .certificateExpired)
         }
-        // Another certificate of the same name, of the same key even, is not that certificate.
+        // Another certificate with the same name, or even the same key, is not the pinned
+        // certificate.
         let again = try SigningChain.storeKitTesting(validity: Fixture.validity) { _ in }
         let pinned = Verifier(trust: Fixture.trust(xcode.certificates[0], development: true))
         let token = Fixture.token(Fixture.payload(environment: .xcode), again)
         Fixture.expect(Fixture.verify(token, policy: policy, by: pinned), .invalidChain)
-        // Three of them are a chain of three, which has rules of its own.
+        // Three copies are a chain of three, which has its own rules.
         var thrice = xcode
         thrice.certificates = [[UInt8]](repeating: xcode.certificates[0], count: 3)
         let long = Fixture.token(Fixture.payload(environment: .xcode), thrice)
@@ -142,14 +144,14 @@ import Testing
                     Fixture.verify(token, as: kind), verdict, comment: "\(kind) \(text ?? "-")")
             }
         }
-        // Composed and decomposed are the same to a String and are not the same bytes.
+        // The composed and decomposed forms are equal as Strings but differ in their bytes.
         let composed = Policy(bundleId: "com.example.\u{E9}", environments: [.production])
         for (text, verdict) in [("\u{E9}", Verdict.valid), ("e\u{301}", .wrongBundle)] {
             let token = Fixture.token(
                 Fixture.payload(changing: ["bundleId": "\"com.example.\(text)\""]))
             Fixture.expect(Fixture.verify(token, policy: composed), verdict)
         }
-        // Without a bundle in the policy it is reported, not checked.
+        // Without a bundle in the policy, the answer reports it but does not check it.
         let open = Policy(bundleId: nil, environments: [.production])
         let token = Fixture.token(Fixture.payload(bundle: "com.example.other"))
         let answer = Fixture.verify(token, policy: open)
@@ -173,7 +175,7 @@ import Testing
             (.realtimeRequest, .production, "1", .wrongApp),
             (.realtimeRequest, .production, app, .valid),
             (.realtimeRequest, .production, nil, .malformed),
-            // It has no place for one.
+            // A transaction has no member for the app id.
             (.transaction, .production, "1", .valid), (.transaction, .production, nil, .valid),
         ]
         let policy = Policy(

@@ -3,12 +3,12 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Payloads with one thing wrong each, and what is no app receipt: lines 56 and 58 of the list of
-/// hostile input.
+/// Lines 56 and 58 of the catalogue of hostile input: payloads with one fault each, and content
+/// that is not an app receipt.
 @Suite struct HostileReceiptPayloadTests {
     private typealias Minted = MintedReceipts
 
-    // MARK: The payload
+    // MARK: Payload
 
     private static func payload(
         _ change: (inout [ReceiptAttribute]) -> Void
@@ -35,7 +35,7 @@ import Testing
             }
             #expect(try HostileReceipts.verdict(payload: twice) == .malformed, "\(type) twice")
         }
-        // What Apple may add some day may come twice.
+        // Attributes of unknown types can repeat, because Apple can add new types.
         for type in [22, 24, 31, 33, 63] as [Int64] {
             let twice = Self.payload { list in
                 let one = ReceiptAttribute(type: type, version: 1, value: [1])
@@ -64,7 +64,7 @@ import Testing
 
     @Test("line 56: an attribute above its limit is refused as one above its limit")
     func largeAttributes() throws {
-        // Type, version and the headers around the value take 14 octets.
+        // The type, the version and the headers around the value take 14 octets.
         for (size, verdict) in [(65_522, Verdict.valid), (65_523, .malformed)] {
             let payload = Self.payload {
                 $0.append(
@@ -98,7 +98,7 @@ import Testing
             (16, text(0x0C, "1"), .malformed),
             (18, text(0x16, ""), .valid), (18, text(0x16, "9999-12-31T23:59:59Z"), .valid),
             (18, text(0x16, "10000-01-01T00:00:00Z"), .malformed),
-            // In UTC it is the year 10000, and one before the year 0.
+            // In UTC the refused dates fall in the year 10000 and in the year before 0.
             (18, text(0x16, "9999-12-31T14:59:59-0900"), .valid),
             (18, text(0x16, "9999-12-31T15:00:00-0900"), .malformed),
             (18, text(0x16, "0000-01-01T09:00:00+0900"), .valid),
@@ -163,7 +163,7 @@ import Testing
         #expect(try verdict(record(17, [])) == .malformed)
         #expect(try verdict(record(17, [0x31, 0x00, 0x00])) == .malformed)
         #expect(try verdict(record(17, [0x31, 0x02, 0x30, 0x00])) == .malformed)
-        // The same transaction twice is Apple's to explain, not ours to refuse.
+        // A repeated transaction is no reason to refuse a signed receipt.
         var twice = ReceiptPayload()
         for attribute in Minted.sample().attributes { twice.append(attribute) }
         var purchases = SamplePurchases(bundleId: Minted.bundleId, until: Minted.now, seed: 1)

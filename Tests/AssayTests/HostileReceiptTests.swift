@@ -4,8 +4,8 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// Receipts with one thing wrong each, signed all the same: lines 46 to 55 of the list of
-/// hostile input. Line 57 is in AppReceiptStreamTests.
+/// Lines 46 to 55 of the catalogue of hostile input: correctly signed receipts with one fault
+/// each. Line 57 is in AppReceiptStreamTests.
 @Suite struct HostileReceiptTests {
     private typealias Minted = MintedReceipts
 
@@ -91,7 +91,7 @@ import Testing
         let inside = attributes.attributes.sorted { $0.lexicographicallyPrecedes($1) }.joined()
         let set = DERWriter.header(tag: 0x31, count: inside.count) + inside
         let tagged = DERWriter.header(tag: 0xA0, count: inside.count) + inside
-        // Over the content, or over the attributes with their tag [0].
+        // A signature over the content, or over the attributes with their tag [0].
         for octets in [content, tagged] {
             let verdict = try HostileReceipts.verdict {
                 $0.signers[0].signedAttributes = attributes
@@ -99,7 +99,7 @@ import Testing
             }
             #expect(verdict == .invalidSignature)
         }
-        // RFC 5652, 5.4: the attributes of a receipt passed off as the content of another.
+        // RFC 5652, 5.4: the attributes of a receipt pose as the content of another receipt.
         let substituted = try HostileReceipts.verdict {
             $0.content = set
             $0.signers[0].signedOctets = set
@@ -232,7 +232,7 @@ import Testing
             let verdict = try HostileReceipts.verdict { $0.signers[0].signature = signature }
             #expect(verdict == .invalidSignature, "\(signature.count)")
         }
-        // Hashed with one algorithm and named another.
+        // The hash is from one algorithm, and the signer names another.
         let confused = try HostileReceipts.verdict { $0.signers[0].digest = .sha1 }
         #expect(confused == .invalidSignature)
     }
@@ -271,7 +271,7 @@ import Testing
         let nested = Array(repeating: [0x24, 0x80] as [UInt8], count: 10_000).joined()
         let prefix = Array(ber[..<(ber.firstIndex(of: 0x24) ?? 0)])
         #expect(try HostileReceipts.verdict(prefix + nested) == .malformed, "nested OCTET STRINGs")
-        // A length of BER that is not minimal is BER all the same, in the wrapping alone.
+        // A length that is not minimal is legal BER, but only in the wrapping.
         let overlong = [0x30, 0x84, 0, 0] + der[2...]
         #expect(der[1] == 0x82)
         #expect(try HostileReceipts.verdict(Array(overlong)) == .valid)
@@ -286,13 +286,14 @@ import Testing
         func receipt(_ segment: Int, _ payload: [UInt8]) throws -> [UInt8] {
             try HostileReceipts.minter(.sha256, .ber(segment: segment)).sign(payload)
         }
-        // Any number of 64 octets, with a shorter last one; of shorter ones 4,096.
+        // Segments of 64 octets are unlimited, and the last can be shorter. At most 4,096
+        // segments can be shorter than 64 octets.
         #expect(try HostileReceipts.verdict(receipt(limit, payload)) == .valid)
         #expect(try HostileReceipts.verdict(receipt(limit - 1, payload)) == .malformed)
         #expect(try HostileReceipts.verdict(receipt(1, payload)) == .malformed)
         #expect(try HostileReceipts.verdict(receipt(1, Minted.sample().payload)) == .valid)
         let real = try receipt(1_000, payload)
-        // Empty ones before the genuine ones, and without an end.
+        // Empty segments before the genuine ones, then without an end.
         let start = try #require(real.firstIndex(of: 0x24)) + 2
         func stuffed(_ count: Int) -> [UInt8] {
             Array(real[..<start]) + [[UInt8]](repeating: [4, 0], count: count).joined()
@@ -356,11 +357,11 @@ import Testing
                 })
         }
         #expect(try verdict(chain(under: intermediate)) == .valid)
-        // A chain of its own, the genuine one beside it.
+        // A foreign chain, with the genuine certificates beside it.
         let other = try ReceiptCA.make(at: Minted.now)
         #expect(try verdict(other.chain, and: ca.chain.certificates) == .invalidChain)
         #expect(try verdict(other.chain) == .untrustedChain)
-        // Its key, under the name and serial number of the genuine leaf.
+        // The foreign key under the name and serial number of the genuine leaf.
         let impostor = try HostileReceipts.verdict(
             try ReceiptMinter(ca.chain).sign(Minted.sample().payload) {
                 $0.signers[0].key = other.leafKey
@@ -382,7 +383,7 @@ import Testing
             $0.notAfter = Timestamp(milliseconds: Minted.now.milliseconds - 1000)
         }
         #expect(try verdict(old) == .certificateExpired)
-        // A leaf that issues another.
+        // A leaf that issues another leaf.
         let leaf = IssuedCertificate(der: ca.leafCertificate, key: ca.leafKey)
         let child = try ReceiptCA.makeLeaf(under: leaf, validity: validity, digest: .sha256) {
             $0.issuer = ReceiptCA.leafName

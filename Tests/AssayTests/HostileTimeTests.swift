@@ -28,10 +28,10 @@ import Testing
             "9223372036854775807", "-9223372036854775808", "9223372036854775808",
             "\"\(now)\"", "\"2026-01-01\"", "true", "false", "[]", "{}", "[\(now)]",
         ] { expect(json, .invalidDate) }
-        // Dated, but at a time when there was no such certificate.
+        // The date is valid, but no such certificate existed then.
         expect("1", .certificateExpired)
         expect("\(now / 1000)", .certificateExpired)
-        // Without a date it is taken to be signed now.
+        // Evidence without a date is checked as if signed now.
         expect(nil, .valid)
         expect("null", .valid)
         let beyond = Fixture.time(800 * 86_400)
@@ -94,14 +94,14 @@ import Testing
         for digest in try digests(leaf) + digests(intermediate) + digests(root) {
             let denying = Verifier(trust: trust.denying([digest]))
             Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
-            // A second time, from whatever cache there is.
+            // The second verification can use a cache.
             Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
         }
         for digest in try digests(Fixture.stranger.leafCertificate) {
             let denying = Verifier(trust: trust.denying([digest]))
             Fixture.expect(Fixture.verify(token, by: denying), .valid)
         }
-        // The same key in another certificate.
+        // Another certificate with the same key: only the key's digest denies it.
         let issuer = try #require(Fixture.ca.intermediateKey)
         let renewed = try DevelopmentCA.makeLeaf(
             under: issuer, validity: Fixture.validity, key: Fixture.ca.leafKey
@@ -133,7 +133,7 @@ import Testing
                 future ? .invalidDate : .untrustedChain)
             Fixture.expect(Fixture.verify(expired, at: now, by: verifier), .certificateExpired)
         }
-        // Times at the ends of what 64 bits hold.
+        // The limits of 64-bit times.
         for milliseconds in [Int64.min, -1, 0, .max] {
             let now = Timestamp(milliseconds: milliseconds)
             let verdict: Verdict = milliseconds == .max ? .valid : .invalidDate
@@ -147,7 +147,7 @@ import Testing
     }
 }
 
-/// What the minted leaf says of itself.
+/// Dates of the minted leaf.
 private enum DevelopmentCADates {
     static let leafNotAfter = Fixture.made {
         try Certificate(der: Fixture.ca.leafCertificate).notAfter
