@@ -4,9 +4,9 @@ import Testing
 
 @testable import Assay
 
-/// A record that has the layout of one before is read another way; what is read is the same.
+/// Reads a record with a known layout by another path. The result must be the same.
 @Suite struct InAppLayoutTests {
-    /// What reading gave, comparable.
+    /// Reads a record and returns the result in a comparable form.
     private static func read(_ layouts: inout InAppLayouts, _ record: [UInt8]) -> String {
         do throws(DERError) {
             let fields = try layouts.read(record.span)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Each byte of a record changed, after one that has the layout which it had.
+    /// Changes each byte of a record whose layout is known.
     @Test func changedRecords() throws {
         var random = SplitMix64(state: 4711)
         for record in try Self.records(12) {
@@ -57,13 +57,13 @@ import Testing
                 changed[index] ^= UInt8(truncatingIfNeeded: random.next() >> 8) | 1
                 var (layouts, fresh) = (known, InAppLayouts())
                 #expect(Self.read(&layouts, changed) == Self.read(&fresh, changed), "\(index)")
-                // What was learned from it, if anything, does no harm to the next.
+                // A layout learned from the changed record must not affect the next one.
                 #expect(Self.read(&layouts, record) == right, "\(index)")
             }
         }
     }
 
-    /// More layouts than there is room for, some of which are none.
+    /// Reads more layouts than the table holds, and records without a usable layout.
     @Test func manyLayouts() throws {
         var layouts = InAppLayouts()
         func attribute(_ type: Int64, _ value: [UInt8]) -> ReceiptAttribute {
@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    /// Layouts of valid receipts are kept for the next one, in which they change no answer, and
-    /// nothing of a customer's stays in them. Other receipts add nothing.
+    /// Keeps the layouts of valid receipts for the next one. They change no answer and contain no
+    /// customer data. Other receipts add nothing.
     @Test func layoutsOfOtherReceipts() throws {
         let minter = ReceiptMinter(try MintedReceipts.ca.get().chain)
         func payload(_ bundle: String, _ seed: UInt64) -> [UInt8] {
@@ -97,7 +97,7 @@ import Testing
         }
         let own = MintedReceipts.bundleId
         var receipts = [try minter.sign(payload(own, 1)), try minter.sign(payload(own, 2))]
-        // Signed, with one octet of its records changed: most of these are broken or differ.
+        // Signed, with one octet of the records changed: most are broken or differ.
         var random = SplitMix64(state: 12)
         for _ in 0..<150 {
             var changed = payload(own, 1)
@@ -133,7 +133,7 @@ import Testing
 }
 
 extension InAppLayouts {
-    /// Whether these octets occur in it.
+    /// Whether the remembered layouts contain these octets.
     fileprivate func contains(_ octets: [UInt8]) -> Bool {
         remembered.indices.contains { remembered[$0...].starts(with: octets) }
     }

@@ -4,7 +4,7 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// What of a receipt's records the caller gets. The verdict never depends on it.
+/// Tests which of a receipt's records the caller gets. The verdict never depends on it.
 @Suite struct InAppSelectionTests {
     private typealias Minted = MintedReceipts
 
@@ -51,8 +51,9 @@ import Testing
         }
     }
 
-    /// The same, said in another way: each original transaction id in its first place, with the
-    /// first of those that expire (or were bought) last.
+    /// An independent implementation: for each original transaction ID, in order of first
+    /// appearance, the record with the latest expiry date (or else purchase date). The first
+    /// record wins a tie.
     private static func latest(of records: [InAppPurchaseReceipt]) -> [InAppPurchaseReceipt] {
         func date(_ record: InAppPurchaseReceipt) -> Timestamp {
             record.expiresDate ?? record.purchaseDate ?? Timestamp(milliseconds: .min)
@@ -87,7 +88,7 @@ import Testing
             #expect(verdict(Expectations(productIds: ["other"])) == .mismatch)
             #expect(verdict(Expectations(productIds: [product + "x"])) == .mismatch)
             #expect(verdict(Expectations(transactionId: "1")) == .mismatch)
-            // Both together have to be of one record.
+            // Both together must match the same record.
             let id = record.transactionId
             let other = all.inApp.first { $0.productId != product }?.productId ?? "none"
             let products = [other, product]
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// What is not asked for is read all the same.
+    /// Broken records reject the receipt even when they are not selected.
     @Test func brokenRecordsRefuseWhateverIsAskedFor() throws {
         let minter = ReceiptMinter(try Minted.ca.get().chain)
         var payload = ReceiptPayload()

@@ -3,7 +3,8 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// What a root may sign, with roots put in the place of Apple's: nobody else can make theirs sign.
+/// Tests what each kind of root can sign. Test roots replace Apple's, which only Apple can sign
+/// with.
 @Suite struct InjectedRootTests {
     private static let policy = Policy(
         bundleId: Fixture.bundle, environments: Set(StoreEnvironment.known))
@@ -59,7 +60,7 @@ import Testing
         Self.expect(token, Fixture.trust(root), .valid, "a root for all")
         let development = Fixture.trust(root, development: true)
         Self.expect(token, development, .untrustedChain, "a root for development")
-        // Nested in a notification of the sandbox it has the sandbox's environment.
+        // Nested in a sandbox notification, the token has the sandbox's environment.
         for (environment, verdict) in [
             (StoreEnvironment.sandbox, Verdict.valid), (.production, .untrustedChain),
         ] {
@@ -100,7 +101,7 @@ import Testing
             let token = Self.notification(environment, inner, signedBy: genuine.chain)
             let comment = "\(environment.rawValue), \(comment)"
             Self.expect(token, as: .notification, trust, verdict, comment)
-            // Its own signer would do.
+            // A nested token from the notification's own signer is valid.
             let own = Fixture.token(Fixture.payload(environment: environment), genuine.chain)
             let plain = Self.notification(environment, own, signedBy: genuine.chain)
             Self.expect(plain, as: .notification, trust, .valid, comment)

@@ -83,12 +83,12 @@ struct JSONTests {
             #expect(throws: JSONError.invalidUTF8(offset: 1 + padding)) {
                 try JSONDocument.parse(text)
             }
-            // Cut at the end of the text.
+            // Truncated at the end of the text.
             #expect(throws: JSONError.self) { try JSONDocument.parse(Array(text.dropLast())) }
         }
     }
 
-    /// Every scalar at the borders of what UTF-8 writes with one byte more.
+    /// Scalars at the boundaries of UTF-8's encoding lengths and lead bytes.
     @Test func validUTF8() throws {
         let borders: [UInt32] = [
             0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x3FFFF, 0x40000,
@@ -113,7 +113,7 @@ struct JSONTests {
         #expect(throws: tooDeep(limit)) { try parse(arrays(limit + 1)) }
         #expect(throws: tooDeep(limit * 5)) { try parse(objects(limit + 1)) }
         #expect(throws: tooDeep(limit)) { try parse(String(repeating: "[", count: 100_000)) }
-        // The caller's own limit is the one that is told.
+        // The error reports the caller's own limit.
         let three = Array(arrays(3).utf8)
         _ = try JSONDocument.parse(three, depth: 3)
         let error = JSONError.tooDeep(limit: 2, offset: 2)
@@ -158,7 +158,7 @@ struct JSONTests {
         #expect(throws: Never.self) { try parse(text) }
     }
 
-    /// Objects on both sides of the border between comparing and sorting.
+    /// Objects on both sides of the threshold between comparing and sorting.
     @Test func duplicatesInLargeObjects() throws {
         let border = Limits.jsonMembersComparedDirectly
         for count in [2, border - 1, border, border + 1, border + 2, 1000] {
@@ -178,7 +178,7 @@ struct JSONTests {
         }
     }
 
-    /// A quarter of a megabyte of names that share their tag, or a long beginning.
+    /// A quarter of a megabyte of names with the same tag or a long common prefix.
     @Test(.timeLimit(.minutes(1)))
     func hostileObjects() throws {
         let short = (0..<28_000).map { "\"\($0)\":0" }
@@ -272,7 +272,7 @@ struct JSONTests {
 
     // MARK: JSONTestSuite
 
-    /// What the suite leaves open: numbers of any size are read, all else is refused.
+    /// Cases that the suite leaves open: numbers of any size are accepted, all else is rejected.
     static let implementationDefined: [String: Bool] = [
         "i_number_double_huge_neg_exp.json": true,
         "i_number_huge_exp.json": true,
@@ -311,7 +311,7 @@ struct JSONTests {
         "i_structure_UTF-8_BOM_empty_object.json": false,
     ]
 
-    /// Valid by the RFC, which only says that names should differ; refused here.
+    /// Valid under the RFC, which only says that names should be unique; rejected here.
     static let stricter: Set = [
         "y_object_duplicated_key.json", "y_object_duplicated_key_and_value.json",
     ]

@@ -2,7 +2,7 @@ import Assay
 import AssayLocks
 import Testing
 
-/// When a key gets its table, and what becomes of it.
+/// Tests when a key's table is built and when it is released.
 @Suite struct KeyTableTests {
     private struct Signer: Sendable {
         let d: [UInt8]
@@ -29,7 +29,7 @@ import Testing
         let verifier = ES256BatchVerifier(tables: tables)
         let good = Batches.check(key, signer.digest, signer.signature)!
         let bad = Batches.check(key, P256Forge.number(1), signer.signature)!
-        // Signatures that do not hold earn nothing.
+        // Invalid signatures do not count as uses.
         _ = Batches.holds([ES256Check](repeating: bad, count: Limits.keyTableUses), by: verifier)
         #expect(!tables.hasPending)
         _ = Batches.holds(
@@ -63,7 +63,7 @@ import Testing
         let next = Signer(seed: 13).key()
         tables.note(next, held: Limits.keyTableUses)
         #expect(!tables.hasPending)
-        // A key that goes takes its table along, and the next one's next uses find the place.
+        // A released key frees its table. The next key takes the slot on its next uses.
         keys.removeLast()
         #expect(tables.tables == Limits.keyTables - 1)
         tables.note(next, held: Limits.keyTableUses)
@@ -81,7 +81,7 @@ import Testing
         #expect(tables.tables == 0)
     }
 
-    /// As with an OpenSSL that has its functions for tables removed.
+    /// Simulates an OpenSSL without its table functions.
     @Test func goesOnWithoutWhereNoneCanBeBuilt() {
         let tables = KeyTables(isEnabled: true, build: { _, _ in nil })
         let signer = Signer(seed: 16)
@@ -89,7 +89,7 @@ import Testing
         tables.note(key, held: Limits.keyTableUses)
         #expect(tables.buildPending() == 0)
         #expect(tables.tables == 0)
-        // It is not tried again.
+        // The build is not retried.
         tables.note(key, held: Limits.keyTableUses)
         #expect(!tables.hasPending)
         let good = Batches.check(key, signer.digest, signer.signature)!
@@ -132,7 +132,7 @@ import Testing
                             return verifier.holds
                         }
                         if holds != [true, true, false, true, true, true, true] { wrong += 1 }
-                        // As if many more had been verified.
+                        // Simulates many more verifications.
                         tables.note(key, held: Limits.keyTableUses / 4)
                         if worker == 0, round % 20 == 19 {
                             current.key.withLock { $0 = signer.key() }
@@ -154,7 +154,7 @@ import Testing
     }
 }
 
-/// The key of the moment, as a cache of chains holds it.
+/// The current key, held as a chain cache holds it.
 private final class CurrentKey: Sendable {
     let key: Locked<PublicKey>
 

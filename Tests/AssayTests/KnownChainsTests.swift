@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// The table of chains whose headers have validated, under a hash that collides.
+/// Tests the table of chains with validated headers, under a hash that collides.
 @Suite struct KnownChainsTests {
     private static func header(of token: [UInt8]) -> [UInt8] { Fixture.segments(token)[0] }
 
@@ -31,14 +31,14 @@ import Testing
         #expect(Self.isKnown(chains, genuine))
         #expect(try Self.chain(chains, genuine) === known)
 
-        // Another genuine chain of the same hash is that chain and no other.
+        // Another genuine chain with the same hash is found as itself.
         let other = Fixture.chain()
         let second = Self.header(of: Fixture.token(Fixture.payload(), other))
         #expect(!Self.isKnown(chains, second))
         let found = try #require(try Self.chain(chains, second))
         #expect(found.header == second && found.chain.leaf.der == other.certificates[0])
 
-        // A forged header of the same hash is refused as it would be alone.
+        // A forged header with the same hash is rejected as it would be alone.
         let forged = [
             (Fixture.token(Fixture.payload(), Fixture.stranger.chain), Verdict.untrustedChain),
             (Fixture.token(header: { $0.alg = "none" }), .unsupportedAlgorithm),
@@ -64,13 +64,14 @@ import Testing
         for token in tokens {
             let header = Self.header(of: token)
             chains.enter(try #require(try Self.chain(chains, header)))
-            // Asked for, it is among those that a token is compared with.
+            // A lookup adds the chain to the recent ones, which are compared with a token
+            // directly.
             #expect(Self.isKnown(chains, header))
         }
         #expect(chains.counts.known == 1)
         #expect(!Self.isKnown(chains, Self.header(of: tokens[0])))
         #expect(Self.isKnown(chains, Self.header(of: tokens[1])))
-        // What was forgotten is not found by comparison either.
+        // Direct comparison does not find a forgotten chain either.
         for (token, isFound) in zip(tokens, [false, true]) {
             let found = chains.recent(token.span, counts: false)
             #expect((found != nil) == isFound)

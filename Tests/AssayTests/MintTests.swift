@@ -4,7 +4,7 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// What is minted, before any verifier of our own has seen it.
+/// Checks minted certificates and tokens without Assay's own verifier.
 @Suite struct MintTests {
     /// 2026-01-01T00:00:00Z.
     static let now = Timestamp(milliseconds: 1_767_225_600_000)
@@ -49,7 +49,7 @@ import Testing
             under: ca.issueIntermediate(validity: .around(Self.now, days: 30)), validity: hour)
         #expect(chain.certificates[0] != ca.leafCertificate)
         #expect(chain.certificates[1] != ca.intermediateCertificate)
-        // To OpenSSL the second of notAfter is over; to RFC 5280 it is not: none of its business.
+        // Skips the second of notAfter itself: OpenSSL rejects it, RFC 5280 accepts it.
         for (seconds, passes) in [(-1, false), (0, true), (3599, true), (3601, false)] {
             let time = Timestamp(milliseconds: Self.now.milliseconds + Int64(seconds) * 1000)
             let answer = try verify(chain, at: time, tool)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// Tokens are as long as Apple's: 1,077 + 794 + 583 bytes of certificates.
+    /// Minted certificates are within 16 bytes of the size of Apple's: 1,077, 794 and 583 bytes.
     @Test func sizesAreLikeApples() throws {
         let sizes = try Self.ca.get().chain.certificates.map(\.count)
         print("leaf, intermediate, root: \(sizes) bytes")
@@ -273,13 +273,13 @@ import Testing
         let parts = try segments(mint(0))
         #expect(parts.count == 3)
         #expect(try segments(mint(0))[0] == parts[0])
-        // A notification has signatures inside, and none is made twice.
+        // A notification contains signatures, and a signature never repeats.
         #expect(try (segments(mint(0))[1] == parts[1]) == (kind != .notification))
         #expect(try segments(mint(1))[1] != parts[1])
         let payload = String(decoding: try decoded(parts[1]), as: UTF8.self)
         #expect(payload.contains("\"com.example.app") || kind == .realtimeRequest)
         guard kind == .notification else { return }
-        // Three headers in one notification: its own, and those of its two parts.
+        // The header occurs three times: in the notification itself and in its two nested tokens.
         let header = String(decoding: parts[0], as: UTF8.self)
         #expect(payload.ranges(of: header).count == 2)
     }

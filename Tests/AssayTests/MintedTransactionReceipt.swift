@@ -2,9 +2,9 @@ import Assay
 import AssayMint
 import AssayModels
 
-/// A transaction receipt under RSA keys of its own, every part open to a test that wants it wrong.
+/// A transaction receipt under its own RSA keys. Tests can corrupt every part.
 struct MintedTransactionReceipt {
-    /// 2 or 3, or what a test puts there.
+    /// 2 or 3, or an invalid value that a test sets.
     var version: UInt8 = 3
     var purchaseInfo = MintedTransactionReceipt.purchaseInfo()
     var members: [(name: String, value: String)] = [("environment", "Sandbox"), ("pod", "100")]
@@ -63,7 +63,7 @@ struct MintedTransactionReceipt {
     }
 }
 
-/// A root, an intermediate and keys of RSA, made once: making them is slow.
+/// A root, an intermediate and RSA keys, made once because key generation is slow.
 enum MintedRSA {
     static let rootKey = key(2048)
     static let intermediateKey = key(2048)

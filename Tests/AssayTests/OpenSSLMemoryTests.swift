@@ -9,7 +9,7 @@ import Testing
             processExitsWith: .signal(6), observing: [\.standardErrorContent]
         ) {
             precondition(OpenSSLMemory.endWhenExhausted())
-            // More than any machine has; OpenSSL alone would answer with nothing, and go on.
+            // More than any machine has. OpenSSL alone would return NULL and go on.
             _ = unsafe CRYPTO_malloc(1 << 60, "", 0)
         }
         let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

@@ -1,8 +1,8 @@
 import Assay
 import COpenSSL
 
-/// ECDSA over P-256 from the other side: with chosen nonces, and with keys that fit a chosen
-/// signature. For tests only; nothing of it is constant time.
+/// The attacker's side of ECDSA over P-256: signs with chosen nonces and finds keys that fit a
+/// chosen signature. For tests only: nothing here is constant time.
 @safe final class P256Forge {
     private let group = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)!
     private let context = unsafe BN_CTX_new()!
@@ -12,7 +12,7 @@ import COpenSSL
         unsafe BN_CTX_free(context)
     }
 
-    /// A number mod n, or coordinates, in 32 octets big-endian.
+    /// A number mod n or a coordinate: 32 octets, big-endian.
     typealias Octets = [UInt8]
 
     static let order = octets(
@@ -32,10 +32,10 @@ import COpenSSL
         Octets(repeating: 0, count: 24) + (0..<8).map { UInt8(value >> (56 - 8 * $0) & 0xFF) }
     }
 
-    /// In 1 ..< n.
+    /// Returns a random number in 1 ..< n.
     func random(_ generator: inout some RandomNumberGenerator) -> Octets {
         var octets = Octets((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
-        // Below n, whose first 32 bits are all ones; the last is never zero.
+        // Less than n, whose first 32 bits are all ones, and never zero.
         octets[0] &= 0x7F
         octets[31] |= 1
         return octets
@@ -57,7 +57,7 @@ import COpenSSL
         }
     }
     func negate(_ a: Octets) -> Octets { subtract(Self.number(0), a) }
-    /// Not mod n.
+    /// Adds without reduction mod n.
     func plain(_ a: Octets, plus b: UInt64) -> Octets {
         unsafe withNumbers(a, Self.number(b)) { a, b in
             let sum = unsafe BN_new()!
@@ -66,7 +66,7 @@ import COpenSSL
         }
     }
 
-    /// The uncompressed point d·G.
+    /// Returns the uncompressed point d·G.
     func publicKey(_ d: Octets) -> Octets {
         let point = unsafe EC_POINT_new(group)!
         defer { unsafe EC_POINT_free(point) }
@@ -76,17 +76,17 @@ import COpenSSL
         return unsafe encode(point)
     }
 
-    /// x of k·G, mod n.
+    /// Returns x of k·G, mod n.
     func r(_ k: Octets) -> Octets { add(Octets(publicKey(k)[1...32]), Self.number(0)) }
 
-    /// r ‖ s over a digest taken as the number e.
+    /// Returns the signature r ‖ s over a digest taken as the number e.
     func sign(_ e: Octets, d: Octets, k: Octets) -> Octets {
         let r = r(k)
         return r + divide(add(e, multiply(r, d)), k)
     }
 
-    /// The key for which `r ‖ s` is valid over e with x of u₁·G + u₂·Q being `x`, as a point:
-    /// Q = r⁻¹·(s·R − e·G). Nil where no point has that x.
+    /// Returns the key, as a point, for which `r ‖ s` is valid over e when x of u₁·G + u₂·Q is
+    /// `x`: Q = r⁻¹·(s·R − e·G). Returns nil when no point has that x.
     func publicKey(x: Octets, r: Octets, s: Octets, e: Octets) -> Octets? {
         let (point, base) = unsafe (EC_POINT_new(group)!, EC_POINT_new(group)!)
         let compressed = [0x02] + x
@@ -104,7 +104,7 @@ import COpenSSL
         return unsafe encode(point)
     }
 
-    /// What EVP says: `r` and `s` are any numbers.
+    /// Whether EVP accepts the signature. `r` and `s` can be any numbers.
     static func evpVerifies(point: Octets, digest: Octets, r: Octets, s: Octets) -> Bool {
         let ecKey = unsafe EC_KEY_new_by_curve_name(NID_X9_62_prime256v1)!
         unsafe EC_KEY_oct2key(ecKey, point, point.count, nil)
@@ -165,7 +165,7 @@ import COpenSSL
     }
 }
 
-/// SplitMix64: the same cases in every run.
+/// SplitMix64: the same numbers in every run.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -180,7 +180,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Keys with and without tables, and batches of them.
+/// Keys with and without tables, and batches of their signatures.
 enum Batches {
     static func key(_ point: [UInt8], withTable: Bool) -> PublicKey {
         let key = PublicKey.ec(.p256, point: point.span)!
@@ -188,7 +188,7 @@ enum Batches {
         return key
     }
 
-    /// As it happens in service: enough uses, then whoever builds.
+    /// Builds a table as the service does: after enough uses.
     static func build(for key: PublicKey, in tables: KeyTables = KeyTables(isEnabled: true)) {
         tables.note(key, held: Limits.keyTableUses)
         precondition(tables.buildPending() == 1)

@@ -3,12 +3,12 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// What is kept of validated RSA chains: certificates, parsed, with their keys. It never changes an
-/// answer, and only what a pinned root vouches for gets in.
+/// Tests the cache of parsed certificates and keys from validated RSA chains. It never changes an
+/// answer, and holds only certificates that a pinned root vouches for.
 @Suite struct ParsedCertificateTests {
     private typealias Minted = MintedReceipts
 
-    /// Receipts that differ from a genuine one in one way each.
+    /// Receipts that each differ from a genuine one in one way.
     private static func neighbours() throws -> [(name: String, receipt: [UInt8])] {
         let chain = try Minted.ca.get().chain.certificates
         let minter = ReceiptMinter(try Minted.ca.get().chain)
@@ -18,7 +18,7 @@ import Testing
         }
         let other = try ReceiptCA.make(at: Minted.now)
         var all: [(String, [UInt8])] = [("genuine", try minter.sign(payload))]
-        // A changed octet in each part of each certificate, its end above all.
+        // One changed octet in each part of each certificate, mostly near its end.
         for index in 0..<3 {
             let size = chain[index].count
             for place in [4, 40, size / 3, size / 2, size - 257, size - 40, size - 33, size - 1] {
@@ -77,13 +77,14 @@ import Testing
         }
     }
 
-    /// Kept certificates are dated anew for each receipt.
+    /// The validity of cached certificates is checked for each receipt.
     @Test func datesAreChecked() throws {
         let verifier = try Minted.verifier()
         var sample = Minted.sample()
         let minter = ReceiptMinter(try Minted.ca.get().chain)
         #expect(Self.answer(try minter.sign(sample.payload), verifier).verdict == .valid)
-        // Four years, of which the intermediate has seen all and the leaf half.
+        // Four years earlier: the intermediate was valid already, the leaf became valid two years
+        // later.
         sample.creationDate = Timestamp(
             milliseconds: Minted.now.milliseconds - 126_144_000_000)
         let old = try minter.sign(sample.payload)
@@ -102,7 +103,7 @@ import Testing
         #expect(verifier.links.keptCertificates == 0)
         _ = Self.answer(try ReceiptMinter(ca.chain).sign(Minted.sample().payload), verifier)
         #expect(verifier.links.keptCertificates == 3)
-        // A leaf that our intermediate did not sign, and one with decoys beside it.
+        // A leaf that this intermediate did not sign, and one with decoys beside it.
         let minter = ReceiptMinter(ca.chain)
         for _ in 0..<2 {
             _ = Self.answer(
@@ -117,7 +118,7 @@ import Testing
         #expect(verifier.links.keptCertificates == 3)
     }
 
-    /// More genuine leaves than are kept: all of them stay valid, and what is kept stays bounded.
+    /// More genuine leaves than the cache holds: all stay valid, and the cache stays bounded.
     @Test func keptCertificatesAreBounded() throws {
         let links = ValidatedLinks()
         let issuer = try Certificate(der: MintedRSA.intermediate())
@@ -134,7 +135,7 @@ import Testing
         #expect(links.keptCertificates == 41)
     }
 
-    /// The key is built once; a bound that it does not meet is asked for each time.
+    /// The key is built once. The size bound is checked on every request.
     @Test func keysHaveTheirBounds() throws {
         let small = try Certificate(der: MintedRSA.leaf(key: MintedRSA.smallLeafKey))
         let large = try Certificate(der: MintedRSA.leaf())
@@ -148,7 +149,7 @@ import Testing
         #expect(copy.rsaKey(smallestBits: 2048) === large.rsaKey(smallestBits: 2048))
     }
 
-    /// Prepared keys are lent to one thread at a time, of either digest.
+    /// One thread at a time uses a prepared key, with either digest.
     @Test func threadsShareAKey() async throws {
         let verifier = try Minted.verifier()
         let chain = try Minted.ca.get().chain

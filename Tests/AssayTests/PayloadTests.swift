@@ -14,12 +14,12 @@ private func decode<Payload: PayloadObject>(
 struct PayloadTests {
     typealias Transaction = JWSTransactionDecodedPayload
 
-    /// Each field's JSON form, so that a decoded payload can be compared with its text: enum
-    /// values as their raw values, dates as milliseconds.
+    /// Returns each field's JSON form, for comparison with the payload's text: enum values as
+    /// their raw values, dates as milliseconds.
     static func leaves(of payload: Any) -> [String: String] {
         var leaves: [String: String] = [:]
         for child in Mirror(reflecting: payload).children {
-            // The one field whose name is not the member's.
+            // The only field whose name differs from its member's.
             let name = child.label == "sku" ? "SKU" : child.label ?? ""
             if let value = render(child.value) { leaves[name] = value }
         }
@@ -50,7 +50,7 @@ struct PayloadTests {
             + "}"
     }
 
-    /// The same form of a JSON value, members sorted.
+    /// Renders a JSON value in the same form, with sorted members.
     private static func render(_ json: JSONValue) -> String {
         if let members = json.members {
             let pairs = members.pairs.map { ($0.name, render($0.value)) }
@@ -89,7 +89,8 @@ struct PayloadTests {
         try Vectors.report("Apple's payload models", count)
     }
 
-    /// Whether the file is one of our payloads.
+    /// Compares a file with its decoded payload. Returns false for a file that is not a known
+    /// payload.
     private func compare(_ bytes: [UInt8], _ file: String) throws -> Bool {
         switch file {
         case "signedTransaction.json", "signedTransactionWithRevocation.json":
@@ -109,7 +110,7 @@ struct PayloadTests {
         return true
     }
 
-    /// The payloads of Apple's signed examples; Xcode's carry members that are not modelled.
+    /// The payloads of Apple's signed examples. Xcode's have members that are not modelled.
     @Test(.enabled(if: Vectors.has("apple-lib/mock_signed_data", "apple-lib/xcode")))
     func appleSignedPayloads() throws {
         let device: Set = ["deviceVerification", "deviceVerificationNonce"]
@@ -221,7 +222,7 @@ struct PayloadTests {
         try expectSame([UInt8](Self.notification.utf8), ResponseBodyV2DecodedPayload.self)
     }
 
-    /// So that the comparison above can't be blind: some fields by name.
+    /// Checks fields by name, in case the comparison above misses every difference.
     @Test func fullTransactionByName() throws {
         let payload = try decode(Self.transaction, as: Transaction.self)
         #expect(payload.transactionId == "2")
@@ -252,7 +253,7 @@ struct PayloadTests {
         }
     }
 
-    // MARK: What is kept, and what refused
+    // MARK: Kept and refused values
 
     @Test func absentNullAndUnknown() throws {
         #expect(try decode("{}") == Transaction())

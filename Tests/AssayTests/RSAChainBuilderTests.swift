@@ -3,11 +3,12 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// The search for a path of RSA, by itself: what evidence's own limits keep from it otherwise.
+/// Tests the search for an RSA path directly, with input that the evidence's own limits would
+/// otherwise reject.
 @Suite struct RSAChainBuilderTests {
     private static let date = EffectiveDate(signed: RSAChainTests.now, now: RSAChainTests.now)
 
-    /// Nil where it validates.
+    /// Returns nil if the chain validates.
     private static func refusal(
         _ leaf: [UInt8], _ bag: [[UInt8]], root: [UInt8]
     ) throws -> Refusal? {
@@ -45,7 +46,7 @@ import Testing
     @Test("line 55: the root is valid at the effective date, to the second")
     func rootValidity() throws {
         let (leaf, intermediate) = (try MintedRSA.leaf(), try MintedRSA.intermediate())
-        // A receipt's date has milliseconds, a certificate's seconds.
+        // A receipt's date has milliseconds, a certificate's has seconds.
         let second = RSAChainBuilderTests.date
         let seconds = try second.seconds()
         func at(_ offset: Int64) -> Timestamp {
@@ -93,7 +94,7 @@ import Testing
     func links() throws {
         let leaf = try Certificate(der: MintedRSA.leaf())
         let issuer = try Certificate(der: MintedRSA.intermediate())
-        // The same name over another key.
+        // The same name with another key.
         let namesake = try Certificate(
             der: MintedRSA.intermediate {
                 $0.subjectPublicKeyInfo = MintedRSA.otherKey.subjectPublicKeyInfo
@@ -107,7 +108,7 @@ import Testing
         #expect(!links.isKnown(issuer, under: leaf))
     }
 
-    /// A public key of that many bits, which nobody has the private key of.
+    /// Returns a public key of `bits` bits. Its private key is unknown.
     private static func publicKey(bits: Int) -> [UInt8] {
         var modulus = [UInt8](repeating: 0xFF, count: (bits + 7) / 8)
         modulus[0] = UInt8(1 << ((bits - 1) % 8))

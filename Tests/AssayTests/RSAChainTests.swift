@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// The rules of section 4 and 5 on minted receipts: each row wrong in one way.
+/// Tests the rules of sections 4 and 5 on minted receipts. Each case is wrong in one way.
 @Suite struct RSAChainTests {
     static let now = AppleTransactionReceiptTests.now
 
@@ -96,7 +96,7 @@ import Testing
             let bad = try MintedRSA.intermediate(configure)
             let answer = try verify(receipt(), [bad])
             #expect(answer.verdict == verdict, "case \(index): \(answer.detail)")
-            // Beside a good one it does no harm, in either order.
+            // A bad intermediate next to a good one does no harm, in either order.
             #expect(try verify(receipt(), [bad, good]).verdict == .valid, "case \(index)")
             #expect(try verify(receipt(), [good, bad]).verdict == .valid, "case \(index)")
         }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// What does not hold is told by the first check in the documented order, not by the first
+    /// The refusal comes from the first failing check in the documented order, not from the first
     /// candidate.
     @Test func theRefusalIsThatOfTheLastStage() throws {
         let unmarked = try MintedRSA.intermediate {
@@ -136,7 +136,7 @@ import Testing
         #expect(answer.verdict == .certificateRevoked)
     }
 
-    /// A server keeps the verifier of a trust that has not changed.
+    /// A server keeps its verifier while the trust store is unchanged.
     @Test func identity() throws {
         let intermediate = try MintedRSA.intermediate()
         let fingerprint = Fingerprint(SHA256.digest(intermediate.span))
@@ -153,7 +153,7 @@ import Testing
         #expect(again.identity == plain.identity)
     }
 
-    /// A root that is not pinned signs nothing, whatever its name.
+    /// A root that is not pinned is rejected, whatever its name.
     @Test func anotherRoot() throws {
         let trust = try TrustStore.apple.adding(intermediate: MintedRSA.intermediate())
         let text = try receipt().text
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func keysAndVersions() throws {
-        // A key of 1024 bits does not pass as version 3, nor version 2's certificate as such.
+        // A 1024-bit key is rejected in version 3, and a version 3 certificate in version 2.
         let small = MintedTransactionReceipt(
             leaf: try MintedRSA.leaf(key: MintedRSA.smallLeafKey), key: MintedRSA.smallLeafKey)
         #expect(try verify(small).verdict == .malformed)
@@ -174,7 +174,7 @@ import Testing
         old.leaf = try MintedRSA.leaf(key: MintedRSA.smallLeafKey) {
             $0.extensions.append(.marker("1.2.840.113635.100.6.5.1"))
         }
-        // Its intermediate has to be the iTunes Store's.
+        // The intermediate must be the iTunes Store's.
         #expect(try verify(old).verdict == .wrongCertificatePurpose)
         let store = try MintedRSA.intermediate {
             $0.extensions.append(.marker("1.2.840.113635.100.6.2.2"))
@@ -184,7 +184,8 @@ import Testing
         #expect(AppleTransactionReceiptTests.receipt(answer)?.legacyKey == true)
         let current = try verify(receipt())
         #expect(AppleTransactionReceiptTests.receipt(current)?.legacyKey == false)
-        // Version 2 has no room for a signature of a larger key, whatever the certificate says.
+        // Version 2 has no space for the signature of a larger key, whatever the certificate
+        // says.
         old.leaf = try MintedRSA.leaf {
             $0.extensions.append(.marker("1.2.840.113635.100.6.5.1"))
         }
@@ -236,7 +237,8 @@ import Testing
         }
     }
 
-    /// Of 16 digits that begin with 2000000 the sandbox's, of 15 perhaps Production's.
+    /// IDs of 16 digits that begin with 2000000 are the sandbox's. Those of 15 digits can be
+    /// Production's.
     @Test func environments() throws {
         let cases: [(String, StoreEnvironment)] = [
             ("1000000000000002", .sandbox), ("2000000000000002", .sandbox),
@@ -251,7 +253,7 @@ import Testing
         }
     }
 
-    /// Every octet of signature blob and purchase-info counts.
+    /// Every octet of the signature blob and of purchase-info counts.
     @Test func everyOctet() throws {
         let good = try receipt()
         let trust = try MintedRSA.trust(intermediates: [MintedRSA.intermediate()])
@@ -278,7 +280,7 @@ import Testing
         }
     }
 
-    /// What belongs elsewhere is told as what it is.
+    /// Evidence of another kind is reported as that kind.
     @Test func otherKinds() throws {
         let verifier = Verifier(trust: .apple)
         let cases: [(String, String)] = [

@@ -2,7 +2,7 @@
 import AssayModels
 import Testing
 
-/// Receipts that a fuzzer found to be answered otherwise when they came in pieces.
+/// Receipts for which a fuzzer found another answer when they arrived in chunks.
 @Suite struct ReceiptChunkTests {
     private static let verifier = Verifier(trust: .apple)
     private static let policy = Policy(bundleId: nil, environments: Set(StoreEnvironment.known))
@@ -22,7 +22,7 @@ import Testing
         // Foreign characters before and after padding.
         Array("MI".utf8) + [0] + Array("GG".utf8) + [0xF7, 0xF7, 0x3D, 0xF7, 0xF7],
         Array("MIAG=CSqG".utf8), Array("MIAGCSqG===".utf8), Array("MIAGCSqG=*".utf8),
-        // A fault of DER before one of base64.
+        // A DER fault before a base64 fault.
         Array("MIAGCSqGSIb3DQEHAqCAMIACAQExDzADBgBlhggkZQMEAgEFADCABgk4".utf8) + [
             0, 0, 0x20, 0x7B,
         ],

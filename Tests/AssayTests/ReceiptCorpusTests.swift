@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Other people's test data: RSA signatures, and CMS that broke other readers.
+/// Tests third-party data: RSA signatures, and CMS that broke other parsers.
 @Suite struct ReceiptCorpusTests {
     private struct File: Decodable { let testGroups: [Group] }
     private struct Group: Decodable {
@@ -26,8 +26,8 @@ import Testing
         let tests: [Test]
     }
 
-    /// "Acceptable" ones are refused, but for signatures that are only short of something else:
-    /// those of the generation file were made with small keys or exponents.
+    /// Rejects "acceptable" signatures, except those whose only flaw is size: the generation file
+    /// has signatures made with small keys or exponents.
     @Test(
         .enabled(if: Vectors.has("wycheproof")),
         arguments: [
@@ -59,7 +59,7 @@ import Testing
                 let isGood =
                     test.result == "valid"
                     || (test.result == "acceptable" && acceptable.contains(test.tcId))
-                // A key whose exponent is below 65537 is none of ours.
+                // Exponents below 65537 are rejected.
                 #expect(holds == (isGood && made != nil), "\(name) \(test.tcId): \(test.comment)")
                 if holds { valid += 1 } else { refused += 1 }
             }
@@ -106,7 +106,7 @@ import Testing
     }
 }
 
-/// What a receipt on its way holds.
+/// Tests how much memory a receipt in progress holds.
 @Suite struct ReceiptMemoryTests {
     /// Resident memory in bytes.
     private static func resident() -> Int {
@@ -115,7 +115,7 @@ import Testing
         return fields.count > 1 ? fields[1] * 4096 : 0
     }
 
-    /// In a process of its own: here the other tests' memory would be counted too.
+    /// Runs in its own process, because here the other tests' memory would count too.
     @Test(.disabled(if: resident() == 0))
     func sixtyFourMegabytesHoldKilobytes() async {
         await #expect(processExitsWith: .success) {
@@ -124,7 +124,8 @@ import Testing
         }
     }
 
-    /// The most that resident memory grows by while a receipt of 64 MB is verified.
+    /// Returns the largest growth of resident memory, in bytes, while a 64 MB receipt is
+    /// verified.
     private static func growth() throws -> Int {
         let block = MintedReceipts.sample(.bytes(1 << 20))
         var records = ReceiptPayload()
@@ -137,7 +138,7 @@ import Testing
         let receipt = try ReceiptMinter(MintedReceipts.ca.get().chain).sign(payload.bytes)
         let verifier = try MintedReceipts.verifier()
         var stream = AppReceiptStream(verifier, policy: MintedReceipts.policy, inApp: .none)
-        // Once around, so that what the process keeps anyway is there.
+        // Warms up, so that `before` includes memory that the process keeps anyway.
         stream.receive(receipt.span.extracting(0..<1 << 20))
         let before = Self.resident()
         var largest = 0

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// The hours around each change, and years of every rule, with the figures of tzdata.
+    /// The hours around each change of offset, and years under every rule, with tzdata's offsets.
     @Test func pacificTime() {
         let cases: [(String, Int64)] = [
             ("1955-09-25T08:59:59Z", -7), ("1955-09-25T09:00:00Z", -8),
@@ -82,7 +82,8 @@ import Testing
         }
     }
 
-    /// One after the other, each on the day of the one before or on another: the same dates.
+    /// One reader of many dates, on the same day as the previous date or on another, gives the
+    /// same results.
     @Test func manyGiveTheSame() throws {
         var dates = ReceiptDates()
         let texts = [

@@ -4,7 +4,7 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// Minted receipts, which stand in for Apple's where there are none: large ones, and wrong ones.
+/// Minted receipts, for cases without Apple's: large receipts and invalid ones.
 enum MintedReceipts {
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
     static let bundleId = "com.example.game"

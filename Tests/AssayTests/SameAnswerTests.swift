@@ -3,13 +3,13 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// The same bytes and options always give the same answer: payload, detail and all.
+/// The same bytes and options always give the same answer, payload and detail included.
 @Suite struct SameAnswerTests {
     struct Item: Sendable {
         let kind: EvidenceKind
         let evidence: [UInt8]
         let expectations: Expectations
-        /// What a verifier answers that has seen nothing else and builds no tables.
+        /// The answer of a fresh verifier that builds no tables.
         let answer: Verification
     }
 
@@ -17,7 +17,7 @@ import Testing
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
     ]
 
-    /// Genuine evidence of each kind, and the same damaged in every part of it.
+    /// Genuine evidence of each kind, and copies with each part damaged.
     static let items = Fixture.made { () throws -> [Item] in
         var random = SeededGenerator(seed: 41)
         var items: [Item] = []
@@ -46,7 +46,7 @@ import Testing
         return Item(kind: kind, evidence: evidence, expectations: expectations, answer: answer)
     }
 
-    /// A changed letter in each segment, a signature cut short, and segments left out.
+    /// Changes a letter in each segment, truncates the signature and drops segments.
     private static func damaged(
         _ token: [UInt8], _ random: inout SeededGenerator
     ) -> [[UInt8]] {
@@ -72,7 +72,7 @@ import Testing
         #expect(verdicts.isSuperset(of: [.wrongKind, .untrustedChain]))
     }
 
-    /// Any order, any batch size, a cold cache or a warm one, with a key's table and without.
+    /// Any order, any batch size, a cold or a warm cache, with and without a key's table.
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func inAnyOrderAndBatch(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// The leaf's key is used until it has its table.
+    /// Uses the leaf's key until its table is built.
     private static func buildTable(_ verifier: Verifier) {
         let good = items.first { $0.answer.verdict == .valid }!
         for _ in 0...Limits.keyTableUses / 64 {
@@ -109,7 +109,7 @@ import Testing
             expecting: item.expectations, at: Fixture.now)
     }
 
-    /// Threads verify while the table is built and the cache is swept by other chains.
+    /// Threads verify while the table is built and other chains sweep the cache.
     @Test func whileTableIsBuiltAndCacheSwept() async {
         let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: .onRequest)
         let others = (0..<12).map { _ in Fixture.token(Fixture.payload(), Fixture.chain()) }
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    // MARK: Quick
+    // MARK: Known chains
 
     @Test func quickIsWhatBringsKnownChain() {
         let verifier = Verifier(trust: Fixture.verifier.trust)
@@ -152,7 +152,7 @@ import Testing
         #expect(!hasKnownChain(token))
         #expect(Fixture.verify(token, by: verifier).verdict == .valid)
         let header = Fixture.segments(token)[0]
-        // What comes behind the header makes no difference: it is no chain.
+        // Bytes after the header make no difference: they hold no chain.
         for evidence in [token, header + [UInt8(ascii: ".")], Fixture.join([header, [], []])] {
             #expect(hasKnownChain(evidence))
             for kind in Self.kinds {
@@ -162,7 +162,7 @@ import Testing
         for kind in [EvidenceKind.appReceipt, .transactionReceipt] {
             #expect(!hasKnownChain(token, kind))
         }
-        // Another header, however alike, is another chain's until it has validated.
+        // A header with any change is another chain until it has validated.
         for place in stride(from: 0, to: header.count, by: 97) {
             var changed = token
             changed[place] ^= 1
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    /// A chain that is no more among the last ones, and one that is not known any more.
+    /// A chain that is no longer among the recent ones, and one that is no longer known.
     @Test func quickForgetsWhatTheCacheForgets() {
         let verifier = Verifier(trust: Fixture.verifier.trust, keyTables: .never)
         let token = Fixture.token()
@@ -190,7 +190,8 @@ import Testing
                 #expect(isQuick)
             }
         }
-        // It was used after the first few of the others, which went before it did.
+        // The lookup above used the token's chain after the first of the others, which were
+        // evicted before it.
         #expect(verifier.chains.counts.known == Limits.knownChains)
         let first = Fixture.token(
             Fixture.payload(),

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A public key alone signs nothing.
+    /// A public key alone cannot sign.
     @Test func publicKeyIsNoPrivateKey() throws {
         let key = try SigningKey(generating: .p256)
         let pem = PEM.encode(key.subjectPublicKeyInfo, label: "PUBLIC KEY")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// r and s keep their leading zeros: one in 128 of them is short in DER.
+    /// r and s keep their leading zeros: one in 128 signatures is shorter in DER.
     @Test func rawSignaturesAreOfOneSize() throws {
         for (kind, size) in [(SigningKey.Kind.p256, 64), (.p384, 96), (.p521, 132)] {
             let key = try SigningKey(generating: kind)

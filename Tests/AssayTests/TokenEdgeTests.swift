@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// What stands around a token that arrived alone, and whose names a refusal has.
+/// Tests bytes around a token that arrives alone, and the names in a refusal.
 @Suite struct TokenEdgeTests {
     @Test(arguments: ["", "\n", "\r\n"])
     func oneLineBreakMayFollow(end: String) {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Nothing around a token that is nested in another.
+    /// A token nested in another has no line break or space around it.
     @Test(arguments: ["\n", " "])
     func nested(end: String) {
         let transaction = Fixture.token() + Array(end.utf8)
@@ -57,7 +57,7 @@ import Testing
         #expect(
             answer.detail.contains("no pinned root is named \"Assay Development Root CA\""),
             "\(answer.detail)")
-        // A root of the same name and another key.
+        // A root with the same name and another key.
         let other = Fixture.verify(
             Fixture.token(), by: Verifier(trust: Fixture.trust(Fixture.stranger.rootCertificate)))
         #expect(other.verdict == .untrustedChain)

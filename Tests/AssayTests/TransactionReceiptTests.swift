@@ -105,7 +105,8 @@ import Testing
         }
     }
 
-    /// One change in every part, and random ones: each refuses, or leaves all that is signed.
+    /// Makes one change in every part, and random ones. Each change rejects the receipt or leaves
+    /// everything signed unchanged.
     @Test(.enabled(if: Vectors.has("sk1/legacy")))
     func changes() throws {
         let verifier = Verifier(trust: .apple)
@@ -119,7 +120,7 @@ import Testing
                 bytes[index] ^= UInt8(truncatingIfNeeded: random.next() % 255 + 1)
                 let answer = Self.verify(bytes, verifier)
                 if answer.verdict == .valid {
-                    // White space, or one of the members beside the signature.
+                    // The change hit white space, or one of the members beside the signature.
                     #expect(Self.receipt(answer)?.members == genuine?.members, "\(vector.name)")
                 }
                 count += 1
@@ -171,7 +172,7 @@ import Testing
         #expect(verdict(old, all, Expectations(deviceIdentifier: device)) == .mismatch)
     }
 
-    /// The v2 intermediate, in the trust store and out of it.
+    /// Verifies with the right intermediate in the trust store, with a wrong one and without one.
     @Test(.enabled(if: Vectors.has("sk1/legacy", "apple-ca")))
     func intermediates() throws {
         let vectors = try Self.vectors().filter(\.isSigned)
@@ -191,7 +192,7 @@ import Testing
             #expect(try verdict(bare.adding(intermediate: wrong)) == .untrustedChain)
             #expect(try verdict(bare.adding(intermediate: right)) == .valid)
             guard !vector.isVersion2 else { continue }
-            // Same name, same key, and no longer valid in 2017; whichever comes first.
+            // Same name and key, but no longer valid in 2017. The order does not matter.
             let old = try bare.adding(intermediate: wwdr2008)
             #expect(verdict(old) == .certificateExpired)
             #expect(try verdict(old.adding(intermediate: wwdr2013)) == .valid)
@@ -216,7 +217,7 @@ import Testing
     }
 }
 
-/// Small, and the same in every run.
+/// A small generator with the same numbers in every run.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

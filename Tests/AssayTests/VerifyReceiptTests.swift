@@ -4,10 +4,10 @@ import Testing
 
 @testable import Assay
 
-/// Our answers beside those that Apple's endpoint gave.
+/// Compares Assay's answers with those of Apple's endpoint.
 @Suite struct VerifyReceiptTests {
     private static let now = AppleTransactionReceiptTests.now
-    /// What Apple's servers alone know of a purchase.
+    /// Members that only Apple's servers know.
     private static let serverMembers: Set<String> = [
         "in_app_ownership_type", "subscription_group_identifier", "is_upgraded",
         "offer_code_ref_name", "app_account_token",
@@ -16,7 +16,7 @@ import Testing
     private struct Response {
         let name: String
         let json: JSONValue
-        /// The receipt that the response carries as its latest.
+        /// The latest receipt in the response.
         let latest: String?
     }
 
@@ -47,7 +47,7 @@ import Testing
         return Array(elements)
     }
 
-    /// Members that a receipt can know: the same names, values and JSON types.
+    /// Compares the members that a receipt contains: the same names, values and JSON types.
     @Test(.enabled(if: Vectors.has("sk1/responses", "sk1/unified")))
     func unifiedResponses() throws {
         var count = 0
@@ -59,7 +59,8 @@ import Testing
                 #expect(ours[name]?.raw == response.json[name]?.raw, "\(response.name): \(name)")
             }
             let theirs = response.json["receipt"]
-            // The receipt was issued anew for this answer: its creation is the request's time.
+            // Apple issued the receipt anew for this answer, so its creation date is the
+            // request's time.
             for (name, value) in theirs?.members?.pairs ?? []
             where name != "in_app" && !name.hasPrefix("request_date")
                 && !name.hasPrefix("receipt_creation_date")
@@ -80,11 +81,11 @@ import Testing
         try Vectors.report("purchases of verifyReceipt responses", count)
     }
 
-    /// The same members in Apple's order, but for those that only its servers know.
+    /// Compares the members in Apple's order, without those that only its servers know.
     private static func compare(_ ours: JSONValue, _ theirs: JSONValue, _ name: String) {
         let expected = (theirs.members?.pairs ?? []).filter { !serverMembers.contains($0.0) }
         let found = ours.members?.pairs ?? []
-        // Some publishers have sorted the members.
+        // Some publishers sorted the members.
         if expected.map(\.0).prefix(3) == ["quantity", "product_id", "transaction_id"] {
             #expect(found.map(\.0) == expected.map(\.0), "\(name)")
         } else {
@@ -110,7 +111,7 @@ import Testing
         }
         #expect(ours["receipt"]?.members?.pairs.count == 19)
         #expect(ours["environment"] == nil)
-        // To the millisecond of its expiry.
+        // Expiry is exact to the millisecond.
         for (date, status) in [(1_448_346_880_999, 0), (1_448_346_881_000, 21006)] {
             let answer = try Self.answer(
                 receipt, as: .transactionReceipt, [.sandbox],
@@ -124,10 +125,10 @@ import Testing
         try Vectors.report("transaction receipt's response", 1)
     }
 
-    /// Every date of the responses in its three forms.
+    /// Checks the three forms of every date in the responses.
     @Test(.enabled(if: Vectors.has("sk1/responses")))
     func dates() throws {
-        // Written by hand by those who published them.
+        // Written by hand by their publishers.
         let mock: Set<String> = [
             "nov-199d7bbc.json", "nov-61265c16.json", "nov-9954a4b6.json", "nov-c2d6deb7.json",
         ]
@@ -165,7 +166,7 @@ import Testing
             (.wrongEnvironment, .sandbox, 21007), (.wrongEnvironment, .production, 21008),
             (.wrongEnvironment, .xcode, 21003), (.wrongBundle, .production, 21003),
             (.wrongApp, .production, 21003), (.mismatch, .sandbox, 21003),
-            // Without evidence nothing is valid.
+            // Without evidence no answer is valid.
             (.valid, .production, 21003),
         ]
         for (verdict, environment, status) in cases {
@@ -217,7 +218,7 @@ import Testing
         #expect(String(decoding: text, as: UTF8.self) == expected)
     }
 
-    /// JSON with a name twice means different things to different readers.
+    /// JSON readers disagree about duplicate names.
     @Test func noMemberTwice() throws {
         let cases: [(members: [(String, String)], json: [String])] = [
             ([("product-id", "gold")], ["product_id=gold"]),
@@ -235,7 +236,7 @@ import Testing
             var answer = Verification(verdict: .valid, detail: "-", kind: .transactionReceipt)
             answer.evidence = .transactionReceipt(receipt)
             let text = verifyReceiptResponse(for: answer, requestDate: Self.now)
-            // The parser refuses a name twice.
+            // The parser rejects duplicate names.
             let json = try JSONDocument.parse(text).root["receipt"]
             let found = json?.members?.pairs.map { "\($0.0)=\($0.1.string ?? "-")" }
             #expect(found == expected)

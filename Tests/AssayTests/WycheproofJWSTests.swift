@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Project Wycheproof's JSON Web Signature vectors. None of them has a chain in x5c, so none may
-/// ever be VALID; those of ES256 also go, step by step, through what a token's signature goes
-/// through here, and there their `result` is what we must answer.
+/// Project Wycheproof's JSON Web Signature vectors. None has a chain in x5c, so none is ever
+/// VALID. The ES256 vectors also go through each step that a token's signature takes here, and
+/// must give their `result`.
 @Suite struct WycheproofJWSTests {
     private struct File: Decodable {
         let testGroups: [Group]
@@ -40,7 +40,7 @@ import Testing
         return try Base64URL.decode(text.span)
     }
 
-    /// Segments, encodings, algorithm, range and signature, under a given key.
+    /// Checks segments, encodings, algorithm, range and signature, under a given key.
     private func accepts(_ jws: String, _ key: PublicKey) -> Bool {
         let token = Array(jws.utf8)
         let span = token.span
@@ -69,7 +69,7 @@ import Testing
     func es256() throws {
         var (valid, invalid) = (0, 0)
         for group in try groups() {
-            // A key's `use` is what a JWK says of itself; the verifier reads none.
+            // `use` is a JWK's own description of its key; the verifier does not read it.
             guard let key = group.public, key.crv == "P-256", key.alg == "ES256" else { continue }
             let point = try [4] + octets(key.x ?? "") + octets(key.y ?? "")
             guard let publicKey = PublicKey.ec(.p256, point: point.span) else {
@@ -85,8 +85,8 @@ import Testing
         try Vectors.report("Wycheproof ES256 JWS, \(valid) valid", valid + invalid)
     }
 
-    /// Of the group on base64url the two that Wycheproof leaves to a decoder that passes over
-    /// foreign characters are refused as well.
+    /// The base64url group. Also rejects the two vectors with foreign characters, which
+    /// Wycheproof lets a decoder skip.
     @Test(.enabled(if: Vectors.has("wycheproof")))
     func base64() throws {
         var count = 0
@@ -96,7 +96,7 @@ import Testing
                     (try? octets(String($0))) != nil
                 }
                 let foreign = test.comment.hasPrefix("InvalidCharacterInserted")
-                // Two more have lost the padding that is wrong with them: what is left decodes.
+                // Two more vectors lack the invalid padding that they describe, so they decode.
                 let unpadded = test.comment.hasPrefix("invalidBase64Padding")
                 let wellFormed = test.result == "valid" && !foreign || unpadded
                 #expect(decodes == wellFormed, "\(test.tcId): \(test.comment)")

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Project Wycheproof's ECDSA vectors: `result` is what we must answer.
+/// Project Wycheproof's ECDSA vectors. The answer must be their `result`.
 @Suite struct WycheproofTests {
     private struct File: Decodable {
         let testGroups: [Group]
@@ -54,7 +54,7 @@ import Testing
         try Vectors.report("\(file): \(valid) valid, \(invalid) invalid", valid + invalid)
     }
 
-    /// The path of a JWS: r ‖ s, in batches, with tables for all keys, for some, and for none.
+    /// The path of JWS signatures: r ‖ s, in batches, with tables for all keys, some or none.
     @Test(.enabled(if: Vectors.has("wycheproof")))
     func batches() throws {
         let file = "ecdsa_secp256r1_sha256_p1363_test.json"

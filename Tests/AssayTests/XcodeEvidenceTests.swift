@@ -4,7 +4,7 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// What Xcode's StoreKit testing signed, from Apple's server libraries.
+/// Evidence signed by Xcode's StoreKit testing, from Apple's server libraries.
 @Suite struct XcodeEvidenceTests {
     private static let now = AppleEvidenceTests.now
 
