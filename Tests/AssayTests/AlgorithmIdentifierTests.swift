@@ -3,8 +3,8 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Parameters of algorithms, in each of the places where one is named: NULL is asked for, or
-/// allowed, or refused.
+/// The parameters of each algorithm identifier: NULL is required, allowed or refused, depending
+/// on the field.
 @Suite struct AlgorithmIdentifierTests {
     private enum Parameters: CaseIterable {
         case absent, null, nullWithContent, integer, curve, sequence, nullTwice, cut
@@ -22,7 +22,7 @@ import Testing
             }
         }
 
-        /// Not even the form of an AlgorithmIdentifier.
+        /// True if the octets do not have the form of an AlgorithmIdentifier.
         var isBroken: Bool { self == .nullTwice || self == .cut }
 
         func algorithm(_ oid: String) -> [UInt8] {
@@ -105,7 +105,7 @@ import Testing
 
     @Test("line 27: parameters of RSA keys")
     func keysOfRSA() throws {
-        // Behind the AlgorithmIdentifier with its OID of nine octets and NULL.
+        // The key follows the AlgorithmIdentifier, which has an OID of nine octets and NULL.
         let key = MintedRSA.leafKey.subjectPublicKeyInfo[19...]
         #expect(key.first == 0x03)
         try expect("leaf", accepts: [.null], refusesWith: .unsupportedAlgorithm) { parameters in

@@ -3,7 +3,7 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// App receipts that Apple signed between 2015 and 2025, and Xcode's.
+/// App receipts that Apple signed between 2015 and 2025, and Xcode receipts.
 @Suite struct AppReceiptTests {
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
     static let everything = Policy(

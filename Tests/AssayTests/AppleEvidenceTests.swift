@@ -3,9 +3,9 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// Evidence that Apple, or the test CA of Apple's libraries, really signed.
+/// Evidence that Apple or the test CA of Apple's libraries signed.
 @Suite struct AppleEvidenceTests {
-    /// 2026-11-21, when the genuine notification's leaf has long expired.
+    /// 2026-11-21, long after the genuine notification's leaf expired.
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
 
     @Test(.enabled(if: Vectors.has("apple-jws")))
@@ -33,7 +33,7 @@ import Testing
         try Vectors.report("genuine notification", 1)
     }
 
-    /// Often enough for its key to get a table, whoever builds it.
+    /// Verifies often enough for the key to qualify for a table, in each KeyTableBuilding mode.
     @Test(
         .enabled(if: Vectors.has("apple-jws")),
         arguments: [KeyTableBuilding.never, .withSignatures, .onRequest])
@@ -42,7 +42,7 @@ import Testing
             Vectors.bytes("apple-jws/notification-test-sandbox-2025.jws"))
         let verifier = Verifier(trust: .apple, keyTables: building)
         let policy = Policy(bundleId: nil, environments: [.sandbox])
-        // The last signature, damaged in its middle.
+        // Changes a digit in the middle of the last signature.
         var damaged = token
         damaged[token.count - 40] = token[token.count - 40] == 0x41 ? 0x42 : 0x41
         let batch = [token, damaged, token, token].map {

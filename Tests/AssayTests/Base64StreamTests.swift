@@ -3,7 +3,7 @@ import AssayMint
 import Testing
 
 @Suite struct Base64StreamTests {
-    /// Nil: refused.
+    /// Decodes the text in chunks. Returns nil when it is refused.
     private static func decode(_ text: [UInt8], chunk: Int = .max) -> [UInt8]? {
         var stream = Base64Stream()
         var bytes: [UInt8] = []
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// What is wrong is seen in every place of a text that is longer than a block.
+    /// Faults are found at every position of a text longer than one block.
     @Test func longTexts() {
         var random = SplitMix64(state: 7)
         let bytes = random.bytes(20_000)

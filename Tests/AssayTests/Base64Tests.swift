@@ -3,7 +3,8 @@ import Testing
 @testable import Assay
 
 struct Base64Tests {
-    /// RFC 4648, section 10, without padding, and what the two alphabets differ in.
+    /// RFC 4648, section 10, without padding, and bytes whose text differs between the two
+    /// alphabets.
     static let pairs: [(bytes: [UInt8], text: String)] = [
         ([], ""),
         (Array("f".utf8), "Zg"),
@@ -69,7 +70,8 @@ struct Base64Tests {
         #expect(throws: error) { try Base64.decode([UInt8](text.utf8).span) }
     }
 
-    /// Of the 64 last digits after one digit exactly four are canonical, after two sixteen.
+    /// After one digit, exactly four of the 64 last digits are canonical; after two digits,
+    /// sixteen.
     @Test func trailingBits() {
         let digits = [UInt8](
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -79,7 +81,7 @@ struct Base64Tests {
         #expect(two == stride(from: 0, to: 64, by: 4).map { digits[$0] })
     }
 
-    /// Every byte that is no digit is refused in every place of a block.
+    /// Every byte that is not a digit is refused at every position of a block.
     @Test func everyByte() {
         let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         for place in 0..<8 {

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Assay
 
-/// Reads runs of octets, each behind its length, up to a run of none: enough to see what a
-/// resumable reader is given.
+/// Reads length-prefixed runs of octets up to an empty run. That is enough to show what a
+/// resumable reader receives.
 private struct RunReader: ResumableReader {
     var runs: [[UInt8]] = []
-    /// The largest span that a step has seen.
+    /// The largest span that a step received.
     var largest = 0
     private var isFinished = false
 

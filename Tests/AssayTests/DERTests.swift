@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Headers, elements and primitive types of DER, each with its rejected neighbours.
+/// Headers, elements and primitive types of DER, each with similar input that is rejected.
 @Suite struct DERTests {
     // MARK: Headers
 
@@ -50,7 +50,7 @@ import Testing
 
     // MARK: Elements
 
-    /// What reading all of the bytes as one thing gives.
+    /// Returns the result of reading all of the bytes with `body`.
     private func read<Value>(
         _ bytes: [UInt8], _ body: (inout DERReader) throws(DERError) -> Value
     ) -> Result<Value, DERError> {
@@ -80,13 +80,13 @@ import Testing
         }
         let wrong = read([5, 0]) { (r) throws(DERError) in try r.read(.octetString) }
         #expect(wrong == .failure(.unexpectedTag(expected: 4, found: 5, at: 0)))
-        // An element does not reach beyond what holds it.
+        // An element cannot extend beyond the element that contains it.
         let inner = read([0x30, 2, 4, 2, 1, 2]) { (r) throws(DERError) -> DERElement in
             var inside = try r.readInside(.sequence)
             return try inside.readElement()
         }
         #expect(inner == .failure(.truncated))
-        // Nor does its header, whatever follows there.
+        // Its header cannot either, whatever octets follow.
         let header = read([0x30, 1, 4, 0x86, 0x65]) { (r) throws(DERError) -> DERElement in
             var inside = try r.readInside(.sequence)
             return try inside.readElement()
@@ -189,7 +189,7 @@ import Testing
             #expect(time.rfc3339 == text)
             #expect(time.secondsSince1970 == seconds)
         }
-        // There and back at every day of the four centuries that repeat, and some beyond.
+        // Round trips across the repeating 400 years and beyond.
         for day in stride(from: Int64(-800_000), through: 800_000, by: 7) {
             let time = CivilTime(secondsSince1970: day * 86_400 + 86_399)
             #expect(time.secondsSince1970 == day * 86_400 + 86_399)
@@ -201,7 +201,7 @@ import Testing
             #expect(
                 CivilTime(year: year, month: month, day: day, hour: 0, minute: 0, second: 0) == nil)
         }
-        // The ends of what a Timestamp holds.
+        // The limits of a Timestamp.
         for milliseconds in [Int64.min, .max] {
             #expect(!Timestamp(milliseconds: milliseconds).rfc3339.isEmpty)
         }

@@ -74,7 +74,7 @@ import Testing
         #expect(hex { $0.contextPrimitive(6, Array("a".utf8)) } == "860161")
     }
 
-    /// Expected text is the content; UTCTime through 2049.
+    /// The expected text is the content. Years 1950 through 2049 use UTCTime.
     @Test(arguments: [
         (Int64(0), UInt8(0x17), "700101000000Z"), (-1, 0x17, "691231235959Z"),
         (951_782_400, 0x17, "000229000000Z"), (2_524_607_999, 0x17, "491231235959Z"),

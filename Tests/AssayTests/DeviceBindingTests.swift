@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct DeviceBindingTests {
-    /// Receipts whose device is known: a Mac's address, or identifierForVendor.
+    /// Receipts from a known device: the identifier is a Mac's address or identifierForVendor.
     private static let devices: [(receipt: String, identifier: [UInt8])] = [
         ("prod-mindnodemac-20170904-0iap-2", octets("6c4008b5945e")),
         ("prod-mindnodepro-20160212-0iap", octets("6c4008b5945e")),
@@ -47,8 +47,9 @@ import Testing
         try Vectors.report("receipts of known devices", count)
     }
 
-    /// The whole encoding of the bundle identifier goes in, and an identifier of another length
-    /// than a device's never matches, even where the octets in a row are the same.
+    /// The hash covers the whole encoding of the bundle identifier. An identifier that does not
+    /// have the length of a device's never matches, even where the concatenated octets are the
+    /// same.
     @Test func receiptBinding() {
         let identifier = [UInt8](0..<16)
         let opaque: [UInt8] = [1, 2, 3]
@@ -64,7 +65,8 @@ import Testing
         var shifted = binding
         shifted.opaqueValue = Array(identifier.suffix(10)) + opaque
         let short = Array(identifier.prefix(6))
-        // The lengths are not in the hash: a shorter identifier with a longer value is the same.
+        // The hash does not cover the lengths, so a shorter identifier with a longer value
+        // matches.
         #expect(matches(shifted, short))
         shifted.opaqueValue = Array(identifier.suffix(1)) + opaque
         let odd = Array(identifier.prefix(15))
@@ -79,7 +81,7 @@ import Testing
 
     private static let nonce = "48C8B92D-ce0d-4229-bedf-e61b4f9cfc92"
     private static let device = "7A4D0C3E-1B2F-4C6D-8E9F-0A1B2C3D4E5F"
-    /// SHA-384 of both in lower case, made with another implementation.
+    /// SHA-384 of the nonce and identifier in lower case, computed with another implementation.
     private static let digest = "3JuIc5qNE1ZRCQZCF2BxI6TnAh6fRktr8R2jpf6BnRYefLr4XwZgeJeccmrDgk9J"
 
     @Test func deviceVerification() {
@@ -96,7 +98,8 @@ import Testing
         #expect(!exchanged.matches(deviceVerificationId: Self.nonce))
     }
 
-    /// Transactions, renewal info and app transactions carry it; what carries none is a mismatch.
+    /// Transactions, renewal info and app transactions can contain the device verification.
+    /// Without it the verdict is a mismatch.
     @Test func payloads() throws {
         let now = AppleTransactionReceiptTests.now
         let authority = try DevelopmentCA.make(at: now)
@@ -137,7 +140,7 @@ import Testing
             #expect(try verdict(payload(bound), kind, elsewhere) == .mismatch, "\(kind)")
             #expect(try verdict(payload(""), kind, here) == .mismatch, "\(kind)")
             #expect(try verdict(payload(""), kind, .none) == .valid, "\(kind)")
-            // The identifier of an app receipt's device says nothing about these.
+            // An app receipt's device identifier does not apply to these kinds.
             let identifier = Expectations(deviceIdentifier: [UInt8](repeating: 1, count: 16))
             #expect(try verdict(payload(bound), kind, identifier) == .mismatch, "\(kind)")
         }

@@ -4,8 +4,8 @@ import AssayModels
 import Glibc
 import Testing
 
-/// What a caller expects of in-app records: the same answer as one by one, at a cost that does not
-/// depend on how much is expected.
+/// Expected in-app records: the result is the same as with one comparison at a time, and the cost
+/// does not depend on the number of expectations.
 @Suite(.serialized) struct ExpectedRecordTests {
     private static func matches(
         _ expectations: Expectations, _ product: String, _ id: String
@@ -16,7 +16,7 @@ import Testing
 
     @Test func oneByOne() {
         #expect(Self.matches(.none, "a", "1") == nil)
-        // Canonically equivalent, and other octets.
+        // Two of the texts are canonically equivalent but differ in their octets.
         let texts = ["", "a", "b", "ab", "ba", "\u{E9}", "e\u{301}", "a\0", "A"]
         var cases = 0
         for first in texts {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// A payload of records of 34 octets with a product each, of the expected ones' length.
+    /// Makes records of 34 octets. Each product is as long as the expected products.
     private static func payload(_ records: Int) -> [UInt8] {
         var payload = ReceiptPayload()
         for index in 0..<records {
@@ -71,7 +71,7 @@ import Testing
         return payload.bytes
     }
 
-    /// Time that this thread's processor spent reading it; no other's work counts.
+    /// Returns the CPU time that this thread spent reading the payload.
     private static func work(_ payload: [UInt8], _ selection: InAppSelection, products: Int)
         throws -> Double
     {
@@ -110,7 +110,7 @@ import Testing
                 let ratio = try #require(best[products]) / one
                 #expect(ratio < 1.5, "\(products) products")
             }
-            // One keyed hash of the product, unoptimized here.
+            // The difference is one keyed hash of the product, in unoptimized code.
             #expect(one / none < 3)
         }
     }

@@ -4,15 +4,15 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// One changed bit anywhere: the same token with the wrong root, bundle or environment, and with
+/// One changed bit anywhere. The same token with the wrong root, bundle or environment, and with
 /// each of its bytes changed.
 @Suite struct FlippedByteTests {
-    /// A bit of the header may be one of a certificate: then it is the chain that does not hold.
+    /// A changed bit of the header can be in a certificate. Then the chain is invalid.
     private static let header: Set<Verdict> = [
         .malformed, .invalidSignature, .invalidChain, .untrustedChain, .unsupportedAlgorithm,
         .wrongCertificatePurpose, .certificateExpired,
     ]
-    /// One of the payload may be one of its date, which is looked at before the signature.
+    /// A changed bit of the payload can be in its date, which is checked before the signature.
     private static let payload: Set<Verdict> = [
         .malformed, .invalidSignature, .invalidDate, .certificateExpired,
     ]
@@ -88,7 +88,8 @@ import Testing
         let sandbox = Policy(bundleId: Fixture.bundle, environments: [.sandbox])
         let answer = Fixture.verify(token, policy: sandbox)
         Fixture.expect(answer, .wrongEnvironment)
-        // Refused after the signature held, it says what it is, and gives no payload.
+        // The signature held, so the refusal has the environment, deduplication key and
+        // certificate, but no payload.
         #expect(answer.environment == .production && answer.dedupKey != nil)
         #expect(answer.certificate != nil && answer.evidence == nil)
         let forged = Fixture.verify(Fixture.token(signature: { $0[0] ^= 1 }))

@@ -4,12 +4,12 @@ import AssayModels
 import TestSupport
 import Testing
 
-/// Signatures and chains of receipts that are nearly right: what is left of lines 52, 55 and 56 of
-/// the list of hostile input.
+/// The rest of lines 52, 55 and 56 of the catalogue of hostile input: receipts whose signatures
+/// or chains are almost right.
 @Suite struct HostileReceiptChainTests {
     private typealias Minted = MintedReceipts
 
-    /// The octets that RSA takes to the power, for a key of 2048 bits: RFC 8017, section 9.2.
+    /// The encoded message of an RSA signature with a key of 2048 bits: RFC 8017, section 9.2.
     private static func encoded(_ info: [UInt8], padding: Int? = nil) -> [UInt8] {
         let start = [0x00, 0x01] + [UInt8](repeating: 0xFF, count: padding ?? 253 - info.count)
         let block = start + [0x00] + info

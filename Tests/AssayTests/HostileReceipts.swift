@@ -3,12 +3,13 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// What the suites of hostile receipts share.
+/// Helpers that the suites of hostile receipts share.
 enum HostileReceipts {
     private typealias Minted = MintedReceipts
     typealias Change = (inout SignedDataBuilder) -> Void
 
-    /// The verdict in one piece, which has to be the one byte by byte.
+    /// Returns the verdict on the whole receipt. Expects the same answer byte by byte for
+    /// receipts below 100,000 bytes.
     static func verdict(
         _ bytes: [UInt8], _ verifier: Verifier? = nil, policy: Policy = Minted.policy
     ) throws -> Verdict {
@@ -36,7 +37,7 @@ enum HostileReceipts {
         return try verdict(try minter(.sha256, encoding).sign(payload, changing: change))
     }
 
-    /// Of a payload that was signed as it is.
+    /// Signs the payload as it is and returns the verdict.
     static func verdict(payload: [UInt8]) throws -> Verdict {
         try verdict(try minter().sign(payload))
     }

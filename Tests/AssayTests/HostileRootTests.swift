@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Line 72 of the catalogue of hostile input: a root that was renewed, both certificates pinned.
+/// Line 72 of the catalogue of hostile input: a renewed root, with both certificates pinned.
 @Suite struct HostileRootTests {
     private static let day: Int64 = 86_400
 
@@ -11,7 +11,8 @@ import Testing
         Validity(notBefore: Fixture.time(first * day), notAfter: Fixture.time(last * day))
     }
 
-    /// One name and key; valid until ten days ago, and since twenty days ago.
+    /// One name and key. The old root was valid until ten days ago, the new one from twenty days
+    /// ago.
     private static let (old, new, key) = Fixture.made {
         let key = try SigningKey(generating: .p384)
         return (
@@ -19,7 +20,7 @@ import Testing
             try DevelopmentCA.makeRoot(validity: validity(-20, 1000), key: key).der, key
         )
     }
-    /// The name, and a key of its own.
+    /// The same name with another key.
     private static let namesake = Fixture.made {
         try DevelopmentCA.makeRoot(validity: validity(-2000, 2000)).der
     }
@@ -54,7 +55,7 @@ import Testing
             let trust = Fixture.made {
                 try roots.reduce(TrustStore.empty) { try $0.pinning($1, development: false) }
             }
-            // Each date first, with nothing known; then all of them, forth and back.
+            // Verifies each date with empty caches first, then all dates in both directions.
             for (day, verdict) in Self.dates {
                 #expect(Self.verdict(day, by: Verifier(trust: trust)) == verdict, "day \(day)")
             }
@@ -73,7 +74,7 @@ import Testing
         let cases: [(roots: [[UInt8]], day: Int64, Verdict)] = [
             ([Self.old], -100, .valid), ([Self.old], -1, .certificateExpired),
             ([Self.new], -100, .certificateExpired), ([Self.new], -1, .valid),
-            // A namesake that is valid then has signed nothing.
+            // A namesake that is valid on that day did not sign the chain.
             ([Self.namesake, Self.old], -1, .certificateExpired),
             ([Self.old, Self.namesake], -1, .certificateExpired),
             ([Self.namesake], -1, .untrustedChain),

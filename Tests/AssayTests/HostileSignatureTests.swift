@@ -36,7 +36,7 @@ import Testing
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    /// a − b modulo 2²⁵⁶.
+    /// Returns a − b modulo 2²⁵⁶.
     private static func subtract(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
         var result = a
         var borrow = 0
@@ -63,7 +63,7 @@ import Testing
             expect(Fixture.token(signature: { $0 = r + $0[32...] }), .invalidSignature)
             expect(Fixture.token(signature: { $0 = $0[..<32] + r }), .invalidSignature)
         }
-        // r + n, where that fits 32 octets at all: r is then beyond n.
+        // r + n modulo 2²⁵⁶. Where the sum fits 32 octets, the new r is above n.
         let shifted = Fixture.token(signature: { signature in
             let negative = Self.subtract([UInt8](repeating: 0, count: 32), Self.order)
             signature = Self.subtract(Array(signature[..<32]), negative) + signature[32...]
@@ -103,7 +103,7 @@ import Testing
                     let mixed = Fixture.join([
                         tokens[header][0], tokens[payload][1], tokens[signature][2],
                     ])
-                    // The headers of the first two are the same bytes.
+                    // The first two tokens have the same header.
                     let whole =
                         payload == signature && (header == payload || header + payload == 1)
                     expect(mixed, whole ? .valid : .invalidSignature)

@@ -28,7 +28,7 @@ import Testing
             (ordered + [third], ordered + [third], .malformed),
             (ordered + [third], [third] + ordered, .malformed),
             ([ordered[0], third, ordered[1]], [third] + ordered, .malformed),
-            // The same one twice is in order.
+            // A repeated attribute is in order.
             ([third, third] + ordered, [third, third] + ordered, .valid),
         ]
         for (index, (sent, signed, expected)) in cases.enumerated() {
@@ -93,7 +93,7 @@ import Testing
             #expect(try verdict(other, signer: 3, byKey: true) == .malformed, "\(other)")
             #expect(try verdict(3, signer: other, byKey: true) == .malformed, "signer \(other)")
         }
-        // Lists of revocation of a format of their own raise it.
+        // Revocation information in another format raises the version to 5.
         let list = DERWriter.build { $0.context(1) { $0.oid("1.2.3.4") } }
         for crls in [[], list] {
             #expect(try verdict(1, signer: 1, crls: crls) == .valid)

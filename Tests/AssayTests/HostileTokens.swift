@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// What suites about hostile tokens expect, and make them from.
+/// Helpers for the suites of hostile tokens.
 protocol HostileTokens {}
 
 extension HostileTokens {
@@ -15,7 +15,7 @@ extension HostileTokens {
             Fixture.verify(token, as: kind), oneOf: verdicts, comment: comment, at: location)
     }
 
-    /// A genuine payload, signed under the chain.
+    /// Expects a verdict on a genuine payload that is signed under the chain.
     func expect(
         _ chain: SigningChain, _ verdicts: Verdict..., signed: Timestamp = Fixture.now,
         by verifier: Verifier = Fixture.verifier, comment: String = "",
@@ -26,7 +26,7 @@ extension HostileTokens {
             Fixture.verify(token, by: verifier), oneOf: verdicts, comment: comment, at: location)
     }
 
-    /// These certificates, whatever they are, with the genuine leaf's key.
+    /// Makes a chain of any certificates with the genuine leaf's key.
     func chain(_ certificates: [[UInt8]]) -> SigningChain {
         SigningChain(certificates: certificates, key: Fixture.ca.leafKey)
     }
