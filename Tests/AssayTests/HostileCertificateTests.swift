@@ -133,7 +133,7 @@ import Testing
         expect(Fixture.chain(leaf: { $0.tbsSignatureAlgorithm = .ecdsaWithSHA256 }), .invalidChain)
         expect(
             Fixture.chain(intermediate: { $0.tbsSignatureAlgorithm = .sha1WithRSA }), .invalidChain)
-        // The algorithm names RSA, or ECDSA with NULL parameters, whatever made the signature.
+        // The algorithm is RSA, or ECDSA with NULL parameters. The signature does not matter.
         let signature = [UInt8](repeating: 1, count: 256)
         for algorithm in [
             SignatureAlgorithm.sha256WithRSA, .sha1WithRSA,

@@ -184,7 +184,7 @@ import Testing
                 for place in [0, parts[index].count / 2, parts[index].count] {
                     var changed = parts
                     changed[index].insert(contentsOf: extra, at: place)
-                    // One line break may follow the token.
+                    // One line break can follow the token.
                     let isLineBreak = index == 2 && place == parts[2].count && extra.last == 0x0A
                     expect(
                         Fixture.join(changed), isLineBreak ? .valid : .malformed,

@@ -151,7 +151,7 @@ import Testing
                 Fixture.payload(changing: ["bundleId": "\"com.example.\(text)\""]))
             Fixture.expect(Fixture.verify(token, policy: composed), verdict)
         }
-        // Without a bundle in the policy, the answer reports it but does not check it.
+        // Without a bundle in the policy, the bundle is reported but not checked.
         let open = Policy(bundleId: nil, environments: [.production])
         let token = Fixture.token(Fixture.payload(bundle: "com.example.other"))
         let answer = Fixture.verify(token, policy: open)

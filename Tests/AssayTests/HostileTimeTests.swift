@@ -28,7 +28,7 @@ import Testing
             "9223372036854775807", "-9223372036854775808", "9223372036854775808",
             "\"\(now)\"", "\"2026-01-01\"", "true", "false", "[]", "{}", "[\(now)]",
         ] { expect(json, .invalidDate) }
-        // The date is valid, but no such certificate existed then.
+        // The date is valid but earlier than the certificate.
         expect("1", .certificateExpired)
         expect("\(now / 1000)", .certificateExpired)
         // Evidence without a date is checked as if signed now.

@@ -5,7 +5,7 @@ import COpenSSL
 import Testing
 
 /// Line 71 of the catalogue of hostile input: an ECDSA signature (r, s) has the twin (r, n − s),
-/// so anybody can re-encode a certificate without its issuer.
+/// so an attacker can re-encode a certificate without its issuer.
 @Suite struct HostileTwinTests {
     /// A root, intermediate and leaf, on the curves of Apple's chains or of Apple's test chain.
     private struct Links {
