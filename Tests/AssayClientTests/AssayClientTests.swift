@@ -13,7 +13,7 @@ private func refusal(_ id: UInt64, detail: String) -> ResponseHead {
 
 private let call = VerifyCall(kind: .transaction)
 
-/// The error of a call, or nil.
+/// Returns the error of a call, or nil.
 private func error<Answer>(
     of call: () async throws(ClientError) -> Answer
 ) async -> ClientError? {
@@ -25,7 +25,7 @@ private func error<Answer>(
 
 @Suite(.timeLimit(.minutes(1))) struct AssayClientTests {
     @Test func answersAreThoseOfTheirRequests() async throws {
-        // 500 at a time are kept, and then answered in random order, in one write.
+        // Keeps 500 requests at a time, then answers them in random order in one write.
         try await withServer { peer, head, body in
             let detail = String(decoding: body, as: UTF8.self)
             peer.later.append(peer.frame(refusal(head.id, detail: detail), body: body))
@@ -108,7 +108,7 @@ private func error<Answer>(
     @Test func aDeadlineIsKeptWithoutTheServer() async throws {
         try await withServer { peer, head, _ in
             if case .health = head.call {
-                // On a busy machine the ping's time may be over before it is sent.
+                // On a busy machine the ping can time out before it is sent.
                 if let late = peer.kept.first { peer.pong(late) }
                 peer.answer(ResponseHead(id: head.id, result: .health(serving: false)))
             }
@@ -121,10 +121,10 @@ private func error<Answer>(
             }
             #expect(late == .deadlineExceeded)
             #expect(clock.now - start >= .milliseconds(50))
-            // Its answer, when it comes after all, disturbs nobody.
+            // A late answer does not affect other calls.
             let isServing = try await client.health()
             #expect(!isServing)
-            // Ten seconds without an answer, which a starved machine may bring about, end it.
+            // Ten seconds without an answer, possible on a starved machine, close the connection.
             if clock.now - start < .seconds(9) { #expect(server.connectionCount == 1) }
         }
     }
@@ -163,7 +163,7 @@ private func error<Answer>(
             for task in tasks { #expect(await task.value == .cancelled) }
             let isServing = try await client.health()
             #expect(isServing)
-            // Before it is sent, too.
+            // A call is also cancelled before it is sent.
             let early = Task {
                 try? await Task.sleep(for: .seconds(20))
                 return await error { () async throws(ClientError) in try await client.ping() }

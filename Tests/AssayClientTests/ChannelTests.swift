@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a load generator does: no tasks, and each answer brings the next request.
+/// A load generator's loop: no tasks, and each answer triggers the next request.
 private final class ClosedLoop: Sendable {
     let channel: Channel
     let done = Latch()

@@ -4,7 +4,7 @@ import AssayModels
 import AssayWire
 import TestSupport
 
-/// A server whose answers a test decides on. It runs on a loop of its own.
+/// A server on its own event loop. The test decides its answers.
 final class FakeServer: Sendable {
     typealias Answering = @Sendable (Peer, RequestHead, [UInt8]) -> Void
 
@@ -16,7 +16,7 @@ final class FakeServer: Sendable {
         let list = Locked<[LoopBound<Peer>]>([])
     }
 
-    /// `answering` gets each request, on the loop's thread.
+    /// Starts the server. `answering` receives each request, on the loop's thread.
     init(
         at endpoint: Endpoint = .tcp(host: "127.0.0.1", port: 0), _ answering: @escaping Answering
     ) throws {
@@ -35,7 +35,7 @@ final class FakeServer: Sendable {
 
     var connectionCount: Int { peers.list.withLock { $0.count } }
 
-    /// Runs on the loop's thread, for each connection.
+    /// Runs `body` for each connection, on the loop's thread.
     func forEachPeer(_ body: @escaping @Sendable (Peer) -> Void) {
         loop.post { [self] in
             for peer in peers.list.withLock({ $0 }) { body(peer.value) }
@@ -50,7 +50,7 @@ final class FakeServer: Sendable {
 
 /// One connection of a fake server.
 final class Peer {
-    /// 1 is the first connection.
+    /// The connection's number, counted from 1.
     let number: Int
     /// Requests kept for later.
     var kept: [UInt64] = []
@@ -118,12 +118,12 @@ extension [UInt8] {
 }
 
 extension ClientOptions {
-    /// No deadline of a busy machine's making.
+    /// Options with deadlines that a busy machine does not exceed.
     static let patient = ClientOptions(timeout: longestTimeout)
     static let patientOnce = ClientOptions(timeout: longestTimeout, retriesOnce: false)
 }
 
-/// A fake server and a client of it, for the length of a test.
+/// Runs `body` with a fake server and a client connected to it.
 func withServer(
     _ options: ClientOptions = .patient, at endpoint: Endpoint? = nil,
     answering: @escaping FakeServer.Answering,

@@ -1,4 +1,4 @@
-// Nothing else is imported: this is what a user of the library writes.
+// Imports only what a user of the library imports.
 import AssayClient
 import Testing
 

@@ -20,7 +20,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ReconnectTests {
-    /// The first connection goes when it has ten requests; later ones answer.
+    /// The first connection closes after ten requests. Later connections answer.
     private static let firstOneGoes: FakeServer.Answering = { peer, head, _ in
         guard peer.number == 1 else { return peer.pong(head.id) }
         peer.kept.append(head.id)
@@ -58,7 +58,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
             let clock = ContinuousClock()
             let start = clock.now
             for _ in 0..<4 { #expect(await pingError(client) == .connectionLost) }
-            // Pauses of at least 20, 40 and 40 ms; at most 40, 80 and 80.
+            // Backs off for at least 20, 40 and 40 ms, at most 40, 80 and 80 ms.
             #expect(clock.now - start >= .milliseconds(90))
             #expect(server.connectionCount == 4)
         }
@@ -103,7 +103,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         } _: { server, client in
             let first = Task { await pings(10, client) }
             #expect(await drained.opens())
-            // The notice may still be under way; what is sent then is refused below.
+            // The notice can still be in transit. Pings sent before it arrives time out.
             while await pingWhileDraining(client, server) {}
             #expect(server.connectionCount == 2)
             server.forEachPeer { peer in peer.kept.forEach(peer.pong) }
@@ -111,7 +111,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    /// True when the call still went to the first connection.
+    /// Whether the call still went to the first connection.
     private func pingWhileDraining(_ client: AssayClient, _ server: FakeServer) async -> Bool {
         do throws(ClientError) {
             try await client.ping(timeout: .milliseconds(200))
@@ -152,7 +152,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 }
 
 @Suite(.timeLimit(.minutes(1))) struct HostileServerTests {
-    /// Bytes that are no answer, and whether they are taken for one of another protocol.
+    /// Bytes that are not an answer to any request of the client.
     @Test(
         "line 69: what is no answer, or one that nobody asked for, ends the connection",
         arguments: [
@@ -161,7 +161,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
             [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0],
             [0, 0, 0, 6, 0, 0, 0, 3, 1, 1],
             [0, 0, 0, 6, 0, 0, 0, 2, 0xFF, 0xFF],
-            // An answer to a request that nobody made: id 1000.
+            // An answer to a request that was never sent: id 1000.
             [0, 0, 0, 7, 0, 0, 0, 3, 0x08, 0xE8, 0x07],
         ] as [[UInt8]])
     func garbageEndsTheConnection(bytes: [UInt8]) async throws {

@@ -80,7 +80,7 @@ struct ConfigurationTests {
                 $0.hasPrefix("| `limits.\(limit.key)` |")
             }
             #expect(row?.hasSuffix("| \(standard) |") == true, "\(limit.key): \(row ?? "none")")
-            // The lower bound, but of a default that may not exceed another limit.
+            // Sets each limit to its lower bound. timeout-ms must not exceed longest-timeout-ms.
             let other = limit.range.lowerBound
             let changed = try settings(
                 Self.game + "[limits]\n\(limit.key) = \(other)\n"
@@ -214,7 +214,7 @@ struct ConfigurationTests {
         #expect(problems.all.count == 4)
     }
 
-    /// A fuzzer's finding: TOMLKit's parser ends the process at these.
+    /// Found by fuzzing: TOMLKit's parser ends the process at these names.
     @Test("a table's name that begins with what no name begins with")
     func tableNames() throws {
         let long = String(repeating: "\"", count: 3)
@@ -225,10 +225,10 @@ struct ConfigurationTests {
             ("a = [1, # [\n]\n[é]", "line 3, column 2"), (#"a = "\"" # ""# + "\n[.]", "line 2"),
             ("a = \(long)\(long)\n[*]", "line 2"), ("a = '''x\n[!]''''\n[*]", "line 3"),
             (#"a = '\' # '"# + "\n[*]", "line 2"), ("a = {b = [{}]}\n[*]", "line 2"),
-            // Neither a table's name nor a mistake.
+            // Neither table names nor mistakes.
             ("a = \(long)\n[!]\\\(long)\n[*]\(long)", nil), ("a = [\n[+1],\n[{}]]", nil),
             ("# a\n#[!]", nil), (#"["!"]"#, nil), ("[ '!' ]\n[[a . b]]\n[_]\n[-]", nil),
-            // Told by the parser.
+            // Reported by the parser.
             ("[]", nil), ("[[]]", nil), ("[", nil), ("[[", nil), ("[a", nil), ("a = ]\n[a]", nil),
         ]
         for (text, place) in table {
@@ -242,7 +242,7 @@ struct ConfigurationTests {
         }
     }
 
-    /// Another one: at the first of these.
+    /// Found by fuzzing: TOMLKit's parser ends the process at the first of these texts.
     @Test("dates and times, which no setting takes")
     func dates() throws {
         for text in [
@@ -254,7 +254,7 @@ struct ConfigurationTests {
             }
             #expect(problems.all.first?.problem == "a date or a time, which no setting takes")
         }
-        // In quotes or a comment it is none, and so a number with an exponent, or a name.
+        // In quotes or a comment it is not a date. Nor is a number with an exponent, or a name.
         let text =
             "workers = 2 # 07:32\nlisten = [\"unix:1-2:3\"]\nx = 1e-3\ny-1-2 = 1\n" + Self.game
         let problems = try #require(throws: ConfigurationProblems.self) { try settings(text) }

@@ -13,7 +13,7 @@ struct EntitlementsCommandTests {
         root = folder("ca") + "/root.pem"
     }
 
-    /// Now, to the second: the authority's certificates are no older than a day.
+    /// Now, to the second: the CA's certificates are no older than a day.
     private static let bought = Int64(Date().timeIntervalSince1970) * 1000
     private static let day: Int64 = 86_400_000
 
@@ -21,7 +21,7 @@ struct EntitlementsCommandTests {
         Date(timeIntervalSince1970: Double(milliseconds / 1000)).formatted(.iso8601)
     }
 
-    /// Signs a payload of the subscription 4700; times are seconds after the purchase.
+    /// Signs a payload of subscription 4700. Times are in seconds after the purchase.
     private func period(signed: Int64 = 0, _ members: [String: Any] = [:]) throws -> String {
         var payload: [String: Any] = [
             "transactionId": "4701", "originalTransactionId": "4700",

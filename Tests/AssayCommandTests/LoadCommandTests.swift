@@ -18,7 +18,7 @@ struct LoadCommandTests {
         try #require(server.tcp != "none")
     }
 
-    /// A run that is short, and patient with a slow machine.
+    /// Runs a short load, with a timeout that suits a slow machine.
     private func load(_ options: String...) throws -> Tool.Result {
         try Tool.run(
             [
@@ -40,7 +40,7 @@ struct LoadCommandTests {
             "--rate", "100", "--arrivals", "poisson", "--mix",
             "transaction=70,notification=10,app-receipt:16KB=20", "--forged", "20", "--unseen",
             "10", "--json", files[0], "--report", files[1], "--hgrm", files[2])
-        // 1 where this machine was too slow to send in time, which is said, too.
+        // Status 1 if this machine was too slow to send in time. The output then says FAILED.
         #expect(result.status == 0 || result.output.contains("FAILED"), "\(result.output)")
         let object = try json(files[0])
         #expect(object["loop"] as? String == "open" && object["arrivals"] as? String == "poisson")
@@ -55,7 +55,7 @@ struct LoadCommandTests {
         let page = try String(contentsOfFile: files[1], encoding: .utf8)
         #expect(page.contains("--forged 20") && page.contains("app-receipt 16KB"))
         #expect(try String(contentsOfFile: files[2], encoding: .utf8).contains("Total count"))
-        // Reports are never replaced.
+        // Existing reports are never overwritten.
         let again = try load("--json", files[0])
         #expect(again.status == 2 && again.error.contains("is there already"))
     }
@@ -77,7 +77,7 @@ struct LoadCommandTests {
     @Test("a search ends with the highest rate that was kept")
     func sweep() throws {
         let result = try load("--sweep", "--rate", "20", "--p99", "60000", "--quiet")
-        // A bound that every rate keeps: the generator or the timeout ends the search.
+        // Every rate meets this bound, so the generator or the timeout ends the search.
         #expect(result.output.contains("requests a second with p99 within"), "\(result.error)")
         #expect(result.error.contains("/s: p99"))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AssayCommand
 
-/// What the tool says where it was misspelt, kept waiting, or sent something foreign.
+/// Tests the tool's messages after a typo, a timeout or hostile input.
 @Suite("Messages of the tool")
 struct MessageTests {
     private let folder = TemporaryFolder()
@@ -63,11 +63,11 @@ struct MessageTests {
         #expect(answer.error.contains("did you mean \(meant)?"), "\(answer.error)")
     }
 
-    // MARK: Waiting
+    // MARK: Timeouts
 
     @Test("health answers before a container's probe gives up, and both wait as long as is said")
     func timeouts() throws {
-        // With the client's own quarter of a second, and as much for the start of the process.
+        // Leaves 250 ms for the client itself and 200 ms for the start of the process.
         let probe = Duration.seconds(1) - .milliseconds(250) - .milliseconds(200)
         let health = try HealthCommand.parse(["unix:/x"])
         #expect(health.answerTimeout < probe && health.answerTimeout > .milliseconds(250))
@@ -155,7 +155,7 @@ struct MessageTests {
         }
         #expect(TerminalText.escaped("a\nb\r\u{7f}") == "a\\u{a}b\\u{d}\\u{7f}")
         #expect(TerminalText.escaped("a\nb\r", keepsLines: true) == "a\nb\\u{d}")
-        // Text that turns its direction, and a separator of lines.
+        // A direction override and a line separator.
         #expect(TerminalText.escaped("\u{202e}x\u{2028}") == "\\u{202e}x\\u{2028}")
         let json = Array("{\"a\":\"\u{9b}1m\u{7f}\u{e0001}\"}".utf8)
         #expect(
@@ -163,7 +163,7 @@ struct MessageTests {
                 == "{\"a\":\"\\u009b1m\\u007f\\udb40\\udc01\"}")
     }
 
-    // MARK: What fails leaves nothing
+    // MARK: Failures leave nothing behind
 
     @Test("mint ca that fails leaves no half-made authority")
     func noHalfAuthority() throws {
@@ -173,7 +173,7 @@ struct MessageTests {
         #expect(try Tool.run("mint", "ca", whole).status == 0)
         let names = try FileManager.default.contentsOfDirectory(atPath: whole).sorted()
         #expect(names.count == 12)
-        // Whichever of the files can't be written.
+        // Each of the files in turn exists already.
         for name in names {
             folder.write("there/" + name, "mine")
             let answer = try Tool.run("mint", "ca", there)
@@ -189,7 +189,7 @@ struct MessageTests {
     func fullDisk() throws {
         let disk = folder("disk")
         try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
-        // Room for the folder and three files: a page each.
+        // Space for the folder and three files, one page each.
         let script = """
             mount -t tmpfs -o size=16k none "$1" || exit 99
             "$0" mint ca "$1/ca" && exit 98
@@ -210,7 +210,7 @@ struct MessageTests {
 
     @Test("line 90: without /proc", .enabled(if: Namespace.isAllowed))
     func noProc() throws {
-        // Often: what ends a process before it has said why does so at any moment.
+        // Repeats the commands, because an early exit can happen at any moment.
         let commands = ["version", "serve --listen tcp://127.0.0.1:0", "verify x"]
         for arguments in Array(repeating: commands, count: 8).joined() {
             let answer = try Namespace.run(
@@ -221,9 +221,9 @@ struct MessageTests {
     }
 }
 
-/// Commands in a mount namespace of their own.
+/// Runs commands in their own mount namespace.
 enum Namespace {
-    /// It takes root, or a system that lets users have them.
+    /// Requires root, or a system that lets users create namespaces.
     static let isAllowed =
         (try? run("mount -t tmpfs none /mnt"))?.status == 0
 

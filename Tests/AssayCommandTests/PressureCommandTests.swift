@@ -3,13 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `assay serve` where the system gives it little, or ends it.
+/// Tests `assay serve` when resources run out or a signal ends it.
 @Suite("Hostile pressure on a process", .serialized)
 struct PressureCommandTests {
     private let folder = TemporaryFolder()
 
-    /// A server that a shell has started, with the shell's limits; and without descriptors of tests
-    /// that run beside this one, which would count against them.
+    /// Starts a server from a shell, with the shell's limits. It does not inherit the descriptors
+    /// of concurrent tests, which would count against its limits.
     private func start(_ limits: String, backtraces: Bool = false) throws -> Process {
         let process = Process()
         let output = Pipe()
@@ -44,12 +44,12 @@ struct PressureCommandTests {
                 let answer = try client.receive(upTo: 100)
                 #expect(!answer.isEmpty)
                 served.insert(index)
-                // The first ones stay, until it is clear that no more come.
+                // The first connections stay open until it is clear that no more are accepted.
                 if round >= 100 { client.close() }
             }
             if round == 99 {
                 #expect((1...24).contains(served.count), "\(served.count)")
-                // They are served as before.
+                // The server still answers them.
                 for index in served {
                     try clients[index].send(Self.ping)
                     let answer = try clients[index].receive(upTo: 100)
@@ -63,7 +63,7 @@ struct PressureCommandTests {
         #expect(server.isRunning)
     }
 
-    /// The runtime's backtraces are on in some places, and off in others.
+    /// Environments differ in whether the runtime's backtraces are on.
     @Test(
         "line 70: a process that a defect ends says so in its last line", arguments: [false, true])
     func lastWords(backtraces: Bool) throws {

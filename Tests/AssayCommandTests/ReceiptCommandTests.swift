@@ -17,7 +17,7 @@ struct ReceiptCommandTests {
         try Tool.run(["mint", "receipt", "--ca", folder("ca")] + options)
     }
 
-    /// Mints a sandbox receipt to a file; what is in it.
+    /// Mints a sandbox receipt to a file and returns its content.
     private func minted(_ name: String, _ options: [String]) throws -> [UInt8] {
         let answer = try mint(
             ["--environment", "Sandbox"] + options + ["--output", folder(name)])
@@ -38,7 +38,7 @@ struct ReceiptCommandTests {
         return try #require(try answer.json["payload"] as? [String: Any])
     }
 
-    /// DER and BER of a CMS structure tell their first length differently.
+    /// DER and BER encode the first length of a CMS structure differently.
     @Test(
         "each digest, encoding and form is valid under its root",
         arguments: ["sha1", "sha256"], ["der", "ber"])
@@ -59,7 +59,7 @@ struct ReceiptCommandTests {
                 binary = [UInt8](try #require(Data(base64Encoded: lines.joined())))
             }
             #expect(binary[0] == 0x30 && (binary[1] == 0x80) == (encoding == "ber"))
-            // The object identifier of SHA-1, or of SHA-256.
+            // The OID of SHA-1. Receipts with SHA-256 lack it.
             let sha1: [UInt8] = [0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]
             #expect(binary.prefix(60).contains(sha1) == (digest == "sha1"))
             let payload = try payload(of: try verify(name))
@@ -92,10 +92,10 @@ struct ReceiptCommandTests {
 
     @Test("what a server can be set to take is read, and no more")
     func largest() throws {
-        // A file with nothing in it but its length.
+        // A sparse file: it has a length and no content.
         let path = folder.write("large", "")
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        // Above the default of a server.
+        // Above a server's default limit.
         try file.truncate(atOffset: 33 << 20)
         #expect(try verify("large").verdict == "MALFORMED")
         try file.truncate(atOffset: 256 << 20 + 1)
@@ -115,7 +115,8 @@ struct ReceiptCommandTests {
         let answer = try Tool.run(
             ["mint", "receipt", "--ca", ca, "--output", output] + options)
         #expect(answer.status == 0, "\(answer.error)")
-        // Never Production under a root that is pinned for development; a plain --root is not.
+        // A root pinned for development never verifies Production. A plain --root has no such
+        // limit.
         let verified = try Tool.run(
             "verify", "--kind", "app-receipt", "--root", ca + "/receipt-root.pem", "--bundle-id",
             "com.example.other", "--app-apple-id", "42", output)
@@ -220,7 +221,7 @@ struct ReceiptCommandTests {
             #expect(answer.status == 2, "\(options): \(answer.status)")
             #expect(answer.output.isEmpty && answer.error.contains(part), "\(answer.error)")
         }
-        // Too small for what every receipt has; a file that is there; no authority.
+        // Smaller than any receipt; an existing file; no CA.
         #expect(try mint(["--size", "100"]).status == 2)
         let there = folder.write("there", "x")
         #expect(try mint(["--output", there]).status == 2)

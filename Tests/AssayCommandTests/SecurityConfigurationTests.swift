@@ -7,7 +7,7 @@ import Testing
 
 @testable import AssayCommand
 
-/// `[unix]` and `[tls]`: who may connect, and what they are shown.
+/// Tests `[unix]` and `[tls]`: which clients can connect, and which certificate they get.
 @Suite("Configuration of security")
 struct SecurityConfigurationTests {
     private let folder = TemporaryFolder()
@@ -21,7 +21,7 @@ struct SecurityConfigurationTests {
         """
 
     init() throws {
-        // Any certificate with its key will do.
+        // Any certificate with its key is enough.
         let made = try Tool.run("mint", "ca", folder("ca"))
         try #require(made.status == 0, "\(made.error)")
         folder.write("empty.pem", "no PEM\n")
@@ -184,7 +184,7 @@ struct SecurityConfigurationTests {
 
     @Test("line 67: verify, health and load over TLS; a certificate changes on SIGHUP")
     func commands() throws {
-        // A server's certificate by openssl, as an operator makes one.
+        // A server certificate made with openssl, as an operator makes one.
         guard let openssl = try OpenSSLTool() else { return }
         defer { openssl.cleanUp() }
         func make(_ name: String) throws -> (certificate: String, key: String) {

@@ -35,7 +35,7 @@ struct ServeCommandTests {
         let milliseconds = Int(Date().timeIntervalSince1970 * 1000)
         let app = try token("app-transaction", "--app-apple-id", "42")
         let notification = try token("notification", "--environment", "Sandbox", "--post-body")
-        // As deep as a payload may nest.
+        // The deepest nesting that a payload allows.
         let nested = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
         let deep = try token(
             "transaction", "--payload",
@@ -68,7 +68,8 @@ struct ServeCommandTests {
                 let there = try Tool.run(
                     ["verify", "--server", address, "--kind"] + options + ["-"], input: evidence)
                 #expect(there.status == here.status)
-                // Who refuses an environment, policy or caller, is told in other words.
+                // The details differ: the environment is refused by the policy or by the caller's
+                // request.
                 #expect(try withoutDetail(there) == withoutDetail(here), "\(options)")
             }
         }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The built `assay`, run as its users run it.
+/// Runs the built `assay` as its users do.
 enum Tool {
     struct Result {
         let status: Int32
@@ -21,7 +21,7 @@ enum Tool {
         var verdict: String? { try? json["verdict"] as? String }
     }
 
-    /// Beside the test runner, where the package manager puts it.
+    /// The tool is next to the test runner, where the package manager puts it.
     static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("assay").path
 
@@ -40,7 +40,7 @@ enum Tool {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.environment = environment
-        // Files instead of pipes: nothing to drain while the tool runs.
+        // Files, unlike pipes, need no draining while the tool runs.
         process.standardInput = try FileHandle(
             forReadingFrom: URL(fileURLWithPath: folder.write("in", input)))
         let (output, error) = (folder.write("out", ""), folder.write("err", ""))
@@ -55,12 +55,12 @@ enum Tool {
     }
 }
 
-/// A server of one answer, whatever it is asked.
+/// A server that gives the same answer to every request.
 final class ScriptedServer: Sendable {
     let address: String
     private let listener: Int32
 
-    /// - Parameter answer: an encoded ResponseHead; empty: nothing is ever answered.
+    /// - Parameter answer: an encoded ResponseHead. If it is empty, the server never answers.
     init(at path: String, answer: [UInt8]) throws {
         address = "unix:" + path
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -88,7 +88,7 @@ final class ScriptedServer: Sendable {
                 var request = [UInt8](repeating: 0, count: 4096)
                 _ = unsafe read(peer, &request, request.count)
                 _ = unsafe write(peer, bytes, bytes.count)
-                // Until the client has read it and closed.
+                // Waits until the client has read the answer and closed.
                 while unsafe read(peer, &request, request.count) > 0 {}
                 close(peer)
             }
@@ -101,7 +101,7 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// A folder that is gone with its owner.
+/// A temporary folder. It is removed with its owner.
 final class TemporaryFolder {
     let path: String
 
@@ -113,10 +113,10 @@ final class TemporaryFolder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of a name in the folder.
+    /// Returns the path of a name in the folder.
     func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file; its path.
+    /// Writes a file and returns its path.
     @discardableResult
     func write(_ name: String, _ content: String) -> String {
         _ = FileManager.default.createFile(atPath: self(name), contents: Data(content.utf8))

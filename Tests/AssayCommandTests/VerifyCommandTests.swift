@@ -72,7 +72,7 @@ struct VerifyCommandTests {
         let minted = try token(
             "transaction", "--payload", folder.write("payload", payload))
         let answer = try verify(minted, "--at", "2023-10-19T02:00:00Z")
-        // Signed before the authority's leaf began to be valid.
+        // Signed before the CA's leaf became valid.
         #expect(answer.verdict == "CERTIFICATE_EXPIRED")
         let ca = folder("old")
         _ = try Tool.run("mint", "ca", ca, "--date", "2023-10-19T00:00:00Z")

@@ -17,7 +17,7 @@ private struct Target {
     let server: Server
     let pool: EvidencePool
 
-    /// - Parameter isStranger: the server trusts another authority than the one that signs.
+    /// - Parameter isStranger: the server trusts another CA than the one that signs.
     init(
         isStranger: Bool = false, change: (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
@@ -59,12 +59,12 @@ private struct Target {
     }
 }
 
-/// A path that no other test uses.
+/// Returns a path that no other test uses.
 private func temporaryPath(_ name: String) -> String {
     "/tmp/assay-test-\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)"
 }
 
-/// For closures that outlive a test's frame.
+/// A flag for closures that outlive a test's frame.
 private final class Flag: Sendable {
     let flag = Interruption()
 }
@@ -89,7 +89,7 @@ struct EndToEndTests {
         ]
         let plan = target.plan(.open(rate: 200, .constant), threads: 2)
         let result = try await LoadRun(plan, groups).run(Flag().flag)
-        // One every 5 ms, of which those of one second count.
+        // One request every 5 ms. Those of one second count.
         #expect(result.counts == Counts(sent: 200, correct: 200), "\(result.summary)")
         #expect(result.isClean && result.unanswered == 0)
         #expect(result.latencies.totalCount == 200)
@@ -108,7 +108,7 @@ struct EndToEndTests {
         ]
         let plan = target.plan(.open(rate: 400, .poisson), connections: 1)
         let result = try await LoadRun(plan, groups).run(Flag().flag)
-        // Five deviations of a Poisson count.
+        // Five standard deviations of a Poisson count.
         #expect(abs(result.counts.sent - 400) < 100)
         #expect(result.counts.correct == result.counts.sent, "\(result.summary)")
     }
@@ -155,7 +155,7 @@ struct EndToEndTests {
         let result = try await LoadRun(plan, groups).run(Flag().flag)
         #expect(result.counts.refused > 0 && result.counts.refused == result.counts.sent)
         #expect(result.counts.errors == 0 && result.counts.correct == 0)
-        // 8 at a time, ten times a second at most.
+        // 8 in flight, and ten times a second at most.
         #expect(result.counts.sent <= 8 * 22)
         #expect(result.complaints.first?.what.hasPrefix("RESOURCE_EXHAUSTED") == true)
     }
@@ -183,7 +183,7 @@ struct EndToEndTests {
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
         ]
-        // It goes when it has answered, which on a busy machine may take seconds.
+        // The server drains after its first answer, which can take seconds on a busy machine.
         let plan = target.plan(.open(rate: 100, .constant), seconds: 5)
         let server = target.server
         let run = LoadRun(plan, groups) { moment in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AssayLoad
 
-/// A result as a run would have found it.
+/// Returns a result as if a run had produced it.
 func fakeResult(
     _ pace: Pace = .open(rate: 1000, .constant), sent: Int = 1000, correct: Int? = nil,
     wrong: Int = 0, refused: Int = 0, errors: Int = 0, latency: UInt64 = 1_000_000,
@@ -38,14 +38,14 @@ struct ResultTests {
         #expect(
             fakeResult(lateness: LoadLimits.latenessNanoseconds * 2).lateReason?
                 .contains("late") == true)
-        // A tenth less than the rate, and a few less than it by chance.
+        // A tenth below the rate, and slightly below it by chance.
         #expect(fakeResult(sent: 90_000, seconds: 100).lateReason?.contains("900") == true)
         #expect(fakeResult(sent: 99_500, seconds: 100).lateReason == nil)
         var patient = fakeResult(lateness: 9_000_000)
         #expect(patient.lateReason?.contains("--late-limit") == true)
         patient.plan.latenessLimit = 10_000_000
         #expect(patient.lateReason == nil)
-        // A closed loop has no times to be late for.
+        // A closed loop has no schedule to be late for.
         #expect(fakeResult(.closed, lateness: 10_000_000).lateReason == nil)
     }
 
@@ -139,12 +139,12 @@ struct ResultTests {
         }
     }
 
-    /// Numbers that are none.
+    /// Whether the page contains NaN or infinity.
     private func hasNonsense(_ page: String) -> Bool {
         page.range(of: #"\b(nan|inf)\b"#, options: .regularExpression) != nil
     }
 
-    /// Every tag that is opened is closed, in order.
+    /// Checks that every opened tag is closed, in order.
     private func expectBalanced(_ page: String) throws {
         var open: [Substring] = []
         var rest = page[...]

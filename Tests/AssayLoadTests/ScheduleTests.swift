@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Schedules and mixes")
 struct ScheduleTests {
-    /// Times of the first requests, in nanoseconds after the start.
+    /// Returns the times of the first requests, in nanoseconds after the start.
     private func times(
         _ count: Int, rate: Double, _ arrivals: Arrivals, index: Int = 0, of parts: Int = 1
     ) -> [UInt64] {
@@ -21,7 +21,7 @@ struct ScheduleTests {
     @Test("constant gaps are all alike")
     func constant() {
         #expect(times(4, rate: 1000, .constant) == [1_000_000, 2_000_000, 3_000_000, 4_000_000])
-        // Not a whole number of nanoseconds: nothing adds up.
+        // The interval is not a whole number of nanoseconds. Rounding errors must not add up.
         let last = times(300_000, rate: 3000, .constant)[299_999]
         #expect(abs(Int64(last) - 100_000_000_000) <= 1)
     }
@@ -40,7 +40,8 @@ struct ScheduleTests {
         let gaps = zip(due.dropFirst(), due).map { Double($0 - $1) }
         let mean = gaps.reduce(0, +) / Double(gaps.count)
         #expect(abs(mean / 500_000 - 1) < 0.01)
-        // An exponential distribution's deviation is its mean, and 1/e of it lies above that.
+        // An exponential distribution's standard deviation equals its mean, and 1/e of it lies
+        // above.
         let variance = gaps.map { ($0 - mean) * ($0 - mean) }.reduce(0, +) / Double(gaps.count)
         #expect(abs(variance.squareRoot() / mean - 1) < 0.02)
         let above = Double(gaps.count { $0 > mean }) / Double(gaps.count)
@@ -63,7 +64,7 @@ struct ScheduleTests {
             return zip(due.dropFirst(), due).map { Double($0 - $1) }
         }
         let (one, two) = (gaps(0), gaps(1))
-        // Of 50,000 independent pairs, 0.02 is more than four deviations.
+        // For 50,000 independent pairs, 0.02 is more than four standard deviations.
         #expect(abs(correlation(one, Array(one.dropFirst()) + [one[0]])) < 0.02)
         #expect(abs(correlation(one, two)) < 0.02)
         #expect(one != two)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rate sweep")
 struct SweepTests {
-    /// Searches a server that keeps rates up to `limit`.
+    /// Searches a server that sustains rates up to `limit`.
     private func search(
         _ sweep: RateSweep, limit: Double, run: ((Double) -> LoadResult)? = nil
     ) async throws -> [RateSweep.Step] {

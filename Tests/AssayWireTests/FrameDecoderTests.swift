@@ -33,8 +33,8 @@ struct FrameDecoderTests {
         }
     }
 
-    /// Three frames in one run of bytes, cut at every point: the same frames, and what is asked
-    /// for is never more than what is missing.
+    /// Splits three frames at every point. The decoder returns the same frames, and never
+    /// requests more bytes than are missing.
     @Test func everySplitPoint() {
         let one = Self.frame(head: [1, 2], body: [3])
         let bytes = one + Self.frame(head: [], body: []) + Self.frame(head: [4], body: [])
@@ -43,7 +43,7 @@ struct FrameDecoderTests {
         for cut in 0...bytes.count { #expect(read(bytes, firstChunk: cut) == whole) }
     }
 
-    /// Reads as a connection does: gets more where more is needed.
+    /// Reads like a connection: supplies more bytes when the decoder needs them.
     private func read(_ bytes: [UInt8], firstChunk: Int) -> [[UInt8]] {
         var start = 0
         var available = firstChunk
@@ -84,7 +84,7 @@ struct FrameDecoderTests {
         }
     }
 
-    /// Each fault beside its accepted neighbour.
+    /// Each fault next to its accepted neighbour.
     @Test func lengths() {
         let cases: [(UInt32, UInt32?, FrameDecoder.Step)] = [
             (1000, nil, .needMore(minimum: 8)),
@@ -105,7 +105,7 @@ struct FrameDecoderTests {
         for (length, head, step) in cases {
             let bytes = Self.prefix(length, head)
             #expect(decoder.next(in: bytes.span) == step, "\(length) \(head ?? 0)")
-            // What follows changes no fault.
+            // The bytes that follow do not change the fault.
             if case .fault = step {
                 let more = bytes + [UInt8](repeating: 0xff, count: 20)
                 #expect(decoder.next(in: more.span) == step)
@@ -148,7 +148,7 @@ struct FrameDecoderTests {
         #expect(decoder.next(in: Array("GET".utf8).span) == .needMore(minimum: 4))
     }
 
-    /// The limits of the default decoder, at their edges.
+    /// The default decoder's limits, at their boundaries.
     @Test func defaults() {
         let decoder = FrameDecoder()
         let mebibytes: UInt32 = 1 << 20

@@ -2,11 +2,11 @@ import AssayModels
 import AssayWire
 import Testing
 
-/// Heads as an attacker writes them. None may crash, and none may cost more than its size says.
+/// Tests heads from an attacker. No head crashes the codec or costs more than its size suggests.
 struct HostileMessageTests {
     private let codec = MessageCodec()
 
-    /// A tag and a length-prefixed value.
+    /// Encodes a tag and a length-prefixed value.
     private static func field(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
         precondition(number < 16)
         return [number << 3 | 2] + varint(UInt64(content.count)) + content
@@ -73,7 +73,7 @@ struct HostileMessageTests {
         }
     }
 
-    /// Every bit of a request, and random bytes of the answers, with a fixed seed.
+    /// Flips every bit of a request and overwrites random bytes of responses, with a fixed seed.
     @Test func mutations() {
         let whole = Self.bytes(Self.fullRequest)
         for position in whole.indices {
@@ -103,7 +103,7 @@ struct HostileMessageTests {
         #expect(request(whole) == .success(Self.fullRequest))
     }
 
-    /// Each a head of 64 KiB that would take megabytes.
+    /// Each case is a 64 KiB head that would expand to megabytes.
     @Test("line 60: floods of fields, known and unknown") func floods() {
         let size = 64 * 1024
         func flood(_ unit: [UInt8]) -> [UInt8] {
@@ -129,7 +129,7 @@ struct HostileMessageTests {
         #expect(response(roots) == .failure(.tooLarge))
     }
 
-    /// Memory that runs out at each point of an unpacking: refused, and nothing else happens.
+    /// Memory runs out at each point of decoding. The head is rejected, without other effects.
     @Test("line 60: memory that runs out") func memoryThatRunsOut() {
         for bytes in Self.responses {
             guard case .success(let head) = response(bytes) else {
@@ -150,7 +150,7 @@ struct HostileMessageTests {
         }
     }
 
-    /// What honest clients send stays within the same bounds.
+    /// Requests from honest clients stay within the same bounds.
     @Test func longListsAreFine() {
         let products = (0..<3000).map { "com.example.app.item\($0)" }
         let head = RequestHead(
@@ -184,7 +184,7 @@ struct HostileMessageTests {
         let cases: [[UInt8]] = [
             [0x0b], [0x0b, 0x0c],  // a group
             .init(repeating: 0x7b, count: 60_000),  // groups in groups
-            [0x08], .init(repeating: 0x80, count: 100),  // varints without end
+            [0x08], .init(repeating: 0x80, count: 100),  // unterminated varints
             [0x08] + .init(repeating: 0xff, count: 11),
             [0x1a, 0xff, 0xff, 0xff, 0xff, 0x07],  // a length of 2^31 - 1
             [0x1a, 0x80, 0x80, 0x80, 0x80, 0x08],  // 2^31
@@ -202,7 +202,7 @@ struct HostileMessageTests {
     }
 
     @Test("line 60: enumerations unknown and negative") func enumerations() {
-        // A kind of 8, of -1, of 0, and one that is 1 in its low 32 bits only.
+        // Kinds 8, 0, -1 and Int32.min are unknown.
         let kinds: [([UInt8], EvidenceKind?)] = [
             ([1], .transaction), ([7], .transactionReceipt), ([8], nil), ([0], nil),
             (Self.varint(UInt64(bitPattern: -1)), nil),
@@ -212,7 +212,7 @@ struct HostileMessageTests {
             let head = RequestHead(id: 0, call: .verify(VerifyCall(kind: kind)))
             #expect(request(Self.field(5, [0x08] + number)) == .success(head), "\(number)")
         }
-        // A verdict that is unknown here ends the call, and is not VALID.
+        // An unknown verdict ends the call, and is not VALID.
         for verdict in [Self.varint(16), Self.varint(UInt64(bitPattern: -1)), [0]] {
             let bytes = [0x08, 9] + Self.field(5, [0x08] + verdict)
             guard case .success(let head) = response(bytes) else {
@@ -227,7 +227,7 @@ struct HostileMessageTests {
     @Test func text() {
         let cases: [([UInt8], Bool)] = [
             ([0x61], true), ([0xc3, 0xa9], true), ([0x61, 0], true), ([], true),
-            ([0xc3], false), ([0xff], false), ([0xc0, 0x80], false),  // cut, never, overlong
+            ([0xc3], false), ([0xff], false), ([0xc0, 0x80], false),  // cut, invalid, overlong
             ([0xed, 0xa0, 0x80], false), ([0xf4, 0x90, 0x80, 0x80], false),  // surrogate, > 10FFFF
         ]
         for (content, accepted) in cases {
@@ -250,7 +250,7 @@ struct HostileMessageTests {
         let head = Self.fullRequest
         let unknown: [UInt8] = [0x78, 5] + Self.field(15, [1, 2, 3]) + [0x7d, 1, 2, 3, 4]
         #expect(request(Self.bytes(head) + unknown) == .success(head))
-        // A call of the future.
+        // A call from a future version.
         #expect(request([0x08, 4, 0x4a, 0]) == .success(RequestHead(id: 4, call: .unknown)))
     }
 
@@ -278,13 +278,13 @@ struct HostileMessageTests {
             ([0x08, 5, 0x2a, 0], 5), ([0x08, 5, 0x2a, 2, 0x08, 1], 5),
             ([0x08, 5, 0x10, 0x80, 1, 0x1a, 1, 0x41, 0x22, 2, 0x61, 0x62, 0x2a, 0], 5),
             ([0x08, 0x80, 1] + big, 128),
-            // Without an id, or with that of the connection.
+            // No id, or the connection's id.
             ([0x2a, 0], nil), ([0x08, 0, 0x2a, 0], nil),
-            // Another call, none, one beside it, a field after it, one that nobody knows.
+            // Another call, no call, two calls, a field after the call, an unknown field.
             ([0x08, 5, 0x32, 0], nil), ([0x08, 5], nil), ([], nil),
             ([0x08, 5, 0x32, 0, 0x2a, 0], nil), ([0x08, 5, 0x2a, 0, 0x32, 0], nil),
             ([0x08, 5, 0x2a, 0, 0x08, 6], nil), ([0x08, 5, 0x7a, 0, 0x2a, 0], nil),
-            // Cut short, or longer than the head.
+            // Truncated, or longer than the head.
             ([0x08, 5, 0x2a], nil), ([0x08, 5, 0x2a, 2, 0x08], nil), ([0x08, 5, 0x22, 9], nil),
             ([0x08, 5, 0x22, 3, 0x2a, 0], nil),
             ([0x08, 5, 0x22] + Self.varint(.max) + [0x2a, 0], nil),
@@ -296,7 +296,7 @@ struct HostileMessageTests {
     }
 }
 
-/// Steele, Lea and Flood's generator: the same numbers in every run.
+/// The SplitMix generator of Steele, Lea and Flood: the same numbers in every run.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -2,7 +2,7 @@ import AssayModels
 import AssayWire
 import Testing
 
-/// What goes into a head comes out of it.
+/// Tests that heads survive a round trip through the codec.
 struct MessageTests {
     private let codec = MessageCodec()
 
@@ -73,7 +73,7 @@ struct MessageTests {
         }
     }
 
-    /// A payload in which nothing is present is not an absent payload.
+    /// An empty payload is not an absent payload.
     @Test func absentFields() throws {
         let evidence: [VerifiedEvidence?] = [
             nil, .transaction(bare(.init())), .renewalInfo(bare(.init())),
@@ -118,8 +118,8 @@ struct MessageTests {
         #expect(protoText.contains("\nmessage RequestHead {\n"))
     }
 
-    /// The samples themselves leave nothing out: a field that is added to a model and forgotten
-    /// in Message/ or here fails.
+    /// The samples set every field. A field that a model has and Message/ or the samples lack
+    /// fails here.
     @Test func samplesAreComplete() {
         for evidence in Self.evidence(.full) { Self.expectPresent(evidence) }
     }
@@ -166,7 +166,7 @@ struct MessageTests {
     }
 }
 
-/// A payload without its JSON, which does not travel in a head.
+/// Returns a payload without its JSON, which a head does not carry.
 private func bare<P>(_ payload: P) -> VerifiedPayload<P> {
     VerifiedPayload(payload, json: [])
 }

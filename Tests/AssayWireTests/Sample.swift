@@ -3,9 +3,9 @@ import AssayModels
 /// Fills models field by field.
 struct Sample {
     enum Style: CaseIterable {
-        /// Every field has a value of its own, so that two that are swapped show.
+        /// Every field has a distinct value, so that swapped fields show.
         case full
-        /// Every field is there, and is zero, false or empty.
+        /// Every field is present, and is zero, false or empty.
         case zero
         /// Values at the ends of their ranges; text with NUL and beyond ASCII.
         case extreme
