@@ -60,8 +60,8 @@ import Testing
             "\(file): \(parsed) certificates parsed, \(refused) refused; chains", chains)
     }
 
-    /// Returns the verdicts on every chain of leaf, intermediate and root that the case's
-    /// certificates form, in a few orders.
+    /// Returns the verdicts on chains of the case's leaf, intermediates and root, in a few
+    /// orders.
     private func verdicts(
         _ test: Case, _ peer: [UInt8], _ between: [[UInt8]], _ roots: [[UInt8]], _ trust: TrustStore
     ) -> [Verdict] {
