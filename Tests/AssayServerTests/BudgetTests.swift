@@ -93,8 +93,20 @@ import Testing
 
     // MARK: Returning memory
 
+    @Test func memoryIsReturnedAfterAFloodAtTheStart() {
+        let mega = 1 << 20
+        var known = MemoryReturn(resident: 20 * mega)
+        // Without the size at the start, a first look amid a flood has nothing to compare with.
+        var unknown = MemoryReturn(resident: nil)
+        let answers = [
+            known.mayReturn(resident: 90 * mega, held: 0, at: 0),
+            unknown.mayReturn(resident: 90 * mega, held: 0, at: 0),
+        ]
+        #expect(answers == [true, false])
+    }
+
     @Test func memoryIsReturnedAfterAFlood() {
-        var memory = MemoryReturn()
+        var memory = MemoryReturn(resident: nil)
         let mega = 1 << 20
         let looks = ([0, 1_999, 2_000] as [UInt64]).map { memory.isDue(at: $0) }
         #expect(looks == [true, false, true])

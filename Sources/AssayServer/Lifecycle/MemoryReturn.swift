@@ -8,7 +8,7 @@
 /// at growing intervals, while the process is larger than it once was.
 struct MemoryReturn {
     /// The lowest resident memory seen, and the resident memory after the last return.
-    private var least = Int.max
+    private var least: Int
     private var left = 0
     private var nextLook: UInt64 = 0
     private var nextRetry: UInt64 = 0
@@ -20,6 +20,11 @@ struct MemoryReturn {
     private static let lastRetryMilliseconds: UInt64 = 32_000
     /// Less growth is not worth the time.
     private static let growthBytes = 16 << 20
+
+    /// - Parameter resident: resident memory before the first client; nil if the system does not
+    ///   report it. A server that clients flood as it starts would otherwise take the flood for
+    ///   its own size.
+    init(resident: Int?) { least = resident ?? .max }
 
     /// Whether the next check is due.
     mutating func isDue(at now: UInt64) -> Bool {

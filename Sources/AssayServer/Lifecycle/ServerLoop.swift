@@ -44,7 +44,7 @@ final class ServerLoop {
     var budget: Budget
     var receiptTurns = ReceiptTurns()
     var spareOutputs = SpareOutputs()
-    var memoryReturn = MemoryReturn()
+    var memoryReturn = MemoryReturn(resident: ProcessFacts.ownResidentBytes)
     var watch: StallWatch
     /// The sockets of each listener's clients.
     var shares = ListenerShares(limit: 0)
