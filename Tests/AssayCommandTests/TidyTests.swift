@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The shape of the source, which nobody has to remember in reviews.
+/// Checks the form of the source, so that reviews need not.
 @Suite("Tidy")
 struct TidyTests {
-    /// Folders of hand-written Swift, below the package.
+    /// Folders of handwritten Swift, relative to the package.
     private static let folders = ["Sources", "Tests", "bench"]
     private static let generated = ["Sources/AssayWire/ProtoText.swift"]
-    /// Where a C library is used, and so where `unsafe` may stand.
+    /// The places that use a C library, where `unsafe` is therefore allowed.
     private static let borders: [(folder: String, module: String)] = [
         ("Sources/Assay/Crypto/", "COpenSSL"), ("Sources/Assay/Bytes/", "COpenSSL"),
         ("Sources/AssayWire/Message/", "CAssayProto"),
@@ -42,7 +42,7 @@ struct TidyTests {
         }
     }()
 
-    /// Lines outside of the allowed files that match, as `path:line`.
+    /// Returns the matching lines outside the allowed files, as `path:line`.
     private static func offences(
         in paths: (String) -> Bool = { _ in true }, _ isOffence: (Substring) -> Bool
     ) -> [String] {
@@ -73,8 +73,8 @@ struct TidyTests {
         #expect(Self.files.filter { $0.lines.count > 401 }.map(\.path) == [])
     }
 
-    /// The lines at which functions begin that are longer than 70 lines, from the declaration to
-    /// the brace below it at the same indentation, where the formatter puts it.
+    /// Returns the first lines of functions longer than 70 lines. A function ends at the closing
+    /// brace with its indentation, where the formatter puts it.
     private static func longFunctions(_ lines: [Substring]) -> [Int] {
         lines.indices.filter { start in
             let indentation = lines[start].prefix { $0 == " " }
@@ -84,7 +84,7 @@ struct TidyTests {
             else { return false }
             let end = lines[(start + 1)...].firstIndex { line in
                 let text = line.dropFirst(indentation.count)
-                // The end of a signature of several lines is not the end of a function.
+                // The end of a multi-line signature is not the end of a function.
                 return line.hasPrefix(indentation) && text.first != " " && !text.isEmpty
                     && !(text.hasPrefix(")") && text.hasSuffix("{"))
             }
@@ -136,7 +136,7 @@ struct TidyTests {
 
     @Test("the only lock is the one that ThreadSanitizer understands")
     func locks() {
-        // Not as they are called here, so that this file is not an offence itself.
+        // The names are split so that this file does not match.
         let others = ["Mut" + "ex", "pthread" + "_mutex_t", "uv" + "_mutex_t", "NS" + "Lock"]
         let offences = Self.offences { path in
             !path.hasPrefix(Self.locks)

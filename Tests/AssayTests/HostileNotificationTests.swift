@@ -3,7 +3,7 @@ import AssayMint
 import AssayModels
 import Testing
 
-/// Line 42 of the catalogue of hostile input: notifications and what is nested in them.
+/// Line 42 of the catalogue of hostile input: notifications and their nested tokens.
 @Suite struct HostileNotificationTests {
     private func notification(
         _ data: KeyValuePairs<String, String?> = [:], member: String = "data",
@@ -99,7 +99,7 @@ import Testing
         #expect(notification.renewalInfo?.json == renewal)
         #expect(notification.appTransaction?.json == app)
 
-        // As a POST body, however its JSON is written.
+        // The token in a POST body, in several JSON spellings.
         let text = Fixture.text(token)
         let escaped = text.replacing("e", with: #"\u0065"#)
         for body in [
@@ -117,7 +117,7 @@ import Testing
         ] {
             expect(Array(body.utf8), .malformed, comment: String(body.prefix(30)))
         }
-        // Another kind of evidence has no POST body.
+        // Only notifications have a POST body.
         let body = #"{"signedPayload":"\#(Fixture.text(Fixture.token()))"}"#
         Fixture.expect(Fixture.verify(Array(body.utf8)), .malformed)
     }
@@ -135,7 +135,7 @@ import Testing
         for (index, first) in members.enumerated() {
             for second in members[(index + 1)...] {
                 func token(_ one: String, _ other: String) -> [UInt8] {
-                    // The first is that of the documented order, not of the text.
+                    // The first holder is the first in the documented order, not in the text.
                     let outer = Fixture.payload(
                         .notification, changing: ["data": nil, second: other, first: one])
                     return Fixture.token(outer)
@@ -197,13 +197,14 @@ import Testing
                 (.production, Fixture.policy, .none, app, "0", .wrongApp),
                 (.production, Fixture.policy, .none, app, nil, .wrongApp),
                 (.production, everywhere, .none, app, other, .wrongApp),
-                // Without a configured app, it is the notification's all the same.
+                // Without a configured app, the nested app id must still match the
+                // notification's.
                 (.production, open, .none, app, app, .valid),
                 (.production, open, .none, app, other, .wrongApp),
                 (.production, open, .none, other, app, .wrongApp),
                 (.production, open, .none, nil, other, .valid),
                 (.production, open, here, app, other, .wrongApp),
-                // Apple leaves it out in the sandbox, or writes 0.
+                // In the sandbox Apple omits the app id or writes 0.
                 (.sandbox, everywhere, .none, nil, nil, .valid),
                 (.sandbox, everywhere, .none, nil, "0", .valid),
                 (.sandbox, everywhere, .none, "0", app, .valid),
