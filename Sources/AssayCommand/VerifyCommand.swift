@@ -46,36 +46,7 @@ struct VerifyCommand: AsyncParsableCommand {
         transform: choiceArgument)
     var kind: KindChoice
 
-    @Option(help: "The app it has to be of. Without it the bundle is reported, not checked.")
-    var bundleId: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The app's App Store id, demanded of Production evidence that carries one.",
-            valueName: "number"),
-        transform: appAppleIdArgument)
-    var appAppleId: Int64?
-
-    @Option(
-        name: .customLong("environment"),
-        help: ArgumentHelp(
-            "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
-                + "(default: Production)",
-            valueName: "name"),
-        transform: choiceArgument)
-    var environments: [EnvironmentChoice] = []
-
-    @Option(
-        name: .customLong("root"),
-        help: ArgumentHelp(
-            "A further root to trust beside Apple's, PEM or DER. Repeat for more.",
-            valueName: "file"))
-    var roots: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "Verify as if it were that time, \(DateArgument.help).", valueName: "time"))
-    var at: DateArgument?
+    @OptionGroup var accepted: EvidenceOptions
 
     @Option(
         help: ArgumentHelp(
@@ -98,14 +69,6 @@ struct VerifyCommand: AsyncParsableCommand {
             "With --server: the server's app entry. (default: its default one)",
             valueName: "name"))
     var app: String?
-
-    @Option(
-        name: .customLong("intermediate"),
-        help: ArgumentHelp(
-            "A further intermediate for old receipts, which bring none, PEM or DER. Repeat for "
-                + "more.",
-            valueName: "file"))
-    var intermediates: [String] = []
 
     @Option(
         name: .customLong("device-id"),
@@ -161,17 +124,17 @@ struct VerifyCommand: AsyncParsableCommand {
             if !tls.isEmpty { throw ValidationError("--tls options go with --server tls://…") }
             return
         }
-        if !intermediates.isEmpty {
+        if !accepted.intermediates.isEmpty {
             throw ValidationError(
                 "--intermediate can't go with --server: a server completes chains from its own "
                     + "configuration.")
         }
-        if !roots.isEmpty {
+        if !accepted.roots.isEmpty {
             throw ValidationError(
                 "--root can't go with --server: a server trusts what its own configuration pins, "
                     + "never what a client brings. Start it with 'assay serve --root FILE'.")
         }
-        if at != nil {
+        if accepted.at != nil {
             throw ValidationError(
                 "--at can't go with --server: a server goes by its own clock.")
         }
@@ -186,7 +149,8 @@ struct VerifyCommand: AsyncParsableCommand {
             try Output.line(
                 report.text(
                     of: .init(
-                        namesBundle: bundleId != nil, namesApp: appAppleId != nil,
+                        namesBundle: accepted.bundleId != nil,
+                        namesApp: accepted.appAppleId != nil,
                         isRemote: server != nil)))
         case .verifyReceipt: try Output.line(json: report.verifyReceipt ?? [])
         }
@@ -217,14 +181,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 on: evidence, as: kind, expecting: expectations(of: kind), app: app ?? "",
                 inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
         }
-        var trust = TrustStore.apple
-        for root in roots { trust = try trust.pinning(file: root) }
-        for intermediate in intermediates { trust = try trust.adding(file: intermediate) }
-        let policy = Policy(
-            bundleId: bundleId, appAppleId: appAppleId, environments: Set(accepted))
-        let now = at?.timestamp ?? .now
-        let verification = Verifier(trust: trust).verify(
-            evidence.span, as: kind, policy: policy, expecting: expectations(of: kind),
+        let now = accepted.now
+        let verification = Verifier(trust: try accepted.store()).verify(
+            evidence.span, as: kind, policy: accepted.policy, expecting: expectations(of: kind),
             inApp: inApp, at: now)
         var report = VerificationReport(verification)
         if format == .verifyReceipt {
@@ -233,13 +192,10 @@ struct VerifyCommand: AsyncParsableCommand {
         return report
     }
 
-    private var accepted: [StoreEnvironment] {
-        environments.isEmpty ? [.production] : environments.map(\.environment)
-    }
-
     private func expectations(of kind: EvidenceKind) -> Expectations {
         var expectations = Expectations(
-            bundleId: bundleId, appAppleId: appAppleId, environments: accepted)
+            bundleId: accepted.bundleId, appAppleId: accepted.appAppleId,
+            environments: accepted.acceptedEnvironments)
         if kind == .appReceipt {
             expectations.deviceIdentifier = device.map { $0.octets ?? [] }
         } else {

@@ -4,7 +4,7 @@ import AssayModels
 
 /// The options that decide which evidence is accepted: trust, app, environment and time.
 struct EvidenceOptions: ParsableArguments {
-    @Option(help: "The expected app. Without it evidence of any app is accepted.")
+    @Option(help: "The expected app. Without it the bundle is reported, not checked.")
     var bundleId: String?
 
     @Option(
@@ -40,14 +40,19 @@ struct EvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Answer as of that time, \(DateArgument.help). (default: now)", valueName: "time"))
+            "Verify as of that time, \(DateArgument.help). (default: now)", valueName: "time"))
     var at: DateArgument?
 
     var now: Timestamp { at?.timestamp ?? .now }
 
+    var acceptedEnvironments: [StoreEnvironment] {
+        environments.isEmpty ? [.production] : environments.map(\.environment)
+    }
+
     var policy: Policy {
-        let accepted = environments.isEmpty ? [.production] : environments.map(\.environment)
-        return Policy(bundleId: bundleId, appAppleId: appAppleId, environments: Set(accepted))
+        Policy(
+            bundleId: bundleId, appAppleId: appAppleId,
+            environments: Set(acceptedEnvironments))
     }
 
     /// The trust store with Apple's roots and the given files.
