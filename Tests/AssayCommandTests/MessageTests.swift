@@ -15,7 +15,7 @@ struct MessageTests {
     private static let escapedRed = "\\u{1b}[31mred\\u{9b}0m"
 
     @Test(
-        "a misspelt command is told with the one that was meant, and status 2",
+        "A misspelt command gets a suggestion and status 2",
         arguments: [
             (["verfiy"], "unknown command \"verfiy\": did you mean \"verify\"?"),
             (["hlep"], "did you mean \"help\"?"), (["help", "verfiy"], "did you mean \"verify\"?"),
@@ -41,7 +41,7 @@ struct MessageTests {
     }
 
     @Test(
-        "a misspelt value is told with the one that was meant, and status 2",
+        "A misspelt value gets a suggestion and status 2",
         arguments: [
             (["verify", "--kind", "transaktion", "x"], "\"transaction\""),
             (["verify", "--kind", "Notification", "x"], "\"notification\""),

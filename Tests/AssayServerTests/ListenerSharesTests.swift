@@ -12,7 +12,7 @@ struct ListenerSharesTests {
     /// Rows: the socket limit, the sockets of each listener's clients, and whether each listener
     /// can accept another one.
     @Test(
-        "line 84: half of the sockets are shared out, the rest is for whoever comes first",
+        "line 84: half of the sockets are reserved by listener, the rest are not",
         arguments: [
             (8, [7], [true]), (8, [8], [false]), (1, [0], [true]), (1, [1], [false]),
             // Two listeners: a quarter each.
