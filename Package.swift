@@ -44,10 +44,12 @@ let package = Package(
             name: "CProtobufC", pkgConfig: "libprotobuf-c",
             providers: [.apt(["libprotobuf-c-dev"])]),
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
+        // The text of AssayMint's scenarios.
+        .target(name: "CAssayScenarios"),
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
 
-        // The words that every room shares: verdicts, kinds, Apple's payload fields. What they
+        // The words that all modules share: verdicts, kinds, Apple's payload fields. What they
         // mean is decided elsewhere.
         .target(name: "AssayModels", swiftSettings: settings),
         // Verified evidence, a time and a policy in; what the customer owns out.
@@ -68,26 +70,36 @@ let package = Package(
             name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
             swiftSettings: settings),
         .target(
-            name: "AssayServer", dependencies: ["Assay", "AssayModels", "AssayWire", "AssayIO"],
+            name: "AssayServer",
+            dependencies: ["Assay", "AssayEntitlements", "AssayModels", "AssayWire", "AssayIO"],
             swiftSettings: settings),
         .target(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayIO"],
+            swiftSettings: settings),
+        // Plots and bars of pages.
+        .target(
+            name: "AssayHTML",
+            dependencies: ["Assay", .product(name: "RealModule", package: "swift-numerics")],
             swiftSettings: settings),
         // Health, metrics and a page for people, over HTTP.
         .target(
             name: "AssayAdmin",
             dependencies: [
-                "Assay", "AssayModels", "AssayWire", "AssayIO", "AssayServer", "CMicrohttpd",
+                "Assay", "AssayHTML", "AssayModels", "AssayWire", "AssayIO", "AssayServer",
+                "CMicrohttpd",
             ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
-            name: "AssayMint", dependencies: ["Assay", "AssayModels"], swiftSettings: settings),
+            name: "AssayMint", dependencies: ["Assay", "AssayModels", "CAssayScenarios"],
+            // CAssayScenarios embeds them.
+            exclude: ["Scenarios"], swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
             name: "AssayLoad",
             dependencies: [
-                "AssayClient", "AssayIO", "AssayMint", "AssayModels", "AssayWire", "Assay",
+                "AssayClient", "AssayHTML", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
+                "Assay",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "RealModule", package: "swift-numerics"),
             ],
@@ -111,8 +123,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayLoad", "AssayIO", "AssayMint", "AssayModels",
-                "AssayWire", "BenchAllocations", "COpenSSL",
+                "Assay", "AssayClient", "AssayEntitlements", "AssayHTML", "AssayLoad", "AssayIO",
+                "AssayMint", "AssayModels", "AssayWire", "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
             exclude: [
@@ -124,12 +136,21 @@ let package = Package(
             name: "TestSupport", dependencies: ["AssayModels", "AssayIO"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
+        // Uses the products as another package does.
+        .testTarget(
+            name: "ProductTests",
+            dependencies: [
+                "Assay", "AssayClient", "AssayEntitlements", "AssayMint", "AssayModels",
+                "AssayServer", "AssayWire",
+            ],
+            packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "AssayTests",
             dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "AssayEntitlementsTests", dependencies: ["AssayEntitlements", "AssayModels"],
+            name: "AssayEntitlementsTests",
+            dependencies: ["Assay", "AssayEntitlements", "AssayMint", "AssayModels"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],
@@ -141,15 +162,15 @@ let package = Package(
         .testTarget(
             name: "AssayServerTests",
             dependencies: [
-                "Assay", "AssayAdmin", "AssayServer", "AssayClient", "AssayMint", "AssayModels",
-                "AssayWire", "AssayIO", "TestSupport",
+                "Assay", "AssayAdmin", "AssayEntitlements", "AssayServer", "AssayClient",
+                "AssayMint", "AssayModels", "AssayWire", "AssayIO", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayLoadTests",
             dependencies: [
-                "AssayLoad", "Assay", "AssayClient", "AssayIO", "AssayMint", "AssayModels",
-                "AssayServer", "AssayWire",
+                "AssayLoad", "Assay", "AssayClient", "AssayHTML", "AssayIO", "AssayMint",
+                "AssayModels", "AssayServer", "AssayWire", "TestSupport",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
@@ -173,8 +194,14 @@ if Context.environment["ASSAY_FUZZ"] != nil {
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayIO", "AssayMint",
-                "AssayModels", "AssayServer", "AssayWire", "TestSupport",
+                "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayEntitlements",
+                "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayWire", "TestSupport",
             ],
             path: "Tests/FuzzTargets", swiftSettings: settings))
+}
+
+// DocC, for script/docs. Declared on demand: neither a build nor a dependent package needs it.
+if Context.environment["ASSAY_DOCS"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

@@ -66,7 +66,7 @@ struct AssayProcess {
             var seen = ""
             while !seen.contains(text) {
                 let more = messages.fileHandleForReading.availableData
-                guard !more.isEmpty else { throw Failed(description: "it ended: \(seen)") }
+                guard !more.isEmpty else { throw Failed(description: "the process ended: \(seen)") }
                 seen += String(decoding: more, as: UTF8.self)
             }
         }

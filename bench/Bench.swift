@@ -9,15 +9,15 @@ import Foundation
 @main
 struct Bench {
     static let suites = [
-        "primitives", "jws", "receipts", "receipt-wire", "server", "overload", "matrix", "latency",
-        "start", "peers",
+        "primitives", "jws", "receipts", "receipt-wire", "server", "resolve", "overload", "matrix",
+        "latency", "start", "peers",
     ]
 
     private static let usage = """
         usage: bench [--quick] [--peers] [--json FILE] [--html FILE] [SUITE [NAME]]
                bench compare BEFORE.json AFTER.json
         suites: \(suites.joined(separator: " "))
-        bench/run builds what this needs and calls it from the right folder: bench/run --help
+        Use bench/run, which builds everything and sets the folder: bench/run --help
         """
 
     static func main() {
@@ -34,6 +34,7 @@ struct Bench {
             return try Comparison.main(Array(arguments.dropFirst()))
         }
         if arguments.first == "sink" { return try HashingSink.run() }
+        if arguments.first == SpeedProbe.argument { SpeedProbe.run() }
         if ["-h", "--help"].contains(where: arguments.contains) { return print(usage) }
         let files = ResultFiles(
             json: option("--json", in: &arguments), html: option("--html", in: &arguments))
@@ -41,17 +42,17 @@ struct Bench {
         let withPeers = flag("--peers", in: &arguments)
         let chosen = arguments.first.map { [$0] } ?? suites
         if let option = arguments.first(where: { $0.hasPrefix("-") }) {
-            fail("there is no option \(option), or it lacks its value\n" + usage)
+            fail("unknown option \(option), or its value is missing\n" + usage)
         }
         guard suites.contains(chosen[0]) else {
-            fail("there is no suite \(chosen[0])\n" + usage)
+            fail("unknown suite \(chosen[0])\n" + usage)
         }
         // Allows a thousand connections, here and in child processes.
         Descriptors.raiseLimit()
 
         let thresholds = try Threshold.read()
         var results = Results(isQuick: isQuick)
-        results.notes += [Machine.busyness].compactMap(\.self)
+        results.notes += [Machine.busyness, Machine.pacing].compactMap(\.self)
         let isWhole = arguments.isEmpty && !isQuick
         try measure(chosen, &results) { suite, results in
             results.rows += Row.measuring(suite, in: suite) {
@@ -64,7 +65,7 @@ struct Bench {
             try files.write(results)
         }
         print(results.table)
-        exit(results.isShort ? 1 : 0)
+        exit(results.hasMissedThresholds ? 1 : 0)
     }
 
     /// Measures one suite after another and writes the results after each. A run that is killed,
@@ -95,6 +96,7 @@ struct Bench {
         case "receipts": return try ReceiptSuite.run(only: part, isQuick: isQuick)
         case "receipt-wire": return try ReceiptWireSuite.run(isQuick: isQuick)
         case "server": return try ServerSuite.run(isQuick: isQuick)
+        case "resolve": return try ResolveSuite.run(isQuick: isQuick)
         case "overload": return try OverloadSuite.run(isQuick: isQuick)
         case "matrix": return try MatrixSuite.run(isQuick: isQuick)
         case "latency":
@@ -107,7 +109,7 @@ struct Bench {
             let (rows, notes) = try PeersSuite.run(isQuick: isQuick, withPeers: withPeers)
             results.notes += notes
             return rows
-        default: preconditionFailure("a suite without its measurements")
+        default: preconditionFailure("the suite has no measurements")
         }
     }
 

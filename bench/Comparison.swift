@@ -40,7 +40,7 @@ enum Comparison {
         let noise = [old, new].map { $0.judgedSpread / abs($0.judged) * 100 }.reduce(0, +)
         let words: String
         if [old, new].contains(where: { ($0.rounds ?? 3) < 3 }) {
-            words = "measured once: no noise known"
+            words = "measured once: noise unknown"
         } else if abs(change) <= max(noise, leastNoise) {
             words = "within the noise"
         } else if let isMoreBetter = new.isMoreBetter ?? old.isMoreBetter {

@@ -19,13 +19,14 @@ enum JWSSuite {
         Measurement.rounds(rounds, of: .milliseconds(20), &measurements)
         // Parts of a verification have no base for a ratio.
         var rows = measurements.map {
-            $0.row(against: $0.name.hasPrefix("of it") ? nil : measurements[0])
+            $0.row(against: $0.name.hasPrefix("part:") ? nil : measurements[0])
         }
         if part == nil {
             rows.append(try allocations(ca, trust))
             rows.append(Primitives.allocations())
         }
-        if part == nil { rows += try unseen(ca, trust, rounds: isQuick ? 3 : 9) }
+        if part == nil { rows += try unknownChains(ca, trust, rounds: isQuick ? 3 : 9) }
+        if part == nil { rows += try answers(ca, trust, rounds: isQuick ? 5 : 25) }
         return rows
     }
 
@@ -74,7 +75,7 @@ enum JWSSuite {
         }
     }
 
-    private static func verify(_ verifier: Verifier, _ tokens: [[UInt8]], _ kind: EvidenceKind) {
+    static func verify(_ verifier: Verifier, _ tokens: [[UInt8]], _ kind: EvidenceKind) {
         var batch: [PreparedVerification] = []
         batch.reserveCapacity(tokens.count)
         for token in tokens {
@@ -90,7 +91,7 @@ enum JWSSuite {
     private static func allocations(_ ca: DevelopmentCA, _ trust: TrustStore) throws -> Row {
         let tokens = try tokens(.transaction, Minter(ca.chain))
         return whole("", tokens, .transaction, 64, trust)
-            .allocations(as: "allocations a transaction, batch of 64")
+            .allocations(as: "allocations per transaction, batch of 64")
     }
 
     // MARK: Parts
@@ -102,18 +103,18 @@ enum JWSSuite {
         let payloads = tokens.map { Array($0.split(separator: UInt8(ascii: "."))[1]) }
         let texts = try payloads.map { try Base64URL.decode($0.span) }
         return [
-            Measurement("of it: preparing", units: 64) {
+            Measurement("part: preparation", units: 64) {
                 for token in tokens {
                     _ = verifier.prepare(token.span, as: .transaction, policy: policy, at: now)
                 }
             },
-            Measurement("of it: base64 of the payload", units: 64) {
+            Measurement("part: base64 of the payload", units: 64) {
                 for payload in payloads { _ = try? Base64URL.decode(payload.span) }
             },
-            Measurement("of it: reading the JSON", units: 64) {
+            Measurement("part: parsing the JSON", units: 64) {
                 for text in texts { _ = try? JSONDocument.parse(text) }
             },
-            Measurement("of it: reading and decoding the fields", units: 64) {
+            Measurement("part: parsing and decoding the fields", units: 64) {
                 for text in texts {
                     let fields = try? JSONDocument.parse(text)
                         .decode(JWSTransactionDecodedPayload.self)

@@ -27,7 +27,7 @@ final class LoopbackSocket {
 
     static func connected(to endpoint: Endpoint) throws -> LoopbackSocket {
         guard case .tcp(_, let port) = endpoint else {
-            throw AssayProcess.Failed(description: "\(endpoint) is no TCP address")
+            throw AssayProcess.Failed(description: "\(endpoint) is not a TCP address")
         }
         let made = LoopbackSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = loopback(port)
@@ -54,7 +54,7 @@ final class LoopbackSocket {
                     | getsockname(made.descriptor, address, &size)
             }
         }
-        precondition(code == 0, "nothing listens")
+        precondition(code == 0, "can't connect to the listener")
         return (made, UInt16(bigEndian: address.sin_port))
     }
 
@@ -82,7 +82,7 @@ final class LoopbackSocket {
     }
 
     private static let closed = AssayProcess.Failed(
-        description: "the peer closed the connection, or was silent for \(timeoutSeconds) s")
+        description: "the peer closed the connection, or sent nothing for \(timeoutSeconds) s")
 
     /// Receives into the buffer and returns the number of bytes, 0 at the end or on an error.
     func receive(into buffer: inout [UInt8]) -> Int {

@@ -29,7 +29,7 @@ enum Machine {
         } else if let implementer = fields["CPU implementer"], let part = fields["CPU part"] {
             words.append("implementer \(implementer) part \(part)")
         }
-        if words.isEmpty { words.append("processor without a name (\(architecture))") }
+        if words.isEmpty { words.append("unknown processor (\(architecture))") }
         let flags = (fields["flags"] ?? fields["Features"] ?? "").split(separator: " ")
         if flags.contains("sha_ni") || flags.contains("sha2") { words.append("SHA instructions") }
         return words.joined(separator: ", ")
@@ -52,8 +52,18 @@ enum Machine {
         let after = ticks
         let used = Double(after.busy - before.busy) / Double(sysconf(Int32(_SC_CLK_TCK))) * 2
         guard used >= 0.05 else { return nil }
-        return "The machine was busy before the run began: others used \(used.short) processors. "
-            + "Rates by the clock and latencies suffer from it; processor times and ratios less."
+        return "The machine was busy before the run: others used \(used.short) processors. "
+            + "This affects wall-clock rates and latencies; processor times and ratios less."
+    }
+
+    /// A warning if the system's congestion control paces senders: on loopback it takes a pause
+    /// of the reader for the link's speed.
+    static var pacing: String? {
+        let path = "/proc/sys/net/ipv4/tcp_congestion_control"
+        let name = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        guard name.hasPrefix("bbr") else { return nil }
+        return "TCP uses bbr, which paces on loopback: clients stall in an overload. Run "
+            + "sysctl -w net.ipv4.tcp_congestion_control=cubic first."
     }
 
     /// The sum over all processors since boot.

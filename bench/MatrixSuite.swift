@@ -72,8 +72,8 @@ enum LatencySuite {
         var (rows, curves, notes): ([Row], [Curve], [String]) = ([], [], [])
         for percent in isQuick ? [25] : [10, 25, 50] {
             let rate = Int(most.throughput * Double(percent) / 100)
-            let name = "at \(percent) % of the most"
-            Bench.progress("  \(rate) requests a second")
+            let name = "at \(percent) % of the maximum"
+            Bench.progress("  \(rate) requests per second")
             rows += Row.measuring(name) {
                 let load = try server.load(
                     ca, processors: AssayProcess.clientProcessor, isLenient: true,
@@ -83,12 +83,12 @@ enum LatencySuite {
                     ])
                 if load.late {
                     notes.append(
-                        "The client was late \(name): something else kept its processor busy, and "
-                            + "the latencies tell of that.")
+                        "The client was late \(name): other processes used its processor, so the "
+                            + "latencies are too high.")
                 }
                 curves.append(
-                    Curve(name: "\(rate) a second, \(percent) %", points: load.percentiles))
-                return [("half", "p50"), ("99 %", "p99")].map { words, key in
+                    Curve(name: "\(rate) per second, \(percent) %", points: load.percentiles))
+                return [("50 %", "p50"), ("99 %", "p99")].map { words, key in
                     Row(
                         name: "\(words) within, \(name)",
                         value: load.milliseconds(key) * 1000, spread: 0, unit: "µs", rounds: 1)

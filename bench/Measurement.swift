@@ -76,7 +76,8 @@ struct Measurement {
         return Row(name: name, value: count / Double(calls * unitsPerCall), spread: 0, unit: "")
     }
 
-    private var row: Row {
+    /// The row without a ratio.
+    var row: Row {
         Row(name: name, value: median, spread: spread, unit: "µs", rounds: samples.count)
     }
 }

@@ -17,7 +17,7 @@ enum PeersSuite {
         }
         guard withPeers else {
             notes.append(
-                "skipped: libraries from PyPI; bench/run --peers installs and measures them")
+                "skipped: libraries from PyPI; add --peers to install and measure them")
             return (rows, notes)
         }
         let folder = try evidence()
@@ -35,7 +35,7 @@ enum PeersSuite {
         // +F5:NUMBER:BITS:SECONDS TO SIGN:SECONDS TO VERIFY; some versions print rates instead.
         guard let line = output.split(separator: "\n").last(where: { $0.hasPrefix("+F") }),
             let last = line.split(separator: ":").last.flatMap({ Double($0) }), last > 0
-        else { throw AssayProcess.Failed(description: "no figure in its output") }
+        else { throw AssayProcess.Failed(description: "no result in its output") }
         return Row(
             name: "openssl speed ecdsap256, verify", value: last < 1 ? 1 / last : last, spread: 0,
             unit: "/s", isMoreBetter: true, rounds: 1)

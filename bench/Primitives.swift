@@ -57,7 +57,7 @@ enum Primitives {
     static func allocations() -> Row {
         let (signer, tables) = (Signer(), KeyTables(isEnabled: true))
         build(signer.publicKey, tables)
-        return batch("", signer, 64, tables).allocations(as: "of it: allocations of the signature")
+        return batch("", signer, 64, tables).allocations(as: "part: allocations of the signature")
     }
 
     private static func digests() -> [Measurement] {

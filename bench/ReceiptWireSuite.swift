@@ -19,7 +19,7 @@ enum ReceiptWireSuite {
                 try openssl(ca, receipt, megabytes, rounds: isQuick ? 3 : 7)
             }
         }
-        rows += Row.measuring("a receipt in flight") {
+        rows += Row.measuring("memory of a receipt in flight") {
             try memory(ca, try mint(ca, isQuick ? 1 : 16))
         }
         return rows
@@ -178,7 +178,7 @@ enum ReceiptWireSuite {
         for client in clients { try client.end() }
         return [
             Row(
-                name: "a receipt in flight, no records", value: max(0, growth), spread: 0,
+                name: "memory of a receipt in flight, no records", value: max(0, growth), spread: 0,
                 unit: "KB")
         ]
     }

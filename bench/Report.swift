@@ -1,3 +1,4 @@
+import AssayHTML
 import AssayLoad
 import Foundation
 
@@ -10,32 +11,30 @@ extension Results {
             judged.isEmpty && missing.isEmpty
             ? "No row with a threshold was measured"
             : short == 0
-                ? "All \(judged.count) thresholds are reached"
+                ? "All \(judged.count) thresholds are met"
                 : "\(short) of \(judged.count + missing.count) thresholds are missed"
         return ReportStyle.page(
             title: "Assay: bench, \(date)",
             """
-            <h1>What Assay takes</h1>
-            <p class="note">\(date)\(isQuick ? ", a quick run" : "") · \(machine.escaped)</p>
+            <h1>Assay benchmarks</h1>
+            <p class="note">\(date)\(isQuick ? ", a quick run" : "") · \(machine.htmlEscaped)</p>
             <p class="\(short == 0 ? "big" : "big bad")">\(headline).</p>
-            <p>Assay verifies App Store purchase evidence. Nearly all that this has to take is the
-            signature's verification, so that OpenSSL's own, bare, is the measure: a ratio of 3
-            means that Assay verifies three whole tokens in the time in which OpenSSL verifies one
-            signature. Both were measured by turns in this run, so that a ratio means the same on
-            another machine; microseconds do not.</p>
+            <p>Assay verifies App Store purchase evidence. Most of the necessary work is signature
+            verification, so OpenSSL's own routine is the base: a ratio of 3 means that Assay
+            verifies three whole tokens in the time of one signature verification by OpenSSL. Both
+            are measured alternately in this run, so ratios are comparable between machines;
+            microseconds are not.</p>
             \(judged.isEmpty ? "" : judgedTable(judged))
             \(remarkParagraphs)
             \(plots.joined(separator: "\n"))
-            <h2>Everything that was measured</h2>
+            <h2>All results</h2>
             \(suiteTables)
             """,
             css: """
                 td.SHORT{color:var(--bad);font-weight:600;white-space:nowrap}\
                 td.met{color:var(--good);white-space:nowrap}body{max-width:1000px}\
                 span.note{font-size:.9em}\
-                svg.bar{width:150px;margin:0;vertical-align:middle}.barback{fill:var(--shade)}\
-                .barfill{fill:var(--s0)}.barshort{fill:var(--bad)}\
-                .barmark{stroke:var(--ink);stroke-width:2}
+                \(HTML.barCSS).bar{min-width:150px}.short{--c:var(--bad)}
                 """)
     }
 
@@ -47,65 +46,59 @@ extension Results {
             let sign = threshold.limit.isUpper ? "≤" : "≥"
             let unit = row.ratio == nil ? " " + row.unit : "×"
             let style = row.verdict == "SHORT" ? "SHORT" : "met"
-            let about = threshold.about.map { "<br><span class=\"note\">\($0.escaped)</span>" }
+            let about = threshold.about.map { "<br><span class=\"note\">\($0.htmlEscaped)</span>" }
             if let failure = row.failure {
-                return "<tr><td>\("\(row.suite): \(row.name)".escaped)\(about ?? "")</td>"
-                    + "<td colspan=\"4\">not measured: \(failure.firstLine.escaped)</td>"
+                return "<tr><td>\("\(row.suite): \(row.name)".htmlEscaped)\(about ?? "")</td>"
+                    + "<td colspan=\"4\">not measured: \(failure.firstLine.htmlEscaped)</td>"
                     + "<td class=\"SHORT\">SHORT</td></tr>"
             }
-            return "<tr><td>\("\(row.suite): \(row.name)".escaped)\(about ?? "")</td>"
+            return "<tr><td>\("\(row.suite): \(row.name)".htmlEscaped)\(about ?? "")</td>"
                 + "<td class=\"n\">\(row.judged.short)\(unit) ± \(row.judgedSpread.short)</td>"
                 + "<td class=\"n\">\(sign) \(threshold.limit.value.plain)\(unit)</td>"
                 + "<td class=\"n\">\(sign) \(threshold.aim.value.plain)\(unit)</td>"
                 + "<td class=\"\(style)\">\(row.verdict)</td><td>\(bar(row, threshold))</td></tr>"
         }
         let note = """
-            <p class="note">The bar is what was measured, the mark the threshold: where more is
-            better (≥) the bar has to reach it, where less is (≤) to end before it. ± is what half
-            of the rounds lie within.</p>
+            <p class="note">The bar is the result, the mark the threshold. If more is better (≥),
+            the bar must reach the mark; if less is better (≤), it must end before the mark. Half
+            of the rounds are within ±.</p>
             """
-        return "<h2>What has to hold</h2><table><tr><th></th><th class=\"n\">measured</th>"
+        return "<h2>Thresholds</h2><table><tr><th></th><th class=\"n\">measured</th>"
             + "<th class=\"n\">threshold</th><th class=\"n\">aim</th><th></th><th></th></tr>"
             + lines.joined(separator: "\n") + "</table>" + note
     }
 
     private func bar(_ row: Row, _ threshold: Threshold) -> String {
         let most = max(threshold.aim.value, threshold.limit.value) * 1.25
-        let width = 150.0
-        let value = min(row.judged / most, 1) * width
-        let mark = threshold.limit.value / most * width
-        let style = row.verdict == "SHORT" ? "barshort" : "barfill"
-        return
-            "<svg class=\"bar\" viewBox=\"0 0 150 14\" role=\"img\" aria-label=\"\(row.verdict)\">"
-            + "<rect class=\"barback\" width=\"150\" height=\"14\"/>"
-            + "<rect class=\"\(style)\" width=\"\(value.short)\" height=\"14\"/>"
-            + "<line class=\"barmark\" x1=\"\(mark.short)\" x2=\"\(mark.short)\" y2=\"14\"/></svg>"
+        return HTML.bar(
+            row.judged / most, style: row.verdict == "SHORT" ? "short" : "s0",
+            mark: threshold.limit.value / most)
     }
 
     private var remarkParagraphs: String {
         let all = notes + remarks
-        return all.map { "<p class=\"note\">\($0.escaped)</p>" }.joined(separator: "\n")
+        return all.map { "<p class=\"note\">\($0.htmlEscaped)</p>" }.joined(separator: "\n")
     }
 
     private static let explanations = [
         "primitives": "Verification of P-256 signatures in batches, one thread. The ratio is the "
             + "first row's time ÷ the row's.",
         "jws": "Whole tokens in process, one thread: bytes in, typed verdict out. The ratio is "
-            + "the first row's time ÷ the row's; of unseen chains it is the row's time ÷ that of "
-            + "the bare signatures it needs, so that less is better.",
-        "receipts": "App receipts, microseconds for each megabyte, or for one that is smaller. "
-            + "The ratio is the row's time ÷ hashing the same bytes, so that less is better.",
-        "receipt-wire": "App receipts over TCP, by the clock. The ratio is the row's time ÷ that "
-            + "of a process that copies the same bytes out of a socket and hashes them.",
+            + "the first row's time ÷ the row's; for unknown chains it is the row's time ÷ that of "
+            + "the bare signatures that it needs, so less is better.",
+        "receipts": "App receipts, microseconds per megabyte, or per receipt below 1 MB. "
+            + "The ratio is the row's time ÷ hashing the same bytes, so less is better.",
+        "receipt-wire": "App receipts over TCP, wall clock. The ratio is the row's time ÷ that "
+            + "of a process that copies the same bytes from a socket and hashes them.",
         "server": "A server process and a client process. Ratios of rates are against bare "
-            + "EVP_PKEY_verify on one processor, that of one pipelining connection against "
+            + "EVP_PKEY_verify on one processor; that of one pipelining connection is against "
             + "sixteen connections.",
-        "matrix": "Answers a second by the clock, the server on one processor, the client on "
+        "matrix": "Answers per second, wall clock, the server on one processor, the client on "
             + "another, closed loop.",
-        "latency": "From the time a request was due until its answer was there; independent "
+        "latency": "From the time a request was due until its answer arrived; independent "
             + "clients on eight connections, an open loop.",
         "start": "The server's process.",
-        "peers": "For comparison, the same work by others on this machine; nothing to reach.",
+        "peers": "For comparison: the same work by other libraries on this machine. No thresholds.",
     ]
 
     private var suiteTables: String {
@@ -135,29 +128,28 @@ extension Results {
         let shaped = rows.filter { $0.shape != nil && $0.failure == nil }
         if !shaped.isEmpty {
             all.append(
-                "<h2>Throughput by connections and requests in flight</h2><p>A server that has "
-                    + "one processor, over TCP and a Unix socket. It verifies what has arrived "
-                    + "together as one batch: the more is in flight, the larger the batches.</p>")
-            all.append(throughputOverConnections(shaped).svg)
-            all.append(throughputOverDepth(shaped).svg)
+                "<h2>Throughput by connections and requests in flight</h2><p>A server with one "
+                    + "processor, over TCP and a Unix socket. Requests that arrive together are "
+                    + "verified as one batch: more requests in flight make larger batches.</p>")
+            all.append(throughputOverConnections(shaped).html)
+            all.append(throughputOverDepth(shaped).html)
         }
         if !curves.isEmpty {
             all.append(
-                "<h2>Latency</h2><p>At shares of the most that the server does, by independent "
-                    + "clients who do not wait for each other. The further right, the rarer: at "
-                    + "99 % the curve shows the time that 1 of 100 answers exceeded.</p>")
+                "<h2>Latency</h2><p>At percentages of the server's maximum throughput, for "
+                    + "independent clients. At 99 % the curve shows the latency that 1 of 100 "
+                    + "answers exceeded.</p>")
             let lines = curves.map { curve in
                 Plot.Line(
                     curve.name, curve.points.map { (HTMLReport.rarity($0.percent), $0.latency) })
             }
-            all.append(HTMLReport.percentilePlot(lines).svg)
+            all.append(HTMLReport.percentilePlot(lines).html)
         }
         if let plot = receiptPlot {
             all.append(
-                "<h2>Receipts</h2><p>An app receipt of any size, verified and decoded in "
-                    + "process, beside the time that hashing its bytes takes, which nobody can "
-                    + "do without.</p>")
-            all.append(plot.svg)
+                "<h2>Receipts</h2><p>App receipts verified and decoded in process, compared with "
+                    + "hashing their bytes, which every verification must do.</p>")
+            all.append(plot.html)
         }
         return all
     }
@@ -181,8 +173,8 @@ extension Results {
             }
         }
         return Plot(
-            "Answers a second by connections", x: "connections", ticks: Self.ticks(all),
-            range: 0...log2(Double(max(all.max() ?? 2, 2))), y: "a second", lines)
+            "Answers per second by connections", x: "connections", ticks: Self.ticks(all),
+            range: 0...log2(Double(max(all.max() ?? 2, 2))), y: "per second", lines)
     }
 
     private func throughputOverDepth(_ rows: [Row]) -> Plot {
@@ -193,10 +185,10 @@ extension Results {
             }
         }
         return Plot(
-            "Answers a second by requests in flight, TCP",
+            "Answers per second by requests in flight, TCP",
             x: "requests in flight on each connection",
             ticks: Self.ticks(all), range: 0...log2(Double(max(all.max() ?? 2, 2))),
-            y: "a second", lines)
+            y: "per second", lines)
     }
 
     private func line(
@@ -235,7 +227,7 @@ extension Results {
             Plot.Tick(log2(Double($0)), $0 < 1024 ? "\($0) KB" : "\($0 / 1024) MB")
         }
         return Plot(
-            "Time for a receipt, by its size", x: "size of the receipt", ticks: ticks,
+            "Time per receipt, by size", x: "size of the receipt", ticks: ticks,
             range: log2(Double(least))...log2(Double(most)), y: "milliseconds",
             isLogarithmic: true, lines.map { Plot.Line($0.name, $0.points, hasDots: true) })
     }

@@ -1,3 +1,6 @@
+import Assay
+import AssayIO
+import AssayModels
 import Foundation
 
 /// One row of the results.
@@ -103,7 +106,7 @@ struct Threshold: Codable {
             }
             guard fields.count == 4, ["at least", "at most"].contains(fields[1]),
                 let limit = Double(fields[2]), let aim = Double(fields[3])
-            else { Bench.fail("bench/thresholds has a line that is none: \(line)") }
+            else { Bench.fail("bench/thresholds has an invalid line: \(line)") }
             let isUpper = fields[1] == "at most"
             thresholds[fields[0]] = Threshold(
                 limit: Bound(isUpper: isUpper, value: limit),
@@ -128,7 +131,7 @@ struct Curve: Codable {
 
 /// All results of a run.
 struct Results: Codable {
-    var date = ISO8601DateFormatter().string(from: Date())
+    var date = Timestamp(milliseconds: SystemClock.wallMilliseconds).rfc3339
     var machine = Machine.description
     var isQuick: Bool
     var rows: [Row] = []
@@ -156,13 +159,13 @@ struct Results: Codable {
 
     /// Lines that a reader has to see in addition to the rows.
     var remarks: [String] {
-        let missing = missing.map { "SHORT: \($0) has a threshold and was not measured" }
+        let missing = missing.map { "SHORT: \($0) has a threshold, but was not measured" }
         guard !unfinished.isEmpty else { return missing }
         let suites = unfinished.joined(separator: ", ")
-        return missing + ["The run was cut short; not finished: \(suites)"]
+        return missing + ["The run was interrupted; unfinished suites: \(suites)"]
     }
 
-    var isShort: Bool { rows.contains { $0.verdict == "SHORT" } || !missing.isEmpty }
+    var hasMissedThresholds: Bool { rows.contains { $0.verdict == "SHORT" } || !missing.isEmpty }
 
     var json: Data {
         get throws {
@@ -199,7 +202,7 @@ struct Results: Codable {
         lines += remarks
         let short = rows.count { $0.verdict == "SHORT" }
         let judged = rows.count { $0.threshold != nil }
-        lines.append("\(judged - short) of \(judged) thresholds reached")
+        lines.append("\(judged - short) of \(judged) thresholds met")
         return lines.joined(separator: "\n")
     }
 }

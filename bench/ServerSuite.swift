@@ -61,9 +61,9 @@ enum ServerSuite {
                 name: "EVP_PKEY_verify, one processor", value: base.median, spread: base.spread,
                 unit: "/s", isMoreBetter: true),
             row("answers, server on one processor", answers),
-            row("the same by the clock", wall),
+            row("answers, wall clock", wall),
             Row(
-                name: "the client's processor time an answer", value: client.median,
+                name: "client processor time per answer", value: client.median,
                 spread: client.spread, unit: "µs", rounds: rounds),
         ]
     }
@@ -131,10 +131,10 @@ private enum LoneRequest {
         let lone = requests.median - pings.median
         return [
             Row(
-                name: "ping, there and back", value: pings.median, spread: pings.spread,
+                name: "ping, round trip", value: pings.median, spread: pings.spread,
                 unit: "µs"),
             Row(
-                name: "lone request, there and back", value: requests.median,
+                name: "lone request, round trip", value: requests.median,
                 spread: requests.spread, unit: "µs"),
             // The ratio is the row ÷ EVP; less is better.
             Row(

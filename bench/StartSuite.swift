@@ -53,7 +53,8 @@ enum StartSuite {
                 name: "resident, 1,000 connections", value: whole.median, spread: whole.spread,
                 unit: "MB", rounds: rounds),
             Row(
-                name: "of it, a connection", value: each.median, spread: each.spread, unit: "KB",
+                name: "resident, each connection", value: each.median, spread: each.spread,
+                unit: "KB",
                 rounds: rounds),
         ]
     }

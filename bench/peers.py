@@ -3,7 +3,7 @@
 usage: peers.py FOLDER SECONDS
 
 FOLDER holds token.jws, receipt.txt and the roots root.pem and receipt-root.pem. Prints a line of
-JSON for each measurement: name, answers a second of each round, or why there is none.
+JSON for each measurement: its name and the answers per second of each round, or the problem.
 """
 import base64
 import json

@@ -28,6 +28,8 @@ package struct CivilTime: Equatable, Sendable {
     /// The seconds of the years 0 to 9999, since 1970.
     static let seconds: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
+    package init(_ time: Timestamp) { self.init(secondsSince1970: time.seconds) }
+
     /// Converts seconds since 1970.
     package init(secondsSince1970 seconds: Int64) {
         let day = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
@@ -75,24 +77,27 @@ extension CivilTime {
 
     /// The date, such as `2025-09-05`. The year before 0000 is `-0001`, as in ISO 8601.
     var dateText: String {
-        (year < 0 ? "-" : "") + Self.digits(abs(year), 4) + "-" + Self.digits(month, 2) + "-"
-            + Self.digits(day, 2)
+        (year < 0 ? "-" : "") + String(abs(year), width: 4) + "-" + String(month, width: 2) + "-"
+            + String(day, width: 2)
     }
 
     /// The time, such as `01:24:32`.
     var timeText: String {
-        Self.digits(hour, 2) + ":" + Self.digits(minute, 2) + ":" + Self.digits(second, 2)
-    }
-
-    private static func digits(_ value: Int, _ width: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+        String(hour, width: 2) + ":" + String(minute, width: 2) + ":" + String(second, width: 2)
     }
 }
 
 extension Timestamp {
     /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
-    package var rfc3339: String { CivilTime(secondsSince1970: seconds).rfc3339 }
+    package var rfc3339: String { CivilTime(self).rfc3339 }
+
+    /// RFC 3339 in UTC, to the millisecond, such as `2025-09-05T01:24:32.304Z`.
+    package var rfc3339Milliseconds: String {
+        let rest = milliseconds % 1000
+        let time = CivilTime(self)
+        return time.dateText + "T" + time.timeText + "."
+            + String(rest < 0 ? rest + 1000 : rest, width: 3) + "Z"
+    }
 
     package init(_ time: CivilTime) {
         self.init(milliseconds: time.secondsSince1970 * 1000)

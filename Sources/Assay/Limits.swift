@@ -20,6 +20,13 @@ package enum Limits {
     package static let jwsBytes = 64 * 1024
     /// Bytes of a notification's POST body: its JWS plus JSON escaping.
     package static let notificationBytes = 256 * 1024
+    /// Bytes of an answer of the App Store Server API. A page has at most 20 items; 20 of Apple's
+    /// largest notifications take 600 KB. The typed payloads of a larger answer could exceed the
+    /// 2 MiB that clients accept as a head.
+    package static let serverAnswerBytes = 1024 * 1024
+    /// Signed members of one answer. A page has at most 20, a customer's statuses two for each
+    /// subscription. With nested ones they are at most 1,024 signatures, which take 10 to 30 ms.
+    package static let serverAnswerTokens = 256
     /// Certificates in `x5c`: leaf, intermediate and root, as Apple's libraries require.
     package static let x5cCertificates = 3
     /// Bytes of one DER certificate in `x5c`. Apple's take 600 to 1,100 octets.
@@ -90,6 +97,10 @@ package enum Limits {
     /// Bytes of the JSON in which a game engine wraps a receipt. Unlike a receipt, it is buffered
     /// whole.
     package static let receiptWrapperBytes = 1024 * 1024
+
+    /// Bytes of a version 1 notification, which is buffered whole like that JSON. Enough for a
+    /// receipt of 700 KB, which has about two thousand records.
+    package static let notificationV1Bytes = 1024 * 1024
 
     /// Certificates in one item of evidence. Apple's receipts have three.
     package static let bagCertificates = 16

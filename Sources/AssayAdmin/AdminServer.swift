@@ -12,8 +12,18 @@ public final class AdminServer: Sendable {
 
     /// - Parameter allowsAnyAddress: Whether other machines can reach the listener. Its answers
     ///   contain no client secrets, but are not meant for the public either.
-    public init(
+    public convenience init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false
+    ) throws(AdminError) {
+        try self.init(
+            at: endpoint, of: monitor, allowsAnyAddress: allowsAnyAddress,
+            clock: { SystemClock.monotonicNanoseconds })
+    }
+
+    /// - Parameter clock: Nanoseconds, by which connections have their time limit.
+    package init(
+        at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
+        clock: @escaping @Sendable () -> UInt64
     ) throws(AdminError) {
         try Self.check(endpoint, allowsAnyAddress: allowsAnyAddress)
         let descriptor: Int32
@@ -23,7 +33,7 @@ public final class AdminServer: Sendable {
             throw .listen(endpoint, error)
         }
         let site = AdminSite(monitor: monitor, isLocal: endpoint.isLocal)
-        listener = try HTTPListener(descriptor) { site.answer($0) }
+        listener = try HTTPListener(descriptor, clock: clock) { site.answer($0) }
     }
 
     /// Throws if the endpoint is not a valid address for the admin listener.
@@ -64,16 +74,15 @@ extension AdminError: CustomStringConvertible {
         case .notOffered(let endpoint):
             "the admin address can't be \(endpoint): write tcp://HOST:PORT or unix:PATH"
         case .notLocal(let endpoint):
-            "the admin address \(endpoint) can be reached from other machines: choose one of the "
-                + "loopback interface, or allow it (--admin-any-address, or any-address = true "
-                + "in [admin])"
+            "the admin address \(endpoint) can be reached from other machines: choose a loopback "
+                + "address, or allow it (--admin-any-address, or any-address = true in [admin])"
         case .notLiteral(let endpoint):
-            "the admin address \(endpoint) has a name: write the address in numbers, or localhost"
+            "the admin address \(endpoint) has a host name: write a numeric address, or localhost"
         case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
         case .missingLibrary:
             "the admin listener needs libmicrohttpd, which is not installed (Debian: "
                 + "libmicrohttpd12)"
-        case .notStarted: "libmicrohttpd can't start: there may be no file descriptors left"
+        case .notStarted: "libmicrohttpd can't start: possibly no file descriptors are left"
         case .system(let error): "can't start the admin listener: \(error)"
         }
     }

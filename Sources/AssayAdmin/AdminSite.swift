@@ -18,18 +18,18 @@ package struct AdminSite: Sendable {
         self.isLocal = isLocal
     }
 
-    private static let paths: [(path: String, tells: String)] = [
-        ("/healthz", "200 while the process lives and its loop turns"),
-        ("/readyz", "200 while requests are taken; 503 and the reason otherwise"),
-        ("/metrics", "counts for Prometheus, text format 0.0.4"),
-        ("/status", "how the server is and was, for people"),
+    private static let paths: [(path: String, description: String)] = [
+        ("/healthz", "200 while the process and its event loop run"),
+        ("/readyz", "200 while requests are accepted; otherwise 503 and the reason"),
+        ("/metrics", "metrics for Prometheus, text format 0.0.4"),
+        ("/status", "a page with the server's state and history"),
     ]
 
     package func answer(_ request: HTTPRequest) -> HTTPAnswer {
         // Prevents DNS rebinding: a page of another site could make a browser send requests here
         // under that site's name.
         guard !isLocal || isOwnName(request.host) else {
-            return .text(421, "ask by address, or as localhost")
+            return .text(421, "use a numeric address or localhost as the host")
         }
         let page: () -> HTTPAnswer
         switch request.path {
@@ -57,7 +57,7 @@ package struct AdminSite: Sendable {
     }
 
     private var index: HTTPAnswer {
-        .text(200, Self.paths.map { "\($0.path)  \($0.tells)" }.joined(separator: "\n"))
+        .text(200, Self.paths.map { "\($0.path)  \($0.description)" }.joined(separator: "\n"))
     }
 
     /// The age of the last published state in seconds if the loop is stuck, otherwise nil.
@@ -69,7 +69,7 @@ package struct AdminSite: Sendable {
     private var health: HTTPAnswer {
         guard let latest = monitor.latest else { return .text(200, "ok: starting") }
         if let seconds = stuckSeconds(latest.age, latest.state) {
-            return .text(503, "the server's loop has not turned for \(seconds) s")
+            return .text(503, "the server's event loop has not run for \(seconds) s")
         }
         return .text(200, "ok")
     }
@@ -77,7 +77,7 @@ package struct AdminSite: Sendable {
     private var readiness: HTTPAnswer {
         guard let latest = monitor.latest else { return .text(503, "starting") }
         if let seconds = stuckSeconds(latest.age, latest.state) {
-            return .text(503, "the server's loop has not turned for \(seconds) s")
+            return .text(503, "the server's event loop has not run for \(seconds) s")
         }
         switch latest.state.phase {
         case .starting: return .text(503, "starting")

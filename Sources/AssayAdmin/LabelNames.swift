@@ -10,7 +10,19 @@ extension CallLabel {
         case .health: "Health"
         case .info: "Info"
         case .ping: "Ping"
+        case .resolve: "Resolve"
         case .unknown: "Unknown"
+        }
+    }
+}
+
+extension ResolveOutcome {
+    var name: String {
+        switch self {
+        case .valid: "valid"
+        case .partlyRefused: "partly_refused"
+        case .refused: "refused"
+        case .conflict: "conflict"
         }
     }
 }

@@ -40,10 +40,10 @@ struct MetricsPage {
 
     private mutating func addCalls() {
         out.metric(
-            "grpc_server_started_total", .counter, "Requests received whole, or refused.",
+            "grpc_server_started_total", .counter, "Requests received completely, or refused.",
             CallLabel.allCases.map { (Self.labels($0), Double(metrics.started($0))) })
         out.metric(
-            "grpc_server_handled_total", .counter, "Requests answered, or given up.",
+            "grpc_server_handled_total", .counter, "Requests answered or abandoned.",
             CallLabel.allCases.flatMap { call in
                 Status.allCases.compactMap { status in
                     let count = metrics.handled(call, status)
@@ -56,11 +56,14 @@ struct MetricsPage {
             })
         out.histogram(
             "grpc_server_handling_seconds",
-            "Time from a request's last byte to its answer, of Verify with a verdict.",
-            Self.labels(.verify), metrics.handling, scale: 1e9)
+            "Time from a request's last byte to its answer, for Verify and Resolve with a result.",
+            [
+                (Self.labels(.verify), metrics.handling),
+                (Self.labels(.resolve), metrics.resolveHandling),
+            ], scale: 1e9)
         out.metric(
             "assay_refused_requests_total", .counter,
-            "Requests and frames that were not carried out, by reason.",
+            "Requests and frames refused, by reason.",
             RefusalLabel.allCases.map { ([("reason", $0.name)], Double(metrics.refused($0))) })
     }
 
@@ -83,25 +86,28 @@ struct MetricsPage {
         }
         out.metric(
             "assay_verifications_total", .counter,
-            "Verdicts given, by kind of evidence and the environment that it is signed for.",
+            "Verdicts, by kind of evidence and signed environment.",
             samples)
+        out.metric(
+            "assay_resolves_total", .counter, "Resolve requests with a result, by outcome.",
+            ResolveOutcome.allCases.map { ([("outcome", $0.name)], Double(metrics.resolves($0))) })
     }
 
     private mutating func addWork() {
         out.histogram(
-            "assay_batch_size", "Requests verified in one go.", [], metrics.batchSizes, scale: 1)
+            "assay_batch_size", "Requests verified together.", [], metrics.batchSizes, scale: 1)
         out.histogram(
             "assay_queue_delay_seconds",
-            "Time from a request's last byte to the beginning of its verification.", [],
+            "Time from a request's last byte to the start of its verification.", [],
             metrics.queueDelay, scale: 1e9)
-        out.metric("assay_workers", .gauge, "Threads that verify.", Double(state.workers))
+        out.metric("assay_workers", .gauge, "Worker threads.", Double(state.workers))
     }
 
     private mutating func addCaches() {
         out.metric(
             "assay_known_chain_lookups_total", .counter,
-            "Look-ups of evidence's certificate chain: hit, miss, or known and refused. A new "
-                + "chain is looked up again when the turn of its validation has come.",
+            "Lookups of certificate chains: hit, miss, or known and refused. An unknown "
+                + "chain is looked up again when its validation starts.",
             [
                 ([("result", "hit")], Double(caches.hits)),
                 ([("result", "miss")], Double(caches.misses - caches.refusedHits)),
@@ -111,36 +117,36 @@ struct MetricsPage {
             "assay_chain_validations_total", .counter, "Full validations of a certificate chain.",
             Double(caches.validations))
         out.metric(
-            "assay_known_chains", .gauge, "Certificate chains that are known to be valid.",
+            "assay_known_chains", .gauge, "Certificate chains known to be valid.",
             Double(caches.chains.count))
         out.metric(
-            "assay_refused_chains", .gauge, "Certificate chains that are known to be refused.",
+            "assay_refused_chains", .gauge, "Certificate chains known to be refused.",
             Double(caches.refusedChains))
         out.metric(
-            "assay_key_tables", .gauge, "Keys so much used that they have a table.",
+            "assay_key_tables", .gauge, "Frequently used keys with a precomputed table.",
             Double(caches.keyTables))
     }
 
     private mutating func addHoldings() {
         let (holdings, limits) = (state.holdings, state.limits)
         out.metric(
-            "assay_ready", .gauge, "1 while requests are taken.",
+            "assay_ready", .gauge, "1 while requests are accepted.",
             state.phase == .serving ? 1 : 0)
         out.metric(
             "assay_state_age_seconds", .gauge,
-            "How old these figures are: some tenths, or the loop does not turn.",
+            "Age of these figures: tenths of a second while the event loop runs.",
             Double(age) / 1e9)
         out.metric("assay_connections", .gauge, "Open connections.", Double(holdings.connections))
         out.metric(
-            "assay_connections_limit", .gauge, "Connections above which others wait.",
+            "assay_connections_limit", .gauge, "Limit of open connections; more wait.",
             Double(limits.connections))
         out.metric(
-            "assay_requests_in_flight", .gauge, "Requests accepted and not answered.",
+            "assay_requests_in_flight", .gauge, "Requests accepted and not yet answered.",
             Double(holdings.requestsInFlight))
         out.metric(
             "assay_bytes_in_flight", .gauge,
-            "Evidence accepted and not answered, bytes received of unfinished frames, and answers "
-                + "that were not taken.",
+            "Evidence of requests not yet answered, bytes of incomplete frames, and answers "
+                + "that clients have not read.",
             [
                 ([("of", "evidence")], Double(holdings.evidenceBytes)),
                 ([("of", "frames")], Double(holdings.bufferedBytes)),
@@ -148,15 +154,15 @@ struct MetricsPage {
             ])
         out.metric(
             "assay_held_bytes", .gauge,
-            "Memory held for connections: bytes in flight, of all three kinds, and what they keep.",
+            "Memory held for connections: bytes in flight of all three kinds, and buffers.",
             Double(holdings.heldBytes))
         out.metric(
             "assay_evidence_bytes_limit", .gauge,
-            "Held bytes above which requests are refused.",
+            "Limit of held bytes; above it requests are refused.",
             Double(limits.evidenceBytes))
         out.metric(
             "assay_tls_handshakes", .gauge,
-            "Handshakes that have not ended, by whom they wait for: the peer, or their turn.",
+            "TLS handshakes in progress, by what they wait for: the peer, or their turn.",
             [
                 ([("for", "peer")], Double(holdings.handshakes - holdings.handshakesWaiting)),
                 ([("for", "turn")], Double(holdings.handshakesWaiting)),
@@ -166,14 +172,14 @@ struct MetricsPage {
     private mutating func addTraffic() {
         out.metric(
             "assay_connections_total", .counter,
-            "Connections accepted, and of them those turned away: of a user or client that is not "
-                + "served, or without TLS where TLS is spoken.",
+            "Connections accepted, and those of them that were rejected: the user or client has "
+                + "no permission, or the connection lacks TLS.",
             [
                 ([("result", "accepted")], Double(metrics.connectionsAccepted)),
                 ([("result", "refused")], Double(metrics.connectionsRefused)),
             ])
         out.metric(
-            "assay_connection_faults_total", .counter, "What went wrong with connections.",
+            "assay_connection_faults_total", .counter, "Faults of connections, by reason.",
             metrics.faults.sorted { $0.key < $1.key }.map {
                 ([("reason", $0.key)], Double($0.value))
             }
@@ -198,7 +204,7 @@ struct MetricsPage {
     private mutating func addCertificates() {
         out.metric(
             "assay_root_seconds_left", .gauge,
-            "Seconds until a pinned root ends; 86400 are a day.",
+            "Seconds until a pinned root expires.",
             caches.roots.map { root in
                 (
                     [
@@ -209,25 +215,25 @@ struct MetricsPage {
             })
         out.metric(
             "assay_foreign_production_roots", .gauge,
-            "Pinned roots that are not Apple's and can validate Production evidence.",
+            "Pinned roots other than Apple's that can validate Production evidence.",
             Double(caches.foreignProductionRoots.count))
         out.metric(
             "assay_tls_certificate_seconds_left", .gauge,
-            "Seconds until the certificate that TLS clients see ends.",
+            "Seconds until the server's own TLS certificate expires.",
             state.certificateEnd.map { [([], Double($0 - state.now.seconds))] } ?? [])
         let soonest = caches.chains.map(\.notAfter).min()
         out.metric(
             "assay_chain_seconds_left", .gauge,
-            "Seconds until the first of the known chains ends; evidence signed before stays valid.",
+            "Seconds until the first known chain expires; evidence signed before then stays valid.",
             soonest.map { [([], Double($0.seconds - state.now.seconds))] } ?? [])
     }
 
     private mutating func addProcess() {
         out.metric(
-            "assay_build_info", .gauge, "1, with the version as a label.",
+            "assay_build_info", .gauge, "Always 1; the version is a label.",
             [([("version", state.version)], 1)])
         out.metric(
-            "process_cpu_seconds_total", .counter, "User and system time used, in seconds.",
+            "process_cpu_seconds_total", .counter, "User and system processor time, in seconds.",
             process.processorSeconds)
         out.metric(
             "process_resident_memory_bytes", .gauge, "Resident memory.",
@@ -238,7 +244,7 @@ struct MetricsPage {
         out.metric(
             "process_open_fds", .gauge, "Open file descriptors.", Double(process.openDescriptors))
         out.metric(
-            "process_max_fds", .gauge, "File descriptors that may be open.",
+            "process_max_fds", .gauge, "Maximum number of open file descriptors.",
             Double(process.maximumDescriptors))
         out.metric(
             "process_start_time_seconds", .gauge, "Start of the process, in seconds since 1970.",

@@ -31,7 +31,21 @@ struct PrometheusText {
         _ name: String, _ help: String, _ labels: Labels, _ values: Distribution,
         scale: Double
     ) {
+        histogram(name, help, [(labels, values)], scale: scale)
+    }
+
+    /// Writes one histogram with all of its label sets.
+    mutating func histogram(
+        _ name: String, _ help: String, _ samples: [(labels: Labels, values: Distribution)],
+        scale: Double
+    ) {
         head(name, .histogram, help)
+        for sample in samples { buckets(name, sample.labels, sample.values, scale) }
+    }
+
+    private mutating func buckets(
+        _ name: String, _ labels: Labels, _ values: Distribution, _ scale: Double
+    ) {
         var below: UInt64 = 0
         for (bound, count) in zip(values.bounds, values.counts) {
             below &+= count

@@ -1,4 +1,5 @@
 import Assay
+import AssayHTML
 import AssayIO
 import AssayModels
 import AssayServer
@@ -15,19 +16,18 @@ extension StatusPage {
         if !head.isEmpty {
             text += "<tr>" + head.map { "<th>\($0)</th>" }.joined() + "</tr>"
         }
-        for row in rows.prefix(Self.rowsMost) {
+        for row in rows.prefix(Self.rowLimit) {
             text += "<tr>" + row.map { "<td>\($0)</td>" }.joined() + "</tr>"
         }
         text += "</table></div>"
-        if rows.count > Self.rowsMost {
-            text += "<p>and \(Format.count(rows.count - Self.rowsMost)) more</p>"
+        if rows.count > Self.rowLimit {
+            text += "<p>and \(Format.count(rows.count - Self.rowLimit)) more</p>"
         }
         return text + "</section>\n"
     }
 
     private func bar(_ part: Double, _ style: String = "a") -> String {
-        let width = Format.short(min(max(part, 0), 1) * 100)
-        return "<span class=\"bar\"><i class=\"\(style)\" style=\"width:\(width)%\"></i></span>"
+        HTML.bar(part, style: style)
     }
 
     var verdicts: String {
@@ -35,13 +35,13 @@ extension StatusPage {
         let counts = Verdict.allCases.map { ($0, state.metrics.verifications($0)) }
             .filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
         return table(
-            "Verdicts", "What evidence turned out to be, since the start.", [],
+            "Verdicts", "Verdicts since the start.", [],
             counts.map { verdict, count in
                 [
                     verdict.name, bar(Double(count) / Double(all), verdict == .valid ? "a" : "b"),
                     Format.count(count),
                 ]
-            }, empty: "Nothing has been verified yet.")
+            }, empty: "No verdicts yet.")
     }
 
     var limits: String {
@@ -53,7 +53,7 @@ extension StatusPage {
             ]
         }
         return table(
-            "Limits", "What is in use now, and above which clients are refused or have to wait.",
+            "Limits", "Current use. Above a limit clients are refused or wait.",
             [],
             [
                 row("connections", holdings.connections, limits.connections) { Format.count($0) },
@@ -65,7 +65,7 @@ extension StatusPage {
                     Int(clamping: process.maximumDescriptors)
                 ) { Format.count($0) },
                 ["requests being verified", "", Format.count(holdings.requestsInFlight)],
-                ["answers not yet taken", "", Format.bytes(holdings.unwrittenBytes)],
+                ["answers not yet read", "", Format.bytes(holdings.unwrittenBytes)],
             ], empty: "")
     }
 
@@ -73,17 +73,17 @@ extension StatusPage {
         let lookups = caches.hits + caches.misses
         let rows: [[String]] = [
             [
-                "evidence whose chain was known",
+                "evidence with a known chain",
                 bar(Double(caches.hits) / Double(max(lookups, 1))),
                 Format.percent(caches.hits, of: lookups),
             ],
-            entries("known chains", caches.chains.count, VerifierStatistics.knownChainsMost),
-            entries("refused chains", caches.refusedChains, VerifierStatistics.refusedChainsMost),
-            entries("tables of much used keys", caches.keyTables, VerifierStatistics.keyTablesMost),
-            ["chains validated in full", "", Format.count(caches.validations)],
+            entries("known chains", caches.chains.count, VerifierStatistics.knownChainLimit),
+            entries("refused chains", caches.refusedChains, VerifierStatistics.refusedChainLimit),
+            entries("tables of frequent keys", caches.keyTables, VerifierStatistics.keyTableLimit),
+            ["full chain validations", "", Format.count(caches.validations)],
         ]
         return table(
-            "Caches", "Work that is not done twice. A known chain makes evidence quick to verify.",
+            "Caches", "Evidence with a known chain costs one signature.",
             [], rows, empty: "")
     }
 
@@ -100,18 +100,18 @@ extension StatusPage {
             (name: $0.phrase, count: state.metrics.refused($0))
         }
         let faults = state.metrics.faults.sorted { $0.key < $1.key }
-            .map { (name: "connection: \(Format.escaped($0.key))", count: $0.value) }
+            .map { (name: "connection: \($0.key.htmlEscaped)", count: $0.value) }
         return table(
-            "Not carried out",
-            "Requests that got no verdict, and faults of connections, since the start.", [],
+            "Refused requests and faults",
+            "Requests without a verdict, and faults of connections, since the start.", [],
             (refused + faults).filter { $0.count > 0 }.sorted { $0.count > $1.count }
                 .map { [$0.name, Format.count($0.count)] },
-            empty: "Every request got its verdict.")
+            empty: "None: every request got a verdict.")
     }
 
     private func days(until end: Timestamp) -> String {
         let days = state.now.days(until: end)
-        if days < 0 { return "<span class=\"bad\">over</span>" }
+        if days < 0 { return "<span class=\"bad\">expired</span>" }
         let style = days < 30 ? "bad" : days < 90 ? "warn" : ""
         return "<span class=\"\(style)\">\(Format.count(Int(days))) days</span>"
     }
@@ -119,21 +119,20 @@ extension StatusPage {
     var chains: String {
         table(
             "Certificates seen",
-            "Chains that evidence brought and that hold; evidence signed before their end stays "
-                + "valid.",
+            "Valid chains found in evidence. Evidence signed before a chain expires stays valid.",
             ["signer", "serial", "root", "left"],
             caches.chains.map { chain in
                 [
-                    Format.escaped(chain.leaf.isEmpty ? "no name" : chain.leaf),
-                    "<code>\(Format.escaped(String(chain.serial.prefix(16))))</code>",
-                    Format.escaped(chain.root), days(until: chain.notAfter),
+                    chain.leaf.isEmpty ? "no name" : chain.leaf.htmlEscaped,
+                    "<code>\(String(chain.serial.prefix(16)).htmlEscaped)</code>",
+                    chain.root.htmlEscaped, days(until: chain.notAfter),
                 ]
-            }, empty: "No chain has been seen yet.")
+            }, empty: "No chains yet.")
     }
 
     var roots: String {
         table(
-            "Pinned roots", "What is trusted. A root that evidence brings along proves nothing.",
+            "Pinned roots", "The only trust anchors. A root inside evidence is never trusted.",
             ["name", "sha256", "left"],
             caches.roots.map { root in
                 let isForeign = caches.foreignProductionRoots.contains(root.fingerprint)
@@ -141,19 +140,19 @@ extension StatusPage {
                     root.development
                     ? " <small>development only</small>"
                     : isForeign
-                        ? " <b class=\"warn\">not Apple's, good for Production</b>" : ""
+                        ? " <b class=\"warn\">not Apple's, valid for Production</b>" : ""
                 return [
-                    Format.escaped(root.name) + use,
+                    root.name.htmlEscaped + use,
                     "<code>\(root.fingerprint.prefix(12))…</code>", days(until: root.notAfter),
                 ]
-            } + ownCertificate, empty: "Nothing is trusted.")
+            } + ownCertificate, empty: "No roots are pinned.")
     }
 
     private var ownCertificate: [[String]] {
         guard let end = state.certificateEnd else { return [] }
         return [
             [
-                "<i>this server's own, for TLS</i>", "",
+                "<i>this server's TLS certificate</i>", "",
                 days(until: Timestamp(milliseconds: end * 1000)),
             ]
         ]
@@ -164,8 +163,8 @@ extension StatusPage {
             "Apps", "The entries of the configuration.", ["name", "bundle", "accepts"],
             state.apps.sorted { $0.key < $1.key }.map { name, app in
                 [
-                    name.isEmpty ? "<i>any</i>" : Format.escaped(name),
-                    app.policy.bundleId.map { "<code>\(Format.escaped($0))</code>" }
+                    name.isEmpty ? "<i>any</i>" : name.htmlEscaped,
+                    app.policy.bundleId.map { "<code>\($0.htmlEscaped)</code>" }
                         ?? "any: reported, not checked",
                     accepted(by: app),
                 ]
@@ -173,15 +172,15 @@ extension StatusPage {
     }
 
     private func accepted(by app: AppEntry) -> String {
-        guard app.unnamedEnvironments == nil else { return "what a request names" }
+        guard app.unnamedEnvironments == nil else { return "those that a request names" }
         let names = StoreEnvironment.known.filter { app.policy.environments.contains($0) }
-        return Format.escaped(names.map(\.rawValue).joined(separator: ", "))
+        return names.map(\.rawValue).joined(separator: ", ").htmlEscaped
     }
 
     var about: String {
         let metrics = state.metrics
         return table(
-            "Process", "What this instance has used and moved.", [],
+            "Process", "Resources and traffic of this process.", [],
             [
                 ["processor time", Format.duration(process.processorSeconds)],
                 [
@@ -220,14 +219,14 @@ extension StatusPage {
 extension RefusalLabel {
     fileprivate var phrase: String {
         switch self {
-        case .invalid: "a frame or head that can't be used"
-        case .duplicateId: "an id that is in flight"
-        case .unimplemented: "a call or kind not known here"
-        case .unknownApp: "an app that has no entry"
+        case .invalid: "invalid frame or head"
+        case .duplicateId: "duplicate id"
+        case .unimplemented: "unknown call or kind"
+        case .unknownApp: "unknown app entry"
         case .tooLarge: "too large"
-        case .overloaded: "the server was at a limit"
-        case .draining: "the server was draining"
-        case .deadline: "time was over before its turn"
+        case .overloaded: "server overloaded"
+        case .draining: "server draining"
+        case .deadline: "deadline exceeded"
         case .other: "other reasons"
         }
     }

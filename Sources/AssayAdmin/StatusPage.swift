@@ -1,4 +1,5 @@
 import Assay
+import AssayHTML
 import AssayIO
 import AssayModels
 import AssayServer
@@ -14,10 +15,10 @@ struct StatusPage {
     let caches: CacheFacts
 
     /// The number of samples in the shortest time range that the curves show, two minutes.
-    private static let slotsLeast = 60
+    private static let minimumSlots = 60
     private static let refreshSeconds = 5
     /// The maximum number of rows in a table. Complete tables can have hundreds.
-    static let rowsMost = 20
+    static let rowLimit = 20
 
     init(
         _ state: ServerState, _ history: History, process: ProcessFacts, stuckSeconds: UInt64?
@@ -46,8 +47,8 @@ struct StatusPage {
         <div class="columns">
         \(verdicts)\(limits)\(cacheTable)\(refusals)\(chains)\(roots)\(apps)\(about)
         </div></main>
-        <footer>This page renews itself every \(Self.refreshSeconds) s. The same figures for \
-        Prometheus: <a href="/metrics">/metrics</a></footer>
+        <footer>This page reloads every \(Self.refreshSeconds) s. Metrics for Prometheus: \
+        <a href="/metrics">/metrics</a></footer>
         </body></html>
 
         """
@@ -60,18 +61,18 @@ struct StatusPage {
         switch state.phase {
         case .starting: return ("starting", "warn")
         case .serving: return ("serving", "good")
-        case .draining: return ("draining: takes no new requests", "warn")
+        case .draining: return ("draining: accepts no new requests", "warn")
         case .stopped: return ("stopped", "bad")
         }
     }
 
     private var header: String {
-        let addresses = state.endpoints.map { "<code>\(Format.escaped("\($0)"))</code>" }
+        let addresses = state.endpoints.map { "<code>\("\($0)".htmlEscaped)</code>" }
         let started = Double(state.now.milliseconds) / 1000 - process.startSeconds
         return """
             <header><h1>Assay</h1><span class="pill \(phase.style)">\(phase.word)</span>
-            <p>App Store evidence verified at \(addresses.joined(separator: " "))<br>
-            up for \(Format.duration(started)), version \(Format.escaped(state.version))</p>
+            <p>Verifies App Store evidence at \(addresses.joined(separator: " "))<br>
+            up for \(Format.duration(started)), version \(state.version.htmlEscaped)</p>
             </header>
             """
     }
@@ -81,12 +82,12 @@ struct StatusPage {
         let valid = state.metrics.verifications(.valid)
         let all = state.metrics.verifications()
         let tiles: [(name: String, value: String, note: String)] = [
-            ("verified", last.map { Format.short($0.verified) } ?? "–", "a second, just now"),
+            ("verified", last.map { Format.short($0.verified) } ?? "–", "per second, now"),
             (
                 "median", Format.milliseconds(last?.median),
                 "from request to answer"
             ),
-            ("99 of 100", Format.milliseconds(last?.p99), "answered within"),
+            ("p99", Format.milliseconds(last?.p99), "from request to answer"),
             ("genuine", Format.percent(valid, of: all), "of \(Format.count(all)) so far"),
             ("connections", Format.count(state.holdings.connections), "open now"),
             ("memory", Format.bytes(process.residentBytes), "resident"),
@@ -99,33 +100,47 @@ struct StatusPage {
 
     // MARK: Curves
 
-    private var slots: Int { min(max(history.samples.count, Self.slotsLeast), History.most) }
-
     private var throughput: String {
-        Curves(
-            title: "Throughput", unit: "requests a second",
-            curves: [
-                Curves.Curve(
-                    name: "verified", style: "a", filled: true,
-                    values: history.samples.map(\.verified)),
-                Curves.Curve(
-                    name: "not carried out", style: "b", filled: false,
-                    values: history.samples.map(\.refused)),
-            ], seconds: History.seconds, slots: slots
-        ).html
+        plot(
+            "Throughput", "requests per second",
+            [
+                curve("verified", history.samples.map(\.verified), color: 0, isFilled: true),
+                curve("refused", history.samples.map(\.refused), color: 1),
+            ])
     }
 
     private var latency: String {
-        Curves(
-            title: "Time to answer", unit: "milliseconds",
-            curves: [
-                Curves.Curve(
-                    name: "99 of 100", style: "b", filled: false, values: history.samples.map(\.p99)
-                ),
-                Curves.Curve(
-                    name: "median", style: "a", filled: false,
-                    values: history.samples.map(\.median)),
-            ], seconds: History.seconds, slots: slots
+        plot(
+            "Time to answer", "milliseconds",
+            [
+                curve("p99", history.samples.map(\.p99), color: 1),
+                curve("median", history.samples.map(\.median), color: 0),
+            ])
+    }
+
+    private var slots: Int { min(max(history.samples.count, Self.minimumSlots), History.most) }
+
+    /// A curve that ends at the right edge. Samples can lack a value.
+    private func curve(
+        _ name: String, _ values: [Double?], color: Int, isFilled: Bool = false
+    ) -> Plot.Line {
+        let points = values.suffix(slots).reversed().enumerated().map { offset, value in
+            (x: Double(slots - 1 - offset), y: value)
+        }
+        let last = values.last.flatMap { $0 }.map { Format.short($0) } ?? "–"
+        return Plot.Line(
+            name, gaps: points.reversed(), value: last, color: color, isFilled: isFilled)
+    }
+
+    private func plot(_ title: String, _ unit: String, _ lines: [Plot.Line]) -> String {
+        let last = Double(slots - 1)
+        let minutes = Double(slots * History.seconds) / 60
+        return Plot(
+            title,
+            ticks: [
+                Plot.Tick(0, "\(Format.short(minutes.rounded())) min ago"),
+                Plot.Tick(last / 2, "\(Format.short(minutes / 2)) min ago"), Plot.Tick(last, "now"),
+            ], range: 0...last, y: unit, lines
         ).html
     }
 }

@@ -1,8 +1,12 @@
+import AssayHTML
+
 /// The style sheet of the status page, light and dark.
 enum StatusStyle {
     static let css = """
+        \(Plot.css)\(HTML.barCSS)
         :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b1f27;--soft:#626b7a;\
-        --line:#e3e6ec;--a:#2563c9;--b:#d9582b;--good:#16794c;--warn:#96650a;--bad:#b3261e}
+        --line:#e3e6ec;--a:#2563c9;--b:#d9582b;--s0:var(--a);--s1:var(--b);\
+        --good:#16794c;--warn:#96650a;--bad:#b3261e}
         @media(prefers-color-scheme:dark){:root{--bg:#101318;--card:#191d24;--ink:#e6e9ef;\
         --soft:#98a2b3;--line:#2b313c;--a:#6ea8ff;--b:#ff9163;--good:#4ccb8f;--warn:#e2b04a;\
         --bad:#ff8b80}}
@@ -29,22 +33,8 @@ enum StatusStyle {
         small,.unit,.card p,footer{color:var(--soft);font-size:13px}
         .tiles small{display:block;font-size:12px;line-height:1.3}
         .charts{display:grid;grid-template-columns:1fr 1fr;gap:12px;margin-bottom:12px}
-        figcaption{display:flex;flex-wrap:wrap;gap:2px 8px;align-items:baseline;\
-        margin-bottom:10px}
-        .legend{margin-left:auto;display:flex;gap:14px;font-size:13px}
-        .key::before{content:"";display:inline-block;width:10px;height:10px;border-radius:3px;\
-        margin-right:6px;background:var(--c)}
+        .charts .plot{margin:0}.frame svg{height:170px}
         .a{--c:var(--a)}.b{--c:var(--b)}
-        .plot{display:grid;grid-template-columns:auto 1fr;gap:4px 8px;font-size:12px;\
-        color:var(--soft);font-variant-numeric:tabular-nums}
-        .plot svg{display:block;width:100%;height:170px;overflow:visible}
-        .y{display:flex;flex-direction:column;justify-content:space-between;text-align:right;\
-        min-width:34px;margin:-8px 0}
-        .x{grid-column:2;display:flex;justify-content:space-between}
-        path{fill:none;vector-effect:non-scaling-stroke}
-        .grid{stroke:var(--line);stroke-width:1}
-        .line{stroke:var(--c);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
-        .area{fill:var(--c);opacity:.14}
         .columns{columns:2;column-gap:12px}
         .card{break-inside:avoid;margin-bottom:12px}
         .card p{margin:1px 0 8px}
@@ -56,9 +46,6 @@ enum StatusStyle {
         th{font-size:12px;font-weight:500;color:var(--soft);border-top:0}
         td:last-child,th:last-child{text-align:right;padding-right:0;white-space:nowrap;\
         font-variant-numeric:tabular-nums}
-        .bar{display:block;min-width:70px;height:8px;border-radius:4px;background:var(--line);\
-        overflow:hidden}
-        .bar i{display:block;height:100%;background:var(--c);border-radius:4px}
         td:has(.bar){width:32%}
         footer{padding-top:6px;padding-bottom:28px}
         a{color:var(--a)}

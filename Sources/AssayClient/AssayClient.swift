@@ -52,6 +52,7 @@ public final class AssayClient: Sendable {
     /// - Parameters:
     ///   - evidence: The evidence as the app or Apple sent it; for a notification, the posted
     ///     body.
+    ///   - call: The kind of the evidence, the expectations, and the parts of the result.
     ///   - app: The name of the server's app entry; empty for the default entry.
     ///   - timeout: How long to wait for the answer, at most 30 s; nil for the timeout of the
     ///     options.
@@ -59,16 +60,56 @@ public final class AssayClient: Sendable {
     ///     The server serves such calls after all others; use a long timeout.
     public func verify(
         _ evidence: [UInt8], _ call: VerifyCall, app: String = "", timeout: Duration? = nil,
-        traceparent: String = "", mayWait: Bool = false
+        mayWait: Bool = false
     ) async throws(ClientError) -> VerifyAnswer {
         let answer = try await perform(
             ClientRequest(
-                .verify(call), body: evidence, app: app, traceparent: traceparent,
-                timeout: timeout, mayWait: mayWait))
+                .verify(call), body: evidence, app: app, timeout: timeout, mayWait: mayWait))
         guard case .verification(let verification) = answer.result else {
             throw .unexpectedAnswer
         }
         return VerifyAnswer(verification: verification, payloadJSON: answer.body)
+    }
+
+    /// Verifies items of evidence, and returns what the customer owns. A refused item is an answer,
+    /// not an error: check its verdict. The order of the items never changes the answer.
+    ///
+    /// - Parameters:
+    ///   - items: The evidence, at most as many items as the server's limit
+    ///     (`ServerInfo.Limits.resolveItems`).
+    ///   - moment: The moment of the decision; nil for the server's clock.
+    ///   - policy: What the caller decides, because the evidence does not say it.
+    ///   - expectations: The caller's expectations of every item.
+    ///   - payloads: The parts of each valid item to return.
+    ///   - app: The name of the server's app entry; empty for the default entry.
+    ///   - timeout: How long to wait for the answer, at most 30 s; nil for the timeout of the
+    ///     options.
+    ///   - mayWait: Asks a busy server to queue the call instead of refusing it, for bulk work.
+    public func resolve(
+        _ items: [ResolveItem], at moment: Timestamp? = nil,
+        policy: EntitlementPolicy = EntitlementPolicy(),
+        expecting expectations: Expectations = .none, returning payloads: ReturnedPayloads = [],
+        app: String = "", timeout: Duration? = nil, mayWait: Bool = false
+    ) async throws(ClientError) -> ResolveAnswer {
+        let call = ResolveCall(
+            items: items.map { item in
+                ResolveCall.Item(
+                    item.kind.map { .named($0) } ?? .detected,
+                    length: UInt32(clamping: item.evidence.count), label: item.label)
+            },
+            at: moment, policy: policy, expectations: expectations,
+            returnsTypedPayloads: payloads.contains(.typed),
+            returnsPayloadJSON: payloads.contains(.json))
+        var body: [UInt8] = []
+        body.reserveCapacity(items.reduce(0) { $0 + $1.evidence.count })
+        for item in items { body += item.evidence }
+        let answer = try await perform(
+            ClientRequest(.resolve(call), body: body, app: app, timeout: timeout, mayWait: mayWait))
+        guard case .resolution(let resolution) = answer.result else { throw .unexpectedAnswer }
+        guard let resolved = ResolveAnswer(resolution, answer.body, itemCount: items.count) else {
+            throw .protocolViolation("the answer does not fit the items")
+        }
+        return resolved
     }
 
     /// Returns whether the server is serving.
@@ -111,6 +152,7 @@ public final class AssayClient: Sendable {
 
 /// The answer to one verification.
 public struct VerifyAnswer: Equatable, Sendable {
+    /// The verdict, and the typed payload if the call requested it.
     public let verification: Verification
     /// The signed JSON if the call requested it and the verdict is VALID; otherwise empty.
     public let payloadJSON: [UInt8]

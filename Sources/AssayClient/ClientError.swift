@@ -34,10 +34,10 @@ extension ClientError: CustomStringConvertible {
         case .cancelled: "cancelled"
         case .status(let status, let message, _):
             message.isEmpty ? "the server answered \(status)" : message
-        case .protocolViolation(let what): "the peer is no Assay server: \(what)"
+        case .protocolViolation(let what): "the peer is not an Assay server: \(what)"
         case .closed: "the client is closed"
-        case .requestTooLarge: "the request is larger than a frame may be"
-        case .tooManyWaiting: "too many calls are waiting for the server"
+        case .requestTooLarge: "the request is larger than the largest frame"
+        case .tooManyWaiting: "too many calls wait for the server"
         }
     }
 }

@@ -125,8 +125,7 @@ final class Connection {
         let left = exchange.deadline > now ? exchange.deadline - now : 1
         let head = RequestHead(
             id: exchange.id, call: request.call, app: request.app,
-            timeoutMilliseconds: UInt32(clamping: left), traceparent: request.traceparent,
-            mayWait: request.mayWait)
+            timeoutMilliseconds: UInt32(clamping: left), mayWait: request.mayWait)
         let start = output.count
         codec.encodeFrame(head, body: request.body, into: &output)
         let length = output.count - start - 4

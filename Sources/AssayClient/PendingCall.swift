@@ -5,19 +5,17 @@ package struct ClientRequest: Sendable {
     package var call: RequestHead.Call
     package var body: [UInt8]
     package var app: String
-    package var traceparent: String
     /// Nil for the timeout of the options.
     package var timeout: Duration?
     package var mayWait: Bool
 
     package init(
-        _ call: RequestHead.Call, body: [UInt8] = [], app: String = "", traceparent: String = "",
+        _ call: RequestHead.Call, body: [UInt8] = [], app: String = "",
         timeout: Duration? = nil, mayWait: Bool = false
     ) {
         self.call = call
         self.body = body
         self.app = app
-        self.traceparent = traceparent
         self.timeout = timeout
         self.mayWait = mayWait
     }

@@ -10,7 +10,7 @@ package enum AssayProgram {
     /// needs `/proc` too and ends a process without it, so call this before Dispatch starts.
     package static func requireArguments(_ arguments: [String] = CommandLine.arguments) {
         guard arguments.isEmpty else { return }
-        StandardError.write("assay: the arguments can't be read: mount /proc\n")
+        StandardError.write("assay: can't read the arguments: mount /proc\n")
         AssayTool.exit(withError: ExitStatus.trouble)
     }
 
@@ -36,9 +36,9 @@ struct AssayTool: AsyncParsableCommand {
                 assay serve --listen tcp://127.0.0.1:7443 --config assay.toml
 
             EXIT STATUS
-              0  done; of verify: the verdict is VALID
-              1  of verify: refused, and the verdict says why; of health: not serving
-              2  wrong usage, or something could not be read, written or reached
+              0  success; for verify: the verdict is VALID
+              1  verify refused the evidence; health: the server is not serving
+              2  wrong usage, or a file or server could not be read, written or reached
 
             'assay help COMMAND' shows the options and examples of one command.
             """,

@@ -5,7 +5,7 @@ import AssayIO
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Ask a server whether it takes requests.",
+        abstract: "Ask a server whether it accepts requests.",
         discussion: """
             For health checks of containers and supervisors.
 
@@ -15,8 +15,8 @@ struct HealthCommand: AsyncParsableCommand {
 
             EXIT STATUS
               0  SERVING
-              1  NOT_SERVING: it answers, and is draining
-              2  no answer, or none in time
+              1  NOT_SERVING: the server is draining
+              2  no answer, or not in time
             """)
 
     @Argument(
@@ -31,7 +31,7 @@ struct HealthCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the answer is waited for. (default: 0.5)", valueName: "seconds"),
+            "Time to wait for the answer. (default: 0.5)", valueName: "seconds"),
         transform: timeoutArgument)
     var timeout: Duration?
 

@@ -12,7 +12,7 @@ enum Output {
     /// Writes base64, or ASCII text that contains it, without escaping.
     static func line(_ text: [UInt8]) throws { try bytes(text + newline) }
 
-    static func line(json: [UInt8]) throws { try line(TerminalText.escaped(json: json)) }
+    static func line(json: [UInt8]) throws { try line(JSONEscaping.escapingUnprintable(json)) }
 
     /// Writes text of one or more lines to standard error.
     static func note(_ text: String) {
@@ -40,7 +40,7 @@ enum Output {
     }
 
     static func alreadyThere(_ path: String, instead: String = "file") -> Failure {
-        Failure("\(path) is there already: name another \(instead), or remove it")
+        Failure("\(path) already exists: name another \(instead), or remove it")
     }
 
     private static let newline = [UInt8(ascii: "\n")]
@@ -72,7 +72,7 @@ enum Input {
         } catch {
             throw Failure("can't read \(path): \(error)")
         }
-        throw Failure("\(path) has more than the \(fileLimit) bytes that are read")
+        throw Failure("\(path) is larger than the limit of \(fileLimit) bytes")
     }
 
     /// The content of a file, or of standard input for `-`.
@@ -89,7 +89,7 @@ enum Input {
             throw Failure("can't read \(path == "-" ? "standard input" : path): \(error)")
         }
         guard let content else {
-            throw Failure("\(path) has more than the \(limit) bytes that are read")
+            throw Failure("\(path) is larger than the limit of \(limit) bytes")
         }
         return content
     }
@@ -100,7 +100,8 @@ enum Input {
         guard content.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw Failure(
                 path == "-"
-                    ? "standard input holds no evidence" : "\(path) is empty: no evidence in it")
+                    ? "standard input is empty: it has no evidence"
+                    : "\(path) is empty: it has no evidence")
         }
         return content
     }

@@ -58,10 +58,10 @@ extension ClientError {
     fileprivate var hint: String {
         switch self {
         case .connectFailed(.tls(.refusedByPeer(let reason))) where reason.contains("certificate"):
-            "; where the server wants a client's certificate, name it with --tls-cert and --tls-key"
+            "; if the server requires a client certificate, name it with --tls-cert and --tls-key"
         case .connectFailed(.tls(.untrustedPeer)): "; name its authority with --tls-ca"
         case .connectFailed(.tls(.protocolFault)):
-            "; if the server speaks no TLS at this address, it is tcp://"
+            "; if the server does not use TLS at this address, write tcp://"
         default: ""
         }
     }

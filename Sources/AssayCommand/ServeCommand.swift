@@ -11,10 +11,9 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Verify evidence for other processes.",
         discussion: """
             Speaks length-prefixed protobuf (proto/assay/v1/assay.proto). Prints one line
-            when it is ready, with the addresses it listens at, and logs JSON lines to
-            standard error. SIGTERM and SIGINT end it after it has answered what it
-            accepted; a second one ends it at once. SIGHUP has it read its configuration
-            anew.
+            with its addresses when it is ready, and logs JSON lines to standard error.
+            On SIGTERM or SIGINT it answers the requests that it accepted, then exits; a
+            second signal ends it at once. SIGHUP reloads the configuration.
 
             EXAMPLES
               On the loopback interface, at the default port:
@@ -22,19 +21,19 @@ struct ServeCommand: AsyncParsableCommand {
               On a Unix socket and on any free port, with a configuration:
                 assay serve --listen unix:/run/assay/assay.sock \\
                   --listen tcp://127.0.0.1:0 --config /etc/assay.toml
-              With health, metrics and a page for people at http://127.0.0.1:7444/status:
+              With health, metrics and a status page (http://127.0.0.1:7444/status):
                 assay serve --admin tcp://127.0.0.1:7444
-              What would be served, and what trusted:
+              Check a configuration, and print what it serves and trusts:
                 assay serve --config /etc/assay.toml --check
 
-            A flag goes before its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
-            ASSAY_WORKERS, ASSAY_ADMIN), that before the file, and that before the
-            default. Without a configuration evidence of any app is verified, and a
-            request says which app and which environments it accepts; Production alone
-            when it says none.
+            A flag overrides its environment variable (ASSAY_LISTEN, ASSAY_CONFIG,
+            ASSAY_WORKERS, ASSAY_ADMIN), which overrides the file, which overrides the
+            default. Without a configuration the server verifies evidence of any app.
+            Each request then names the app and the environments that it accepts, by
+            default Production alone.
 
             EXIT STATUS
-              0        it was asked to end, and has answered what it accepted
+              0        stopped by a signal, with every accepted request answered
               2        wrong usage or configuration, or it could not listen
               130,143  a second signal, SIGINT or SIGTERM, ended it at once
             """)
@@ -43,52 +42,52 @@ struct ServeCommand: AsyncParsableCommand {
         name: .customLong("listen"),
         help: ArgumentHelp(
             "tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, systemd:NAME or systemd+tls:NAME; port 0 "
-                + "takes a free one. Repeat for more. "
+                + "chooses a free port. Repeat for more. "
                 + "(default: \(ServerSettings.defaultListen))",
             valueName: "address"),
         transform: endpointArgument)
     var listen: [Endpoint] = []
 
-    @Option(help: ArgumentHelp("The configuration, TOML.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file, TOML.", valueName: "file"))
     var config: String?
 
     @Option(
         name: .customLong("root"),
         help: ArgumentHelp(
-            "A further root that every app trusts, PEM or DER. Repeat for more.",
+            "A root to trust for every app, in addition to Apple's, PEM or DER. Repeat for more.",
             valueName: "file"))
     var roots: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "After SIGTERM, go on serving for so long while not ready. (default: 0)",
+            "Time to keep serving after SIGTERM, while not ready. (default: 0)",
             valueName: "seconds"))
     var drainDelay: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Threads that verify. (default: one for each processor)", valueName: "n"))
+            "Number of worker threads. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
     @Flag(
         help: """
-            Verify with OpenSSL's own routine alone, without tables for much used keys: the same \
-            answers, some three times slower.
+            Verify with OpenSSL's P-256 routine alone, without tables for frequently used keys: \
+            the same answers, about three times slower.
             """)
     var noKeyTables = false
 
     @Option(
         name: .customLong("admin"),
         help: ArgumentHelp(
-            "Answer /healthz, /readyz, /metrics and /status here: tcp://HOST:PORT of the "
-                + "loopback interface, or unix:PATH. (default: nowhere)",
+            "Serve /healthz, /readyz, /metrics and /status here: tcp://HOST:PORT on the "
+                + "loopback interface, or unix:PATH. (default: none)",
             valueName: "address"),
         transform: endpointArgument)
     var admin: Endpoint?
 
     @Flag(
         name: .customLong("admin-any-address"),
-        help: "Let the admin address be one that other machines can reach.")
+        help: "Allow an admin address that other machines can reach.")
     var adminAnyAddress = false
 
     @Flag(help: "Check the configuration, print what it means, and exit.")
@@ -98,12 +97,12 @@ struct ServeCommand: AsyncParsableCommand {
         if let drainDelay, !LimitSettings.drainDelay.contains(drainDelay) {
             let range = LimitSettings.drainDelay
             throw ValidationError(
-                "--drain-delay has to be from \(range.lowerBound) to \(range.upperBound) seconds")
+                "--drain-delay must be from \(range.lowerBound) to \(range.upperBound) seconds")
         }
         if let workers, !ConfigurationFile.workers.contains(workers) {
             let range = ConfigurationFile.workers
             throw ValidationError(
-                "--workers has to be from \(range.lowerBound) to \(range.upperBound)")
+                "--workers must be from \(range.lowerBound) to \(range.upperBound)")
         }
     }
 
@@ -115,6 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
             try Output.line(settings.summary(now: .now))
             return
         }
+        Descriptors.raiseLimit()
         // Started first and stopped last: reports that the server is not ready, or no longer.
         let (monitor, admin) = try startAdmin(settings)
         defer { admin?.stop() }
@@ -123,7 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try start(configuration)
         let manager = ServiceManager(environment: environment)
         if let manager, let period = manager.watchdogMilliseconds {
-            try server.followHeartbeat(everyMilliseconds: period) { manager.isAlive() }
+            try server.followHeartbeat(everyMilliseconds: period) { manager.notifyWatchdog() }
         }
         let flags = flags
         // Starts the reload thread before the server is ready, so that a failure can't stop a
@@ -151,7 +151,6 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func start(_ configuration: ServerConfiguration) throws -> Server {
-        Descriptors.raiseLimit()
         ignoreBrokenPipes()
         do throws(ServerError) {
             let server = try Server(configuration)

@@ -6,12 +6,15 @@ import AssayModels
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Verify one piece of evidence and print the verdict.",
+        abstract: "Verify one item of evidence and print the verdict.",
         discussion: """
             EXAMPLES
               A transaction that your app sent you:
                 assay verify --kind transaction --bundle-id com.example.game token.jws
-              A sandbox notification as the App Store posted it, for people:
+              A page of a customer's history, as the App Store Server API answered it:
+                assay verify --kind server-answer --bundle-id com.example.game \\
+                  history.json
+              A sandbox notification as the App Store posted it, with readable output:
                 assay verify --kind notification --environment Sandbox \\
                   --format text body.json
               Evidence that a development authority signed, from a pipe:
@@ -20,7 +23,7 @@ struct VerifyCommand: AsyncParsableCommand {
               Xcode's StoreKit testing: pin the certificate that Xcode saved:
                 assay verify --kind app-transaction --environment Xcode \\
                   --root StoreKitTestCertificate.cer token.jws
-              A StoreKit 1 receipt, bound to a device, as verifyReceipt showed it:
+              A StoreKit 1 receipt of one device, in the format of verifyReceipt:
                 assay verify --kind app-receipt --device-id 7EB61F70-E56D-46F1-... \\
                   --in-app latest --format verify-receipt receipt.b64
               The verdict of a running server:
@@ -28,115 +31,75 @@ struct VerifyCommand: AsyncParsableCommand {
                   --server unix:/run/assay/assay.sock token.jws
 
             OUTPUT
-              One JSON object. verdict and detail are always there; kind where it is
-              known; environment, dedupKey and certificate once the signature holds;
-              payload when the verdict is VALID. certificate.notAfter is the last
+              One JSON object: verdict and detail always; kind if it is known;
+              environment, dedupKey and certificate if the signature verifies;
+              payload if the verdict is VALID. certificate.notAfter is the last
               second of the signing certificate's validity (RFC 3339).
 
             EXIT STATUS
               0  VALID
               1  refused: verdict and detail say why
-              2  wrong usage, or something could not be read or reached
+              2  wrong usage, or a file or server could not be read or reached
             """)
 
     @Option(
         help: ArgumentHelp(
-            "What the evidence is: \(KindChoice.names). auto looks at the payload.",
+            "The kind of the evidence: \(KindChoice.names). auto detects it from the payload.",
             valueName: "kind"),
         transform: choiceArgument)
     var kind: KindChoice
 
     @OptionGroup var accepted: EvidenceOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Ask that server, tcp://, tls:// or unix:, instead of verifying here.",
-            valueName: "address"),
-        transform: endpointArgument)
-    var server: Endpoint?
-
-    @Option(
-        help: ArgumentHelp(
-            "With --server: how long its answer is waited for. (default: 5)",
-            valueName: "seconds"),
-        transform: timeoutArgument)
-    var timeout: Duration?
-
-    var answerTimeout: Duration { timeout ?? .seconds(5) }
-
-    @Option(
-        help: ArgumentHelp(
-            "With --server: the server's app entry. (default: its default one)",
-            valueName: "name"))
-    var app: String?
+    @OptionGroup var remote: ServerOptions
 
     @Option(
         name: .customLong("device-id"),
         help: ArgumentHelp(
-            "The device that it has to be for: of an app receipt identifierForVendor or a Mac's "
-                + "address, in hexadecimal; of StoreKit 2 AppStore.deviceVerificationID.",
+            "The expected device. For an app receipt: identifierForVendor or a Mac's address, in "
+                + "hexadecimal. For StoreKit 2: AppStore.deviceVerificationID.",
             valueName: "id"))
     var device: DeviceArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Of an app receipt, the in-app records to print: all, latest (of each original "
-                + "transaction), none, or product=ID. All of them are checked. (default: all)",
+            "The in-app records of an app receipt to print: all, latest (of each original "
+                + "transaction), none, or product=ID. All records are checked. (default: all)",
             valueName: "records"),
         transform: inAppArgument)
     var inApp: InAppSelection = .all
 
     @Option(
         help: ArgumentHelp(
-            "json; text for people: check by check, then the main fields; verify-receipt: what "
-                + "Apple's verifyReceipt answered, for receipts. (default: json)",
+            "json; text, a list of the checks and the main fields; verify-receipt, the answer of "
+                + "Apple's verifyReceipt endpoint, for receipts. (default: json)",
             valueName: "format"),
         transform: choiceArgument)
     var format: OutputFormat = .json
 
-    @OptionGroup(title: "TLS") var tls: TLSOptions
-
     @Argument(
         help: ArgumentHelp(
-            "A compact JWS, the POST body of a notification, or a receipt (DER or base64); - is "
-                + "standard input.",
+            "A compact JWS, the POST body of a notification, the JSON of a Server API answer, or a "
+                + "receipt (DER or base64); - is standard input.",
             valueName: "file"))
     var file: String
 
     func validate() throws {
-        if let device, kind == .appReceipt, ![6, 16].contains(device.octets?.count) {
+        if let device, kind == .appReceipt || kind == .notificationV1,
+            ![6, 16].contains(device.octets?.count)
+        {
             throw ValidationError(
-                "--device-id of an app receipt is 16 octets (identifierForVendor) or 6 (a Mac's "
-                    + "address) in hexadecimal")
+                "--device-id of an app receipt must be 16 octets (identifierForVendor) or 6 (a "
+                    + "Mac's address) in hexadecimal")
         }
         if format == .verifyReceipt, kind != .appReceipt, kind != .transactionReceipt {
             throw ValidationError(
-                "--format verify-receipt goes with --kind app-receipt and transaction-receipt")
+                "--format verify-receipt needs --kind app-receipt or transaction-receipt")
         }
-        guard server != nil else {
-            if app != nil {
-                throw ValidationError(
-                    "--app names an entry of a server's configuration: it goes with --server.")
-            }
-            if timeout != nil {
-                throw ValidationError("--timeout is how long a server is waited for: name --server")
-            }
-            if !tls.isEmpty { throw ValidationError("--tls options go with --server tls://…") }
-            return
-        }
-        if !accepted.intermediates.isEmpty {
+        try remote.check(accepted)
+        if remote.server != nil, accepted.at != nil {
             throw ValidationError(
-                "--intermediate can't go with --server: a server completes chains from its own "
-                    + "configuration.")
-        }
-        if !accepted.roots.isEmpty {
-            throw ValidationError(
-                "--root can't go with --server: a server trusts what its own configuration pins, "
-                    + "never what a client brings. Start it with 'assay serve --root FILE'.")
-        }
-        if accepted.at != nil {
-            throw ValidationError(
-                "--at can't go with --server: a server goes by its own clock.")
+                "--at can't be used with --server: a server uses its own clock")
         }
     }
 
@@ -151,7 +114,7 @@ struct VerifyCommand: AsyncParsableCommand {
                     of: .init(
                         namesBundle: accepted.bundleId != nil,
                         namesApp: accepted.appAppleId != nil,
-                        isRemote: server != nil)))
+                        isRemote: remote.server != nil)))
         case .verifyReceipt: try Output.line(json: report.verifyReceipt ?? [])
         }
         guard report.verification.verdict == .valid else { throw ExitStatus.refused }
@@ -163,8 +126,8 @@ struct VerifyCommand: AsyncParsableCommand {
         var answer = try await answer(evidence, as: named ?? .transaction)
         if answer.verification.verdict == .untrustedChain {
             answer.verification.detail +=
-                server == nil
-                ? "; to trust another root, pin it with --root FILE"
+                remote.server == nil
+                ? "; to trust another root, add --root FILE"
                 : "; a server trusts the roots that 'assay serve --root FILE' pins"
         }
         return named == nil ? answer.ofUnknownKind : answer
@@ -173,12 +136,13 @@ struct VerifyCommand: AsyncParsableCommand {
     private func answer(
         _ evidence: [UInt8], as kind: EvidenceKind
     ) async throws -> VerificationReport {
-        if let server {
+        if let server = remote.server {
             return try await RemoteVerification(
-                server: server, tls: tls.context(for: server), timeout: answerTimeout
+                server: server, tls: remote.tls.context(for: server),
+                timeout: remote.answerTimeout
             )
             .report(
-                on: evidence, as: kind, expecting: expectations(of: kind), app: app ?? "",
+                on: evidence, as: kind, expecting: expectations(of: kind), app: remote.app ?? "",
                 inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
         }
         let now = accepted.now
@@ -196,7 +160,7 @@ struct VerifyCommand: AsyncParsableCommand {
         var expectations = Expectations(
             bundleId: accepted.bundleId, appAppleId: accepted.appAppleId,
             environments: accepted.acceptedEnvironments)
-        if kind == .appReceipt {
+        if kind == .appReceipt || kind == .notificationV1 {
             expectations.deviceIdentifier = device.map { $0.octets ?? [] }
         } else {
             expectations.deviceVerificationId = device?.text
@@ -212,7 +176,7 @@ extension TrustStore {
         do throws(TrustStoreError) {
             return try adding(intermediate: content)
         } catch {
-            throw Failure("\(file) is no intermediate that completes a receipt's chain: \(error)")
+            throw Failure("\(file) is not an intermediate for the chains of receipts: \(error)")
         }
     }
 
@@ -224,11 +188,11 @@ extension TrustStore {
             if content.isEmpty {
                 "it is empty"
             } else if text.contains("PRIVATE KEY-----") {
-                "it holds a private key"
+                "it contains a private key"
             } else if count > 1 {
-                "it holds \(count) certificates; pin one a file"
+                "it contains \(count) certificates; write each to a file of its own"
             } else {
-                "it is no single X.509 certificate, PEM or DER: \(reason)"
+                "it is not one X.509 certificate, PEM or DER: \(reason)"
             }
         return Failure("\(file) can't be pinned: \(fault)")
     }
@@ -242,8 +206,7 @@ extension TrustStore {
             throw Self.notPinned(file, content, reason)
         } catch .unsupportedKey {
             throw Failure(
-                "\(file) can't be pinned: its key is none that evidence is signed under "
-                    + "(RSA, P-256, P-384)")
+                "\(file) can't be pinned: its key is of another type than RSA, P-256 and P-384")
         }
     }
 }

@@ -39,55 +39,72 @@ struct AppRules {
             case .unknown:
                 warn(
                     .unknownProductType,
-                    "transaction \(snapshot.transactionId) has no product "
-                        + "type that is known here: it grants nothing", snapshot.item)
+                    "transaction \(snapshot.transactionId) has an unknown product "
+                        + "type: it grants nothing", snapshot.item)
             }
         }
         answer.subscriptionGroups = groups(subscriptions)
-        answer.nonConsumables = (products[.nonConsumable] ?? [:]).values.map(product).sorted {
-            $0.productId.utf8.lexicographicallyPrecedes($1.productId.utf8)
-        }
-        answer.nonRenewing = (products[.nonRenewing] ?? [:]).values.map(product).sorted {
-            $0.productId.utf8.lexicographicallyPrecedes($1.productId.utf8)
-        }
-        answer.consumables.sort { TransactionNumber.isLess($0.transactionId, $1.transactionId) }
+        answer.nonConsumables = owned(products[.nonConsumable] ?? [:])
+        answer.nonRenewing = owned(products[.nonRenewing] ?? [:])
+        answer.consumables = TransactionNumber.sorted(answer.consumables, by: \.transactionId)
         answer.customers = customers()
-        noteChanges(products)
         return answer
     }
 
     // MARK: Subscriptions
 
     private mutating func groups(_ subscriptions: [String: [Snapshot]]) -> [SubscriptionGroup] {
-        var groups: [String: (name: String?, members: [Subscription])] = [:]
+        let links = SubscriptionLinks(app.snapshots, renewals, in: key.environment)
+        var decided: [Subscription] = []
         for (original, snapshots) in subscriptions {
             let key = Ledger.RenewalKey(
                 environment: key.environment, originalTransactionId: original)
             let renewal = renewals[key]
             knownOriginals.insert(original)
             let subscription = rules.decide(snapshots, renewal)
-            noteChanges(snapshots, renewal)
-            if snapshots.allSatisfy(\.isUpgraded) { warnOfMissingSuccessor(original, snapshots) }
-            let name = app.group(of: original)
-            // A group of its own has the original's name, apart from every group identifier.
-            let place = name.map { "group " + $0 } ?? "original " + original
-            groups[place, default: (name, [])].members.append(subscription)
+            decided.append(subscription)
+            noteChanges(of: subscription, snapshots, renewal)
+            if snapshots.allSatisfy(\.isUpgraded), !links.isLinked(original) {
+                warnOfMissingSuccessor(original, snapshots)
+            }
         }
-        return groups.values.map(Self.group).sorted { left, right in
-            let (leftId, rightId) = (left.sortKey, right.sortKey)
-            return TransactionNumber.isLess(leftId, rightId)
+        return grouped(links.coveredByBundles(decided), links)
+    }
+
+    private func grouped(
+        _ subscriptions: [Subscription], _ links: SubscriptionLinks
+    ) -> [SubscriptionGroup] {
+        let lineages = app.groups(of: links)
+        var groups: [GroupKey: [Subscription]] = [:]
+        for subscription in subscriptions {
+            let original = subscription.originalTransactionId
+            let name = app.groups[original]?.name ?? lineages[links.lineageRoot(of: original)]
+            let key = name.map { GroupKey.named($0) } ?? .own(original)
+            groups[key, default: []].append(subscription)
+        }
+        return TransactionNumber.sorted(groups.map(Self.group), by: \.sortKey)
+    }
+
+    private enum GroupKey: Hashable {
+        case named(String)
+        /// The group of one subscription that names none, apart from every group identifier.
+        case own(String)
+
+        var name: String? {
+            if case .named(let name) = self { name } else { nil }
         }
     }
 
-    private static func group(
-        _ found: (name: String?, members: [Subscription])
-    ) -> SubscriptionGroup {
-        let members = found.members.sorted {
-            TransactionNumber.isLess($0.originalTransactionId, $1.originalTransactionId)
+    private static func group(_ key: GroupKey, _ found: [Subscription]) -> SubscriptionGroup {
+        let members = TransactionNumber.sorted(found, by: \.originalTransactionId)
+        // By index: a subscription has a dozen texts to copy.
+        var deciding = 0
+        for index in members.indices where decides(members[index], over: members[deciding]) {
+            deciding = index
         }
-        let deciding = members.reduce(members[0]) { decides($1, over: $0) ? $1 : $0 }
         return SubscriptionGroup(
-            subscriptionGroupIdentifier: found.name, deciding: deciding, subscriptions: members)
+            subscriptionGroupIdentifier: key.name, deciding: members[deciding],
+            subscriptions: members)
     }
 
     /// An entitled one first, then the one that ends last; of equal ones the later number.
@@ -99,6 +116,17 @@ struct AppRules {
     }
 
     // MARK: Products
+
+    private mutating func owned(_ products: [String: [Snapshot]]) -> [ProductEntitlement] {
+        var owned: [ProductEntitlement] = []
+        for snapshots in products.values {
+            let product = product(snapshots)
+            for snapshot in snapshots where !snapshot.isRevoked { note(snapshot.purchaseDate) }
+            note(product.entitledUntil?.milliseconds)
+            owned.append(product)
+        }
+        return owned.sorted { $0.productId.utf8.lexicographicallyPrecedes($1.productId.utf8) }
+    }
 
     /// One product, of which the customer can have several transactions: an own one beside a
     /// family member's, or one bought again. It is entitled if any of them is.
@@ -154,7 +182,8 @@ struct AppRules {
     private mutating func customers() -> Customers {
         var customers = Customers()
         customers.appAccountTokens = app.appAccountTokens.sorted()
-        customers.appTransactionIds = app.appTransactionIds.sorted(by: TransactionNumber.isLess)
+        customers.appTransactionIds = TransactionNumber.sorted(
+            Array(app.appTransactionIds), by: \.self)
         let expected = rules.policy.expectedAppAccountToken?.lowercased()
         customers.isConflicting =
             app.appAccountTokens.count > 1
@@ -162,38 +191,30 @@ struct AppRules {
         if customers.isConflicting {
             warn(
                 .customersMixed,
-                "evidence of several customers, or of another one than expected, "
-                    + "was mixed in \(key.bundleId)", nil)
+                "the evidence of \(key.bundleId) is of several customers, or not of "
+                    + "the expected one", nil)
         }
         return customers
     }
 
     // MARK: Moments of change
 
-    private mutating func noteChanges(_ snapshots: [Snapshot], _ renewal: RenewalState?) {
-        for snapshot in snapshots where !snapshot.isRevoked && !snapshot.isUpgraded {
-            note(snapshot.purchaseDate)
-            if let end = snapshot.expiresDate { note(end) }
-        }
-        guard let renewal,
-            let latest = SubscriptionRules.latest(snapshots.filter { !$0.isUpgraded }),
-            !latest.isRevoked, !renewal.isStale(for: latest)
-        else { return }
-        if let end = renewal.graceEnds { note(end) }
-        if renewal.isInBillingRetry { note(rules.retryEnd(of: latest)) }
-    }
-
-    private mutating func noteChanges(_ products: [Snapshot.Kind: [String: [Snapshot]]]) {
-        for snapshots in products.values.flatMap(\.values) {
-            for snapshot in snapshots where !snapshot.isRevoked {
-                note(snapshot.purchaseDate)
-                if let end = end(of: snapshot) { note(end) }
-            }
+    /// The start of a period always decides anew. The end of an older period changes nothing while
+    /// another one is in force.
+    private mutating func noteChanges(
+        of subscription: Subscription, _ snapshots: [Snapshot], _ renewal: RenewalState?
+    ) {
+        for snapshot in snapshots where !snapshot.isUpgraded { note(snapshot.purchaseDate) }
+        switch subscription.status {
+        case .active: note(subscription.expiresDate?.milliseconds)
+        case .gracePeriod: note(renewal?.graceEnds)
+        case .billingRetry: note(subscription.entitledUntil?.milliseconds)
+        case .revoked, .expired, .unknown: break
         }
     }
 
-    private mutating func note(_ moment: Int64) {
-        guard moment > rules.now else { return }
+    private mutating func note(_ moment: Int64?) {
+        guard let moment, moment > rules.now else { return }
         nextChange = min(nextChange ?? .max, moment)
     }
 

@@ -7,8 +7,10 @@ public import AssayModels
 public struct EvidenceItem: Sendable {
     /// The caller's name for the item, such as a file name.
     public var label: String?
+    /// The verification of the evidence.
     public var verification: Verification
 
+    /// Creates an item.
     public init(_ verification: Verification, label: String? = nil) {
         self.verification = verification
         self.label = label

@@ -15,8 +15,22 @@ struct Ledger {
         /// The group of each subscription by original transaction identifier, from any snapshot:
         /// a newer receipt names no group, and takes none away.
         private(set) var groups: [String: (name: String, signedDate: Int64)] = [:]
-        var appAccountTokens: Set<String> = []
-        var appTransactionIds: Set<String> = []
+        private(set) var appAccountTokens: Set<String> = []
+        private(set) var appTransactionIds: Set<String> = []
+        /// The customer of the last item: nearly all are of the same one.
+        private var lastAccountToken: String?
+        private var lastTransactionId: String?
+
+        mutating func note(customer token: String?, _ transactionId: String?) {
+            if let token, token != lastAccountToken {
+                appAccountTokens.insert(token.lowercased())
+                lastAccountToken = token
+            }
+            if let transactionId, transactionId != lastTransactionId {
+                appTransactionIds.insert(transactionId)
+                lastTransactionId = transactionId
+            }
+        }
 
         mutating func add(_ snapshot: Snapshot) {
             noteGroup(of: snapshot)
@@ -29,16 +43,41 @@ struct Ledger {
         }
 
         private mutating func noteGroup(of snapshot: Snapshot) {
-            guard let name = snapshot.group else { return }
-            if let known = groups[snapshot.originalTransactionId] {
-                let isNewer = (known.signedDate, known.name) < (snapshot.signedDate, name)
-                guard isNewer else { return }
-            }
-            groups[snapshot.originalTransactionId] = (name, snapshot.signedDate)
+            noteGroup(snapshot.group, of: snapshot.originalTransactionId, snapshot.signedDate)
+            guard let bundle = snapshot.bundleOriginal else { return }
+            noteGroup(snapshot.bundleGroup, of: bundle, snapshot.signedDate)
         }
 
-        func group(of originalTransactionId: String) -> String? {
-            groups[originalTransactionId]?.name
+        private mutating func noteGroup(
+            _ name: String?, of original: String, _ signedDate: Int64
+        ) {
+            guard let name else { return }
+            Self.keepNewer(&groups[original, default: (name, signedDate)], name, signedDate)
+        }
+
+        private static func keepNewer(
+            _ known: inout (name: String, signedDate: Int64), _ name: String, _ signedDate: Int64
+        ) {
+            let isNewer =
+                known.signedDate == signedDate ? known.name < name : known.signedDate < signedDate
+            if isNewer { known = (name, signedDate) }
+        }
+
+        /// The group of each moved subscription by the name of its lineage: an original that names
+        /// no group joins that of its successor.
+        func groups(of links: SubscriptionLinks) -> [String: String] {
+            guard links.hasMoves else { return [:] }
+            var newest: [String: (name: String, signedDate: Int64)] = [:]
+            for (original, group) in groups {
+                let root = links.lineageRoot(of: original)
+                if let known = newest[root],
+                    (known.signedDate, known.name) >= (group.signedDate, group.name)
+                {
+                    continue
+                }
+                newest[root] = group
+            }
+            return newest.mapValues(\.name)
         }
     }
 
@@ -64,7 +103,7 @@ struct Ledger {
         if let receiptItem {
             warn(
                 .receiptOmitsConsumables,
-                "a receipt leaves finished consumables out: their absence proves nothing",
+                "receipts omit finished consumables: their absence proves nothing",
                 receiptItem)
         }
     }
@@ -76,15 +115,42 @@ struct Ledger {
         case .transaction(let transaction): add(transaction, verification, item)
         case .renewalInfo(let renewal): add(renewal, verification, item)
         case .appTransaction(let transaction): add(transaction, verification, item)
-        case .notification(let notification):
-            if let transaction = notification.transaction { add(transaction, verification, item) }
-            if let renewal = notification.renewalInfo { add(renewal, verification, item) }
-            if let transaction = notification.appTransaction {
-                add(transaction, verification, item)
-            }
+        case .notification(let notification): add(notification, verification, item)
         case .appReceipt(let receipt): add(receipt, item)
         case .transactionReceipt(let receipt): add(receipt, item)
+        case .serverAnswer(let answer): add(answer, verification, item)
+        case .notificationV1(let notification):
+            add(notification.receipt, item)
+            add(notification.warnings, item)
         case .realtimeRequest: break
+        }
+    }
+
+    private mutating func add(
+        _ notification: VerifiedNotification, _ verification: Verification, _ item: Int
+    ) {
+        if let transaction = notification.transaction { add(transaction, verification, item) }
+        if let renewal = notification.renewalInfo { add(renewal, verification, item) }
+        if let transaction = notification.appTransaction { add(transaction, verification, item) }
+    }
+
+    private mutating func add(
+        _ answer: ServerAnswer, _ verification: Verification, _ item: Int
+    ) {
+        for transaction in answer.transactions { add(transaction, verification, item) }
+        for renewal in answer.renewalInfos { add(renewal, verification, item) }
+        if let transaction = answer.appTransaction { add(transaction, verification, item) }
+        for notification in answer.notifications { add(notification, verification, item) }
+        add(answer.warnings, item)
+    }
+
+    private mutating func add(_ warnings: [EvidenceWarning], _ item: Int) {
+        // The customers of all items are compared in the answer of the app.
+        for warning in warnings where warning.code != .customersMixed {
+            guard let code = EntitlementWarning.Code(rawValue: warning.code.rawValue) else {
+                continue
+            }
+            warn(code, warning.message, item)
         }
     }
 
@@ -92,16 +158,19 @@ struct Ledger {
         _ transaction: VerifiedPayload<JWSTransactionDecodedPayload>,
         _ verification: Verification, _ item: Int
     ) {
-        let payload = transaction.payload
+        // Member by member: a payload has hundreds of bytes, which are not copied.
+        let environment = transaction.payload.environment ?? verification.environment
         let key = AppKey(
-            environment: payload.environment ?? verification.environment ?? .unspecified,
-            bundleId: payload.bundleId ?? "")
-        noteSigned(payload.signedDate)
-        noteCustomer(payload.appAccountToken, payload.appTransactionId, of: key)
-        guard let snapshot = Snapshot(transaction, item: item) else {
+            environment: environment ?? .unspecified, bundleId: transaction.payload.bundleId ?? "")
+        noteSigned(transaction.payload.signedDate)
+        let (token, transactionId) = (
+            transaction.payload.appAccountToken, transaction.payload.appTransactionId
+        )
+        guard let snapshot = Snapshot.of(transaction, item: item) else {
+            noteCustomer(token, transactionId, of: key)
             return warnOfMissingId(item)
         }
-        add(snapshot, to: key)
+        add(snapshot, to: key, token, transactionId)
     }
 
     private mutating func add(
@@ -149,8 +218,18 @@ struct Ledger {
         add(snapshot, to: key)
     }
 
-    private mutating func add(_ snapshot: Snapshot, to key: AppKey) {
-        apps[key, default: App()].add(snapshot)
+    /// Adds a snapshot and the customer that its item names, with one look-up of the app.
+    private mutating func add(
+        _ snapshot: Snapshot, to key: AppKey, _ token: String? = nil, _ transactionId: String? = nil
+    ) {
+        Self.add(snapshot, token, transactionId, to: &apps[key, default: App()])
+    }
+
+    private static func add(
+        _ snapshot: Snapshot, _ token: String?, _ transactionId: String?, to app: inout App
+    ) {
+        app.note(customer: token, transactionId)
+        app.add(snapshot)
     }
 
     private mutating func noteSigned(_ date: Timestamp?) {
@@ -158,10 +237,10 @@ struct Ledger {
         newestSignedDate = max(newestSignedDate ?? .min, date.milliseconds)
     }
 
-    private mutating func noteCustomer(_ token: String?, _ app: String?, of key: AppKey) {
-        if let token { apps[key, default: App()].appAccountTokens.insert(token.lowercased()) }
-        if let app { apps[key, default: App()].appTransactionIds.insert(app) }
-        if apps[key] == nil { apps[key] = App() }
+    private mutating func noteCustomer(
+        _ token: String?, _ transactionId: String?, of key: AppKey
+    ) {
+        apps[key, default: App()].note(customer: token, transactionId)
     }
 
     private mutating func warnOfMissingId(_ item: Int) {

@@ -17,6 +17,7 @@ struct RenewalState {
     var autoRenewProductId: String? { evidence.payload.autoRenewProductId }
     var expirationIntent: ExpirationIntent? { evidence.payload.expirationIntent }
     var isInBillingRetry: Bool { evidence.payload.isInBillingRetryPeriod == true }
+    var bundleOriginal: String? { evidence.payload.bundleOriginalTransactionID }
     var graceEnds: Int64? { evidence.payload.gracePeriodExpiresDate?.milliseconds }
 
     /// Whether it wins over another of the same subscription: by signed date, then by the signed

@@ -1,34 +1,54 @@
 import AssayModels
 
-/// The state of one transaction as one piece of evidence shows it.
+/// The state of one transaction as one item of evidence shows it.
 ///
 /// The newest snapshot of a transaction wins as a whole. Fields of two snapshots are never merged,
 /// so a reversed refund takes effect, and so does a refund that arrives before its purchase.
-struct Snapshot {
-    var transactionId: String
-    var originalTransactionId: String
-    var productId: String?
-    var group: String?
-    var type: Kind
+///
+/// A class: it is sorted into several lists, and a copy would count a reference for each text.
+final class Snapshot {
+    let transactionId: String
+    let originalTransactionId: String
+    let productId: String?
+    let group: String?
+    let type: Kind
     /// Milliseconds since 1970, as the dates below.
-    var signedDate: Int64
-    var purchaseDate: Int64
-    var expiresDate: Int64?
-    var revocationDate: Int64?
-    var revocationPercentage: Int32?
-    var quantity: Int64 = 1
-    var isUpgraded = false
-    var isTrial = false
+    let signedDate: Int64
+    let purchaseDate: Int64
+    private(set) var expiresDate: Int64?
+    private(set) var revocationDate: Int64?
+    private(set) var revocationPercentage: Int32?
+    private(set) var quantity: Int64 = 1
+    private(set) var isUpgraded = false
+    private(set) var isTrial = false
     /// Taken from a StoreKit 1 receipt. Its cancellation can mean a refund or an upgrade.
-    var isFromReceipt = false
-    var ownership: InAppOwnershipType?
-    var offerType: OfferType?
-    var billingPlanType: BillingPlanType?
-    var appAccountToken: String?
+    private(set) var isFromReceipt = false
+    private(set) var ownership: InAppOwnershipType?
+    private(set) var offerType: OfferType?
+    private(set) var billingPlanType: BillingPlanType?
+    /// The original before the subscription moved.
+    private(set) var previousOriginal: String?
+    /// The original of the bundle that it is a component of, and the bundle's group.
+    private(set) var bundleOriginal: String?
+    private(set) var bundleGroup: String?
     /// The signed JSON; empty for a record of a receipt.
-    var json: [UInt8] = []
+    private(set) var json: [UInt8] = []
     /// Index of the item.
-    var item: Int
+    let item: Int
+
+    private init(
+        transactionId: String, originalTransactionId: String, productId: String?,
+        group: String? = nil, type: Kind, signedDate: Int64, purchaseDate: Int64, item: Int
+    ) {
+        self.transactionId = transactionId
+        self.originalTransactionId = originalTransactionId
+        self.productId = productId
+        self.group = group
+        self.type = type
+        self.signedDate = signedDate
+        self.purchaseDate = purchaseDate
+        self.item = item
+    }
 
     enum Kind: UInt8 {
         case consumable
@@ -62,7 +82,7 @@ struct Snapshot {
         return item < other.item
     }
 
-    /// What tells two records of receipts apart that have the same signed date.
+    /// Distinguishes records of receipts with the same signed date.
     private var fields: [Int64] {
         [
             Int64(type.rawValue), purchaseDate, expiresDate ?? .min, revocationDate ?? .min,
@@ -75,10 +95,12 @@ struct Snapshot {
 
 extension Snapshot {
     /// Nil: the transaction has no identifier.
-    init?(_ evidence: VerifiedPayload<JWSTransactionDecodedPayload>, item: Int) {
-        let made: Snapshot? = evidence.withPayload { payload in
+    static func of(
+        _ evidence: VerifiedPayload<JWSTransactionDecodedPayload>, item: Int
+    ) -> Snapshot? {
+        evidence.withPayload { payload in
             guard let id = payload.transactionId else { return nil }
-            var snapshot = Snapshot(
+            let snapshot = Snapshot(
                 transactionId: id,
                 originalTransactionId: payload.originalTransactionId ?? id,
                 productId: payload.productId, group: payload.subscriptionGroupIdentifier,
@@ -95,16 +117,16 @@ extension Snapshot {
             snapshot.ownership = payload.inAppOwnershipType
             snapshot.offerType = payload.offerType
             snapshot.billingPlanType = payload.billingPlanType
-            snapshot.appAccountToken = payload.appAccountToken
+            snapshot.previousOriginal = payload.previousOriginalTransactionId
+            snapshot.bundleOriginal = payload.bundleOriginalTransactionID
+            snapshot.bundleGroup = payload.bundleSubscriptionGroupID
+            snapshot.json = evidence.json
             return snapshot
         }
-        guard var made else { return nil }
-        made.json = evidence.json
-        self = made
     }
 
     /// Nil: the record has no identifier. Xcode writes 0.
-    init?(_ record: InAppPurchaseReceipt, created: Timestamp?, item: Int) {
+    convenience init?(_ record: InAppPurchaseReceipt, created: Timestamp?, item: Int) {
         guard let id = record.transactionId, id != "0" else { return nil }
         self.init(
             transactionId: id, originalTransactionId: record.originalTransactionId ?? id,
@@ -120,7 +142,7 @@ extension Snapshot {
     }
 
     /// Nil: the receipt has no transaction identifier.
-    init?(_ receipt: TransactionReceipt, item: Int) {
+    convenience init?(_ receipt: TransactionReceipt, item: Int) {
         guard let id = receipt.transactionId else { return nil }
         let purchased = receipt.purchaseDate?.milliseconds ?? .min
         self.init(

@@ -7,19 +7,19 @@ struct SubscriptionRules {
 
     /// - Parameter snapshots: all transactions of one original transaction identifier, not empty.
     func decide(_ snapshots: [Snapshot], _ renewal: RenewalState?) -> Subscription {
-        let candidates = snapshots.filter { !$0.isUpgraded }
-        let latest = Self.latest(candidates.filter { $0.purchaseDate <= now })
+        let latest = Self.latest(snapshots) { !$0.isUpgraded && $0.purchaseDate <= now }
         guard let latest else {
             // Not begun yet, or upgraded to a transaction that is missing.
-            let shown = Self.latest(candidates) ?? Self.latest(snapshots) ?? snapshots[0]
+            let begins = Self.latest(snapshots) { !$0.isUpgraded }
+            let shown = begins ?? Self.latest(snapshots) ?? snapshots[0]
             return subscription(shown, .unknown, until: nil, renewal)
         }
-        let inForce = Self.latest(candidates.filter { isInForce($0) })
+        let inForce = Self.latest(snapshots) { !$0.isUpgraded && isInForce($0) }
         if latest.isRevoked, !(latest.isFromReceipt && inForce != nil) {
             return subscription(latest, .revoked, until: nil, renewal)
         }
         if let inForce {
-            let end = paidUntil(inForce, candidates)
+            let end = paidUntil(inForce, snapshots)
             return subscription(inForce, .active, until: end, renewal)
         }
         return afterExpiry(of: latest, renewal)
@@ -49,10 +49,13 @@ struct SubscriptionRules {
 
     /// The end of the last paid period that joins this one without a gap. A renewal is charged up
     /// to a day before its period begins.
-    private func paidUntil(_ inForce: Snapshot, _ candidates: [Snapshot]) -> Int64 {
-        let periods = candidates.filter { !$0.isRevoked && $0.expiresDate != nil }
-            .sorted { $0.purchaseDate < $1.purchaseDate }
+    private func paidUntil(_ inForce: Snapshot, _ snapshots: [Snapshot]) -> Int64 {
         var end = inForce.expiresDate ?? now
+        // Only a period that ends later can extend it; usually there is none.
+        let periods = snapshots.filter { later in
+            !later.isUpgraded && !later.isRevoked && later.expiresDate.map { $0 > end } ?? false
+        }
+        .sorted { $0.purchaseDate < $1.purchaseDate }
         for period in periods where period.purchaseDate <= end {
             end = max(end, period.expiresDate ?? end)
         }
@@ -66,15 +69,24 @@ struct SubscriptionRules {
     }
 
     /// The greatest purchase date, then the greatest end, then the greatest identifier.
-    static func latest(_ snapshots: [Snapshot]) -> Snapshot? {
-        snapshots.max { left, right in
-            if left.purchaseDate != right.purchaseDate {
-                return left.purchaseDate < right.purchaseDate
-            }
-            let (leftEnd, rightEnd) = (left.expiresDate ?? .min, right.expiresDate ?? .min)
-            if leftEnd != rightEnd { return leftEnd < rightEnd }
-            return TransactionNumber.isLess(left.transactionId, right.transactionId)
+    static func latest(
+        _ snapshots: [Snapshot], where isCandidate: (Snapshot) -> Bool = { _ in true }
+    ) -> Snapshot? {
+        var latest: Snapshot?
+        for snapshot in snapshots where isCandidate(snapshot) {
+            if let known = latest, !isEarlier(known, than: snapshot) { continue }
+            latest = snapshot
         }
+        return latest
+    }
+
+    private static func isEarlier(_ left: Snapshot, than right: Snapshot) -> Bool {
+        if left.purchaseDate != right.purchaseDate {
+            return left.purchaseDate < right.purchaseDate
+        }
+        let (leftEnd, rightEnd) = (left.expiresDate ?? .min, right.expiresDate ?? .min)
+        if leftEnd != rightEnd { return leftEnd < rightEnd }
+        return TransactionNumber.isLess(left.transactionId, right.transactionId)
     }
 
     private func subscription(

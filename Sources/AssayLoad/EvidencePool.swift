@@ -7,9 +7,9 @@ package struct EvidencePool: Sendable {
     private let authority: DevelopmentCA
     private let minter: Minter
     /// Signs with an authority that the server does not trust.
-    private let stranger: Minter
+    private let foreignMinter: Minter
     private let receipts: ReceiptMinter?
-    private let receiptStranger: ReceiptMinter?
+    private let foreignReceipts: ReceiptMinter?
     private let now: Timestamp
     package var bundleId: String
     package var appAppleId: Int64
@@ -22,9 +22,9 @@ package struct EvidencePool: Sendable {
     ) throws(MintError) {
         self.authority = authority
         minter = Minter(authority.chain)
-        stranger = Minter(try DevelopmentCA.make(at: now).chain)
+        foreignMinter = Minter(try DevelopmentCA.make(at: now).chain)
         self.receipts = receipts.map { ReceiptMinter($0.chain) }
-        receiptStranger =
+        foreignReceipts =
             receipts == nil ? nil : ReceiptMinter(try ReceiptCA.make(at: now).chain)
         self.bundleId = bundleId
         self.appAppleId = appAppleId
@@ -34,7 +34,7 @@ package struct EvidencePool: Sendable {
 
     /// Genuine evidence under the authority's own chain; app receipts have the given size.
     package func genuine(
-        _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedPieces
+        _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedItems
     ) throws(MintError) -> [LoadItem] {
         try items(Self.count(count, size)) { index throws(MintError) in
             let evidence = try mint(kind, index, size, isGenuine: true)
@@ -45,7 +45,7 @@ package struct EvidencePool: Sendable {
     /// Forged evidence. Every other item has a changed signature; the rest are signed by an
     /// untrusted authority.
     package func forged(
-        _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedPieces
+        _ kind: EvidenceKind, size: Int? = nil, count: Int = LoadLimits.mintedItems
     ) throws(MintError) -> [LoadItem] {
         try items(Self.count(count, size)) { index throws(MintError) in
             guard index % 2 == 0 else {
@@ -53,16 +53,42 @@ package struct EvidencePool: Sendable {
                 return LoadItem(call(kind), evidence, expecting: .untrustedChain)
             }
             var evidence = try mint(kind, index, size, isGenuine: true)
-            // Tokens and receipts end with their signature, of 86 and at least 256 bytes.
-            let place = evidence.count - 60
             if size == nil {
-                let letter = UInt8(ascii: "A")
-                evidence[place] = evidence[place] == letter ? letter + 1 : letter
+                Self.changeSignature(&evidence)
             } else {
-                evidence[place] ^= 1
+                // A receipt ends with its signature, of at least 256 bytes.
+                evidence[evidence.count - 60] ^= 1
             }
             return LoadItem(call(kind), evidence, expecting: .invalidSignature)
         }
+    }
+
+    /// Resolve requests, each of other transactions.
+    ///
+    /// - Parameter isForged: whether the last item of each has a changed signature.
+    package func resolves(
+        ofItems size: Int, isForged: Bool = false, count: Int? = nil
+    ) throws(MintError) -> [LoadItem] {
+        var expectations = Expectations.none
+        expectations.environments = [environment]
+        // As many transactions as the other groups have, so that a cache does not keep them.
+        return try items(count ?? max(LoadLimits.mintedItems / size, 2)) {
+            index throws(MintError) in
+            var transactions: [[UInt8]] = []
+            for place in 0..<size {
+                transactions.append(try token(.transaction, index * size + place, minter))
+            }
+            if isForged { Self.changeSignature(&transactions[size - 1]) }
+            return LoadItem(
+                resolving: transactions, expectations: expectations,
+                expecting: isForged ? .invalidSignature : .valid)
+        }
+    }
+
+    /// Changes a letter of a token's signature, with whose 86 letters it ends.
+    private static func changeSignature(_ token: inout [UInt8]) {
+        let (place, letter) = (token.count - 60, UInt8(ascii: "A"))
+        token[place] = token[place] == letter ? letter + 1 : letter
     }
 
     /// Limits the number of large receipts. There are still enough that a processor's cache does
@@ -75,7 +101,7 @@ package struct EvidencePool: Sendable {
 
     /// Genuine evidence, each item under its own intermediate and leaf: two more P-384 signatures
     /// for the server. Without the root's key, all items use the known intermediate.
-    package func unseen(_ kind: EvidenceKind, count: Int) throws(MintError) -> [LoadItem] {
+    package func unknownChains(_ kind: EvidenceKind, count: Int) throws(MintError) -> [LoadItem] {
         let day: Int64 = 86_400_000
         let validity = Validity(
             notBefore: Timestamp(milliseconds: now.milliseconds - day),
@@ -102,8 +128,8 @@ package struct EvidencePool: Sendable {
     private func mint(
         _ kind: EvidenceKind, _ index: Int, _ size: Int?, isGenuine: Bool
     ) throws(MintError) -> [UInt8] {
-        guard let size else { return try token(kind, index, isGenuine ? minter : stranger) }
-        guard let minter = isGenuine ? receipts : receiptStranger else { throw .notAToken(kind) }
+        guard let size else { return try token(kind, index, isGenuine ? minter : foreignMinter) }
+        guard let minter = isGenuine ? receipts : foreignReceipts else { throw .notAToken(kind) }
         var sample = ReceiptSample(
             bundleId: bundleId, appAppleId: appAppleId, environment: environment,
             creationDate: now)

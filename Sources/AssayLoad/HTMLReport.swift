@@ -1,3 +1,4 @@
+package import AssayHTML
 import Histogram
 import RealModule
 
@@ -22,27 +23,27 @@ package struct HTMLReport {
 
     package var text: String {
         ReportStyle.page(
-            title: "assay load: \(result.throughput.rounded0) answers a second",
+            title: "assay load: \(result.throughput.rounded0) answers per second",
             """
-            <h1>How the Assay server at \("\(result.plan.endpoint)".escaped) answered</h1>
-            <p class="note">\(date.escaped) · <code>\(command.escaped)</code></p>
+            <h1>How the Assay server at \("\(result.plan.endpoint)".htmlEscaped) answered</h1>
+            <p class="note">\(date.htmlEscaped) · <code>\(command.htmlEscaped)</code></p>
             \(warnings)
             <p class="big">\(headline)</p>
             <p>\(pace)</p>
             \(sweep)
-            <h2>How long an answer took</h2>
-            <p>Of correct answers. The further right in the plot, the rarer: at 99 % the curve
-            shows the time that 99 of 100 answers stayed within, and that 1 of 100 exceeded.</p>
-            \(percentilePlot.svg)
+            <h2>Latency</h2>
+            <p>Correct answers only. At 99 % the curve shows the latency that 99 of 100 answers
+            did not exceed.</p>
+            \(percentilePlot.html)
             \(latencyTable)
             <h2>Second by second</h2>
-            \(throughputPlot.svg)
-            \(latencyPlot.svg)
-            <h2>What was asked, and what came back</h2>
+            \(throughputPlot.html)
+            \(latencyPlot.html)
+            <h2>Requests and answers</h2>
             \(groupTable)
-            <p class="note">Correct is an answer with the verdict that the evidence has to get,
-            for forged evidence a refusal. Nothing else counts as throughput. Turned away are
-            requests that the server did not take because of one of its limits.</p>
+            <p class="note">A correct answer has the expected verdict; for forged evidence that is
+            a refusal. Only correct answers count as throughput. Rejected requests are those that
+            the server did not accept because of one of its limits.</p>
             \(complaintList)
             \(costTable)
             """)
@@ -52,7 +53,7 @@ package struct HTMLReport {
 
     private var headline: String {
         let p99 = result.latencies.milliseconds(at: 99).short
-        return "\(result.throughput.rounded0) correct answers a second, "
+        return "\(result.throughput.rounded0) correct answers per second, "
             + "99 of 100 within \(p99) ms"
     }
 
@@ -60,7 +61,7 @@ package struct HTMLReport {
         var all: [String] = []
         if let late = result.lateReason {
             all.append(
-                "The generator was late: \(late). The figures tell of it rather than of the server."
+                "The generator was late: \(late). The results do not measure the server."
             )
         }
         let counts = result.counts
@@ -68,13 +69,13 @@ package struct HTMLReport {
             all.append("\(counts.wrong) answers had another verdict than expected.")
         }
         if counts.refused > 0 {
-            all.append("\(counts.refused) requests were turned away: the server was at a limit.")
+            all.append("\(counts.refused) requests were rejected: the server was at a limit.")
         }
         if counts.errors + result.unanswered > 0 {
             all.append("\(counts.errors + result.unanswered) requests got no verdict.")
         }
         if result.wasInterrupted { all.append("The run was interrupted before its end.") }
-        return all.map { "<p class=\"bad\">\($0.escaped)</p>" }.joined(separator: "\n")
+        return all.map { "<p class=\"bad\">\($0.htmlEscaped)</p>" }.joined(separator: "\n")
     }
 
     private var pace: String {
@@ -84,22 +85,21 @@ package struct HTMLReport {
         case .open(let rate, let arrivals):
             let gaps =
                 arrivals == .constant
-                ? "at constant gaps" : "at random, as those of independent clients are (Poisson)"
-            return "Open loop: \(rate.rounded0) requests a second were due \(gaps), whether or "
-                + "not the server had answered earlier ones. A latency counts from the time at "
-                + "which its request was due, so that waiting for a slow server is part of it. "
+                ? "at constant gaps" : "at random gaps, like those of independent clients (Poisson)"
+            return "Open loop: \(rate.rounded0) requests per second were due \(gaps), whether or "
+                + "not the server had answered earlier ones. Latency counts from the time when the "
+                + "request was due, so it includes the wait for a slow server. "
                 + "\(some), at most \(plan.depth) requests in flight on each."
         case .closed:
-            return "Closed loop: every answer brings the next request. It shows the most that the "
-                + "server does. Its latencies are no promise to clients that do not wait for each "
-                + "other: measure those with an open loop. \(some), \(plan.depth) requests in "
-                + "flight on each."
+            return "Closed loop: each answer triggers the next request. This measures the server's "
+                + "maximum throughput. Independent clients see longer latencies: measure those in "
+                + "an open loop. \(some), \(plan.depth) requests in flight on each."
         }
     }
 
     private var complaintList: String {
         guard !result.complaints.isEmpty else { return "" }
-        let items = result.complaints.map { "<li>\($0.count) × \($0.what.escaped)</li>" }
+        let items = result.complaints.map { "<li>\($0.count) × \($0.what.htmlEscaped)</li>" }
         return "<h2>What went wrong</h2><ul>\(items.joined())</ul>"
     }
 
@@ -111,7 +111,7 @@ package struct HTMLReport {
             LoadResult.percentiles.map { name, percentile in
 
                 return [
-                    percentile == 100 ? "all of them" : "\(name) %",
+                    percentile == 100 ? "all" : "\(name) %",
                     "\(result.latencies.milliseconds(at: percentile).short) ms",
                 ]
             })
@@ -130,28 +130,28 @@ package struct HTMLReport {
         if rows.count > 1 { rows.append(row("all", result.counts, result.latencies)) }
         return ReportStyle.table(
             [
-                "Evidence", "sent", "correct", "wrong verdict", "turned away", "no verdict",
-                "half within", "99 % within",
+                "Evidence", "sent", "correct", "wrong verdict", "rejected", "no verdict",
+                "median", "99 % within",
             ], rows)
     }
 
     private var costTable: String {
         var rows = [
-            ["Time measured", "\(result.seconds.short) s"],
+            ["Measured time", "\(result.seconds.short) s"],
             [
-                "Lateness of the generator, 99 of 100 requests within",
+                "Lateness of the generator, 99 % within",
                 "\(result.lateness.milliseconds(at: 99).short) ms",
             ],
-            ["Processors that the generator used", result.processor.own.short],
+            ["Processors used by the generator", result.processor.own.short],
         ]
         if let server = result.processor.server {
-            rows.append(["Processors that the server used", server.short])
+            rows.append(["Processors used by the server", server.short])
             if result.counts.correct > 0 {
                 let each = server * result.seconds / Double(result.counts.correct) * 1e6
-                rows.append(["Processor time of the server for each answer", "\(each.short) µs"])
+                rows.append(["Processor time of the server per answer", "\(each.short) µs"])
             }
         }
-        return "<h2>What it took</h2>" + ReportStyle.table(["", ""], rows)
+        return "<h2>Cost</h2>" + ReportStyle.table(["", ""], rows)
     }
 
     // MARK: Plots
@@ -166,7 +166,7 @@ package struct HTMLReport {
         let last = max(lines.flatMap(\.points).map(\.x).max() ?? 1, 1)
         let ticks = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"]
         return Plot(
-            "Latency by share of the answers", x: "share of the answers that were as quick",
+            "Latency by share of the answers", x: "share of answers within this latency",
             ticks: ticks.enumerated().map { Plot.Tick(Double($0.offset), $0.element) },
             range: 0...last, y: "milliseconds", lines)
     }
@@ -177,7 +177,7 @@ package struct HTMLReport {
     }
 
     private var throughputPlot: Plot {
-        over("Answers a second", "a second") { moment in
+        over("Answers per second", "per second") { moment in
             let counts = moment.counts
             return [
                 ("correct", Double(counts.correct) / moment.seconds),
@@ -191,7 +191,7 @@ package struct HTMLReport {
 
     private var latencyPlot: Plot {
         over("Latency", "milliseconds") {
-            [("half within", $0.p50), ("99 % within", $0.p99), ("slowest", $0.max)]
+            [("median", $0.p50), ("99 % within", $0.p99), ("slowest", $0.max)]
         }
     }
 
@@ -231,14 +231,14 @@ package struct HTMLReport {
         let points = sorted.map { ($0.rate, $0.result.latencies.milliseconds(at: 99)) }
         let highest = sorted[sorted.count - 1].rate
         let plot = Plot(
-            "99 % within, by the rate that was asked for", x: "requests a second",
+            "99 % within, by requested rate", x: "requests per second",
             ticks: (0...8).map {
                 let rate = highest * Double($0) / 8
                 return Plot.Tick(rate, rate.rounded0)
             }, range: 0...highest, y: "milliseconds", isLogarithmic: true,
             [Plot.Line("p99", points, hasDots: true)])
-        return "<h2>The search for the highest rate</h2><p>Each row is a run of its own; the rest "
-            + "of this page tells of the highest rate that was kept.</p>" + plot.svg
-            + ReportStyle.table(["Asked for", "answered", "99 % within", "outcome"], rows)
+        return "<h2>The search for the highest rate</h2><p>Each row is one run; the rest of this "
+            + "page shows the run at the highest rate within the bound.</p>" + plot.html
+            + ReportStyle.table(["Requested", "answered", "99 % within", "outcome"], rows)
     }
 }

@@ -4,13 +4,27 @@ package import AssayWire
 
 /// A request and its expected verdict.
 package struct LoadItem: Sendable {
-    package var call: VerifyCall
+    package var call: RequestHead.Call
     package var evidence: [UInt8]
+    /// The verdict; of a Resolve, that of its last item. The others are VALID.
     package var expected: Verdict
 
     package init(_ call: VerifyCall, _ evidence: [UInt8], expecting expected: Verdict) {
-        self.call = call
+        self.call = .verify(call)
         self.evidence = evidence
+        self.expected = expected
+    }
+
+    /// A Resolve of transactions.
+    package init(
+        resolving transactions: [[UInt8]], expectations: Expectations,
+        expecting expected: Verdict
+    ) {
+        let items = transactions.map { evidence in
+            ResolveCall.Item(.named(.transaction), length: UInt32(clamping: evidence.count))
+        }
+        call = .resolve(ResolveCall(items: items, expectations: expectations))
+        evidence = transactions.flatMap(\.self)
         self.expected = expected
     }
 }

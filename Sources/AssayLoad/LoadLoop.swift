@@ -161,7 +161,7 @@ final class LoadLoop: @unchecked Sendable {
         glimpse.lateness.note(sent - due)
         inFlight += 1
         let request = ClientRequest(
-            .verify(item.call), body: item.evidence, app: plan.app, mayWait: plan.mayWait)
+            item.call, body: item.evidence, app: plan.app, mayWait: plan.mayWait)
         let expected = item.expected
         channel.send(request, id: channel.newId()) { [self] result in
             let outcome = Outcome(result, expected)
@@ -197,21 +197,31 @@ extension Outcome {
     init(_ result: ClientResult, _ expected: Verdict) {
         switch result {
         case .success(let answer):
-            guard case .verification(let verification) = answer.result else {
-                self = .error("an answer without a verdict")
-                return
-            }
-            guard verification.verdict != expected else {
-                self = .correct
-                return
-            }
-            self = .wrong(
-                "\(verification.verdict.name) where \(expected.name) was expected: "
-                    + verification.detail)
+            self = Self.outcome(of: answer.result, expected)
         case .failure(.status(.resourceExhausted, let message, _)):
             self = .refused("RESOURCE_EXHAUSTED: " + message)
         case .failure(let error): self = .error(error.description)
         }
+    }
+
+    private static func outcome(
+        of result: ResponseHead.CallResult, _ expected: Verdict
+    ) -> Outcome {
+        let verifications: [Verification]
+        switch result {
+        case .verification(let verification): verifications = [verification]
+        case .resolution(let resolution): verifications = resolution.items.map(\.verification)
+        case .none, .health, .info, .pong: verifications = []
+        }
+        guard let last = verifications.last else { return .error("an answer without a verdict") }
+        if let wrong = verifications.dropLast().first(where: { $0.verdict != .valid }) {
+            return outcome(wrong, .valid)
+        }
+        return last.verdict == expected ? .correct : outcome(last, expected)
+    }
+
+    private static func outcome(_ wrong: Verification, _ expected: Verdict) -> Outcome {
+        .wrong("\(wrong.verdict.name) where \(expected.name) was expected: \(wrong.detail)")
     }
 }
 

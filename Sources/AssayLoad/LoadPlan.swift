@@ -75,7 +75,7 @@ package enum LoadLimits {
     /// The longest recorded latency, one minute. Request timeouts are shorter.
     package static let longestLatency: UInt64 = 60_000_000_000
     /// The number of minted evidence items of each kind. They exceed a processor's cache.
-    package static let mintedPieces = 1024
+    package static let mintedItems = 1024
     /// The number of minted chains. It exceeds the number that a server remembers (256), so each
     /// chain is unknown again when its turn comes.
     package static let mintedChains = 1024

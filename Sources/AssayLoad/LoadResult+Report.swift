@@ -4,13 +4,13 @@ extension LoadResult {
     /// The text summary for standard output.
     package var summary: String {
         var lines = [
-            "\(throughput.rounded0) correct answers a second over \(seconds.short) s"
+            "\(throughput.rounded0) correct answers per second over \(seconds.short) s"
                 + (plan.pace == .closed ? " (closed loop)" : " (open loop)"),
             "sent \(counts.sent) (\(sentRate.rounded0)/s), correct \(counts.correct), "
                 + "wrong verdicts \(counts.wrong), refused \(counts.refused), "
                 + "errors \(counts.errors), unanswered \(unanswered)",
             counts.correct == 0
-                ? "no correct answers, and so no latencies"
+                ? "no correct answers, so no latencies"
                 : "latency in ms: "
                     + Self.percentiles.map { name, percentile in
                         let name = percentile == 100 ? "max" : "p" + name
@@ -30,7 +30,7 @@ extension LoadResult {
             }
         }
         for complaint in complaints { lines.append("\(complaint.count) × \(complaint.what)") }
-        if wasInterrupted { lines.append("interrupted: this is what there is") }
+        if wasInterrupted { lines.append("interrupted: these are the results so far") }
         if let late = lateReason {
             lines.append("FAILED: the generator was late: \(late)")
         }

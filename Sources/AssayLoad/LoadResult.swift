@@ -1,3 +1,4 @@
+import Assay
 import Histogram
 
 /// The results of a run.
@@ -58,15 +59,15 @@ package struct LoadResult: Sendable {
         guard case .open(let rate, _) = plan.pace, counts.sent > 0 else { return nil }
         let p99 = lateness.valueAtPercentile(99)
         if p99 > plan.latenessLimit {
-            return "one request in a hundred went out more than \((Double(p99) / 1e6).short) ms "
+            return "one request in a hundred was sent more than \((Double(p99) / 1e6).short) ms "
                 + "late; the limit is \((Double(plan.latenessLimit) / 1e6).short) ms "
-                + "(--late-limit). It needs a processor that nobody else uses"
+                + "(--late-limit). Give the generator a processor of its own"
         }
         let share = sentRate / rate
         // Random arrivals vary by a few requests.
         let chance = 4 / Double(counts.sent).squareRoot()
         if share < LoadLimits.smallestShareOfRate - chance {
-            return "it sent \(sentRate.rounded0) requests a second instead of \(rate.rounded0)"
+            return "it sent \(sentRate.rounded0) requests per second instead of \(rate.rounded0)"
         }
         return nil
     }
@@ -108,10 +109,8 @@ extension Double {
         if self >= 100 || self == rounded() && self >= 10 { return rounded0 }
         let digits = self >= 10 ? 10.0 : self >= 1 ? 100 : 1000
         let scaled = Int((self * digits).rounded())
-        let fraction = String(scaled % Int(digits))
         let width = digits == 10 ? 1 : digits == 100 ? 2 : 3
-        return "\(scaled / Int(digits))."
-            + String(repeating: "0", count: width - fraction.count) + fraction
+        return "\(scaled / Int(digits))." + String(scaled % Int(digits), width: width)
     }
 
     /// The number without its fraction.

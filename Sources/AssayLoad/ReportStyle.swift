@@ -1,15 +1,15 @@
+import AssayHTML
+
 /// The style sheet of reports, light or dark as the reader's system prefers.
 package enum ReportStyle {
-    /// The number of line colours, in the classes `s0`, `s1` and so on.
-    package static let colors = 8
-
     package static let css = """
+        \(Plot.css)
         :root{color-scheme:light dark;--ink:#1b2430;--soft:#5b6675;--paper:#fff;--shade:#f1f3f6;\
-        --grid:#dfe4ea;--badpaper:#fdecea;--bad:#c0392b;--good:#15803d;--s0:#2563eb;\
+        --line:#dfe4ea;--badpaper:#fdecea;--bad:#c0392b;--good:#15803d;--s0:#2563eb;\
         --s1:#d97706;--s2:#16a34a;--s3:#c0392b;--s4:#7c3aed;--s5:#0891b2;\
         --s6:#64748b;--s7:#be185d}
         @media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa5b4;--paper:#14181e;\
-        --shade:#1f252d;--grid:#2c343e;--badpaper:#3a1d1b;--bad:#f1857a;--good:#4ade80;\
+        --shade:#1f252d;--line:#2c343e;--badpaper:#3a1d1b;--bad:#f1857a;--good:#4ade80;\
         --s0:#6ea0ff;--s1:#f5a742;--s2:#4ade80;--s3:#f1857a;--s4:#b197fc;--s5:#4fd1e0;\
         --s6:#94a3b8;--s7:#f472b6}}
         body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;\
@@ -18,15 +18,9 @@ package enum ReportStyle {
         .note{color:var(--soft)}.bad{background:var(--badpaper);\
         border-left:4px solid var(--bad);padding:.5em 1em}\
         table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em 1.2em .2em 0;\
-        text-align:left;vertical-align:top}tr+tr td{border-top:1px solid var(--grid)}\
+        text-align:left;vertical-align:top}tr+tr td{border-top:1px solid var(--line)}\
         td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\
         code{background:var(--shade);padding:.1em .3em;overflow-wrap:anywhere}
-        svg{width:100%;margin:1em 0}.grid{stroke:var(--grid)}.shade{fill:var(--shade)}\
-        text{font:12px system-ui,sans-serif;fill:var(--soft)}\
-        text.title{font-size:14px;font-weight:600;fill:var(--ink)}.mid{text-anchor:middle}\
-        .end{text-anchor:end;dominant-baseline:middle}.line{fill:none;stroke-width:2}\
-        \((0..<colors).map { ".line.s\($0){stroke:var(--s\($0))}.dot.s\($0){fill:var(--s\($0))}" }
-            .joined())
         """
 
     /// A complete, self-contained page.
@@ -35,7 +29,7 @@ package enum ReportStyle {
         <!doctype html>
         <html lang="en"><head><meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>\(title.escaped)</title>
+        <title>\(title.htmlEscaped)</title>
         <style>\(css)\(more)</style></head><body>
         \(body)
         </body></html>
@@ -50,28 +44,11 @@ package enum ReportStyle {
         }
         func row(_ cells: [String], _ tag: String) -> String {
             let cells = zip(cells, areNumbers).map { cell, isNumber in
-                "<\(tag)\(isNumber ? " class=\"n\"" : "")>\(cell.escaped)</\(tag)>"
+                "<\(tag)\(isNumber ? " class=\"n\"" : "")>\(cell.htmlEscaped)</\(tag)>"
             }
             return "<tr>\(cells.joined())</tr>"
         }
         return "<table>\(row(head, "th"))\(rows.map { row($0, "td") }.joined(separator: "\n"))"
             + "</table>"
-    }
-}
-
-extension String {
-    /// As text of HTML, or as an attribute's value.
-    package var escaped: String {
-        var result = ""
-        for character in self {
-            switch character {
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "&": result += "&amp;"
-            case "\"": result += "&quot;"
-            default: result.append(character)
-            }
-        }
-        return result
     }
 }

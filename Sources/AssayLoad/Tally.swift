@@ -86,7 +86,7 @@ struct Tally: Sendable {
     var lastAnswer: UInt64 = 0
 
     /// The maximum number of distinct complaints. Further ones are counted together.
-    private static let complaintsMost = 20
+    private static let complaintLimit = 20
 
     init(groups: Int) { self.groups = Array(repeating: GroupTally(), count: groups) }
 
@@ -106,7 +106,7 @@ struct Tally: Sendable {
     }
 
     private mutating func complain(_ what: String) {
-        let isNew = complaints[what] == nil && complaints.count >= Self.complaintsMost
+        let isNew = complaints[what] == nil && complaints.count >= Self.complaintLimit
         complaints[isNew ? "others" : what, default: 0] += 1
     }
 

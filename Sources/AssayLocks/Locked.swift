@@ -17,7 +17,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
         unsafe self.value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe self.value.initialize(to: value)
         let code = unsafe pthread_mutex_init(mutex, nil)
-        precondition(code == 0, "a default mutex needs no resource that can be exhausted")
+        precondition(code == 0, "pthread_mutex_init failed")
     }
 
     deinit {

@@ -130,9 +130,11 @@ package struct DERWriter: Sendable {
 
     /// Writes a BER OCTET STRING in segments, as Xcode does.
     package mutating func constructedOctetString(
-        _ pieces: [[UInt8]], length: Length = .indefinite
+        _ segments: [[UInt8]], length: Length = .indefinite
     ) {
-        constructed(tag: 0x24, length: length) { for piece in pieces { $0.octetString(piece) } }
+        constructed(tag: 0x24, length: length) { content in
+            for segment in segments { content.octetString(segment) }
+        }
     }
 
     package mutating func bitString(_ content: [UInt8], unusedBits: UInt8 = 0) {
@@ -159,7 +161,7 @@ package struct DERWriter: Sendable {
     /// Returns the content octets of an OBJECT IDENTIFIER.
     package static func objectIdentifier(_ dotted: String) -> [UInt8] {
         let arcs = dotted.split(separator: ".").compactMap { UInt64($0) }
-        precondition(arcs.count >= 2, "an object identifier has two arcs at least")
+        precondition(arcs.count >= 2, "an object identifier has at least two arcs")
         return ([arcs[0] * 40 + arcs[1]] + arcs.dropFirst(2)).flatMap(base128)
     }
 

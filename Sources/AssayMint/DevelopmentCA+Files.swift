@@ -4,11 +4,14 @@ import Assay
 extension DevelopmentCA {
     /// One file of the folder.
     public struct File: Sendable, Equatable {
+        /// The file's name in its folder.
         public var name: String
+        /// The file's contents, PEM text.
         public var contents: [UInt8]
         /// Whether this is a private key, which only its owner may read (mode 0600).
         public var secret: Bool
 
+        /// Creates a file.
         public init(name: String, contents: [UInt8], secret: Bool) {
             self.name = name
             self.contents = contents
@@ -21,6 +24,7 @@ extension DevelopmentCA {
     /// The names of all files that `files` can return and `init(files:)` reads.
     public static let fileNames = chainFiles.names
 
+    /// Returns the files of certificates and keys.
     public func files() throws(MintError) -> [File] {
         try Self.chainFiles.write(
             certificates: [rootCertificate, intermediateCertificate, leafCertificate],

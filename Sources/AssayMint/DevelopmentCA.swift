@@ -9,7 +9,9 @@ public import AssayModels
 public struct DevelopmentCA: Sendable {
     /// DER. A trust store pins the root.
     public let rootCertificate: [UInt8]
+    /// DER of the intermediate.
     public let intermediateCertificate: [UInt8]
+    /// DER of the leaf, whose key signs evidence.
     public let leafCertificate: [UInt8]
     /// The root's key; nil if the source folder lacks it. Without it no intermediates can be
     /// issued.

@@ -21,6 +21,13 @@ public enum MintError: Error, Equatable, Sendable {
     case missingIssuerKey(String)
     /// Evidence of this kind is not a JWS.
     case notAToken(EvidenceKind)
+    /// A scenario file is not JSON. Says why.
+    case malformedScenario(String)
+    /// A scenario file has a member, or a name, that is not one of the known ones.
+    case unknownMember(String, at: String, known: [String])
+    /// A member of a scenario file has the wrong type or value. `at` is its place, such as
+    /// `steps[2].expect`.
+    case invalidMember(at: String, reason: String)
 
     init(_ error: SigningKeyError) {
         switch error {

@@ -1,7 +1,8 @@
 public import AssayModels
 
 extension Minter {
-    /// Returns a signed sample of one kind. Each `index` is a different purchase.
+    /// Returns a signed sample of one kind. Each `index` is a different purchase. The sample of an
+    /// answer is a history of one transaction.
     ///
     /// Throws `notAToken` for the StoreKit 1 kinds, which are not JWS.
     public func mint(
@@ -18,9 +19,31 @@ extension Minter {
             return try mintNotification(
                 index: index, bundleId: bundleId, appAppleId: appAppleId,
                 environment: environment, signedDate: signedDate)
-        case .appReceipt, .transactionReceipt: throw .notAToken(kind)
+        case .serverAnswer:
+            return try mintHistory(
+                indices: index..<index + 1, bundleId: bundleId, appAppleId: appAppleId,
+                environment: environment, signedDate: signedDate)
+        case .appReceipt, .transactionReceipt, .notificationV1: throw .notAToken(kind)
         }
         return try sign(payload(index, bundleId, appAppleId, environment, signedDate))
+    }
+
+    /// Returns the answer of the App Store Server API with a history of signed transactions, one
+    /// for each index.
+    public func mintHistory(
+        indices: Range<Int>, bundleId: String, appAppleId: Int64, environment: StoreEnvironment,
+        signedDate: Timestamp
+    ) throws(MintError) -> [UInt8] {
+        var tokens: [String] = []
+        for index in indices {
+            let token = try mint(
+                .transaction, index: index, bundleId: bundleId, appAppleId: appAppleId,
+                environment: environment, signedDate: signedDate)
+            tokens.append(String(decoding: token, as: UTF8.self))
+        }
+        return Samples.history(
+            signedTransactions: tokens, bundleId: bundleId, appAppleId: appAppleId,
+            environment: environment)
     }
 
     /// Returns a signed notification with a nested signed transaction and signed renewal info.

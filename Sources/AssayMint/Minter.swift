@@ -13,6 +13,7 @@ public struct Minter: Sendable {
 
     private static let stop = UInt8(ascii: ".")
 
+    /// Creates a minter for the chain.
     public init(_ chain: SigningChain) {
         self.init(key: chain.key, header: JWSHeader(certificates: chain.certificates))
     }

@@ -8,7 +8,9 @@ public import AssayModels
 public struct ReceiptCA: Sendable {
     /// DER. A trust store pins the root.
     public let rootCertificate: [UInt8]
+    /// DER of the intermediate.
     public let intermediateCertificate: [UInt8]
+    /// DER of the leaf, whose key signs receipts.
     public let leafCertificate: [UInt8]
     /// Nil if the source folder lacks it.
     package let rootKey: SigningKey?
@@ -138,6 +140,7 @@ extension ReceiptCA {
     /// The names of all files that `files` can return and `init(files:)` reads.
     public static let fileNames = chainFiles.names
 
+    /// Returns the files of certificates and keys.
     public func files() throws(MintError) -> [DevelopmentCA.File] {
         try Self.chainFiles.write(
             certificates: [rootCertificate, intermediateCertificate, leafCertificate],
@@ -159,7 +162,10 @@ extension ReceiptCA {
 
 /// The digest of a receipt's signature, and of its certificates' signatures.
 public enum ReceiptDigest: String, Sendable, Hashable, CaseIterable {
-    case sha1, sha256
+    /// SHA-1.
+    case sha1
+    /// SHA-256.
+    case sha256
 
     var signing: SigningKey.Digest { self == .sha1 ? .sha1 : .sha256 }
     package var withRSA: SignatureAlgorithm { self == .sha1 ? .sha1WithRSA : .sha256WithRSA }

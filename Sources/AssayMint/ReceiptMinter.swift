@@ -16,6 +16,7 @@ public struct ReceiptMinter: Sendable {
         case ber(segment: Int)
     }
 
+    /// Creates a minter for the chain.
     public init(
         _ chain: SigningChain, digest: ReceiptDigest = .sha256, encoding: Encoding = .der
     ) {

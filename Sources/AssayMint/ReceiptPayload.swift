@@ -1,3 +1,4 @@
+import Assay
 package import AssayModels
 
 /// Writes the payload of an app receipt: a SET of attributes, each SEQUENCE { type INTEGER,
@@ -109,26 +110,7 @@ package struct ReceiptPayload: Sendable {
     }
 
     private mutating func date(_ type: Int, _ date: Timestamp) {
-        open(type, tag: 0x16, count: 20)
-        ReceiptPayload.append(date, to: &record)
-    }
-
-    /// Appends a date in the form `2017-03-07T14:21:49Z`.
-    package static func append(_ date: Timestamp, to text: inout [UInt8]) {
-        func append(_ value: Int, _ separator: Unicode.Scalar) {
-            text.append(UInt8(ascii: "0") + UInt8(value / 10))
-            text.append(UInt8(ascii: "0") + UInt8(value % 10))
-            text.append(UInt8(ascii: separator))
-        }
-        let time = CalendarTime(date)
-        text.append(UInt8(ascii: "0") + UInt8(time.year / 1000))
-        text.append(UInt8(ascii: "0") + UInt8(time.year / 100 % 10))
-        append(time.year % 100, "-")
-        append(time.month, "-")
-        append(time.day, "T")
-        append(time.secondOfDay / 3600, ":")
-        append(time.secondOfDay / 60 % 60, ":")
-        append(time.secondOfDay % 60, "Z")
+        text(type, 0x16, date.rfc3339.utf8)
     }
 }
 

@@ -4,25 +4,32 @@ public import AssayModels
 /// An app receipt's payload shaped like the sandbox's: subscriptions with their renewals and a
 /// few single purchases. Equal values give equal payloads, byte for byte.
 public struct ReceiptSample: Sendable {
+    /// The app's bundle identifier.
     public var bundleId: String
+    /// The app's App Store id; 0 in the sandbox.
     public var appAppleId: Int64
+    /// The environment, attribute 0.
     public var environment: StoreEnvironment
     /// The creation date, attribute 12.
     public var creationDate: Timestamp
     /// The device that attribute 5 binds the receipt to: 16 octets of identifierForVendor, or a
     /// Mac's 6.
     public var deviceIdentifier: [UInt8] = [UInt8](repeating: 0xA5, count: 16)
+    /// The in-app records.
     public var records = Records.count(3)
     /// The seed of all pseudorandom values.
     public var seed: UInt64 = 1
 
+    /// The number of in-app records.
     public enum Records: Sendable, Hashable {
+        /// That many records.
         case count(Int)
         /// The number of records that fits a payload of the given size. Each takes about 415
         /// octets.
         case bytes(Int)
     }
 
+    /// Creates a sample with three records.
     public init(
         bundleId: String, appAppleId: Int64 = 0, environment: StoreEnvironment = .sandbox,
         creationDate: Timestamp
@@ -33,6 +40,7 @@ public struct ReceiptSample: Sendable {
         self.creationDate = creationDate
     }
 
+    /// The encoded payload.
     public var payload: [UInt8] {
         var payload = ReceiptPayload()
         for attribute in attributes { payload.append(attribute) }
@@ -93,11 +101,7 @@ public struct ReceiptSample: Sendable {
         return encoded.sorted { $0.1.lexicographicallyPrecedes($1.1) }.map(\.0)
     }
 
-    private static func date(_ date: Timestamp) -> [UInt8] {
-        var text: [UInt8] = []
-        ReceiptPayload.append(date, to: &text)
-        return text
-    }
+    private static func date(_ date: Timestamp) -> [UInt8] { Array(date.rfc3339.utf8) }
 
     private static func ia5(_ text: [UInt8]) -> [UInt8] {
         DERWriter.build { $0.element(tag: 0x16, content: text) }

@@ -145,6 +145,25 @@ public enum Samples {
         return writer.text
     }
 
+    /// Returns an answer of the App Store Server API: one page of a transaction history.
+    public static func history(
+        signedTransactions: [String], bundleId: String, appAppleId: Int64,
+        environment: StoreEnvironment
+    ) -> [UInt8] {
+        var writer = JSONWriter(capacity: signedTransactions.reduce(256) { $0 + $1.utf8.count + 3 })
+        writer.object { answer in
+            answer.member("revision", "1700000000000_\(signedTransactions.count)")
+            answer.member("bundleId", bundleId)
+            answer.member("appAppleId", appAppleId)
+            answer.member("environment", environment.rawValue)
+            answer.member("hasMore", false)
+            answer.array("signedTransactions") { list in
+                for token in signedTransactions { list.value(token) }
+            }
+        }
+        return writer.text
+    }
+
     // MARK: Identifiers
 
     /// Returns a transaction id: fifteen digits in production, sixteen that begin with 2000000 in
@@ -168,20 +187,15 @@ public enum Samples {
     }
 
     /// Returns a version 4 UUID, different for each index and, by `domain`, for each use.
-    private static func uuid(_ domain: UInt8, _ index: Int) -> String {
+    static func uuid(_ domain: UInt8, _ index: Int) -> String {
         // Any bijection that makes neighbours look unrelated will do.
         let mixed = UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
-        let digits = hexadecimal(mixed)
-        let other = hexadecimal(~mixed &* 0xD6E8_FEB8_6659_FD93)
+        let digits = String(mixed, width: 16, radix: 16)
+        let other = String(~mixed &* 0xD6E8_FEB8_6659_FD93, width: 16, radix: 16)
         let groups = [
             "\(digits.prefix(8))", "\(other.prefix(4))", "4\(domain)\(other.suffix(2))",
             "a\(other.dropFirst(4).prefix(3))", "\(digits.suffix(8))\(other.suffix(4))",
         ]
         return groups.joined(separator: "-")
-    }
-
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

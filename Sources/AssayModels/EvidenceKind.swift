@@ -14,6 +14,10 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
     case appReceipt = 6
     /// A transaction receipt of iOS 3 to 6.
     case transactionReceipt = 7
+    /// The JSON body of an answer of Apple's App Store Server API.
+    case serverAnswer = 8
+    /// A retired version 1 App Store Server Notification. Only the receipt in it is signed.
+    case notificationV1 = 9
 
     /// The command line's name for the kind, such as `renewal-info`.
     public var name: String {
@@ -25,6 +29,8 @@ public enum EvidenceKind: Int32, Sendable, CaseIterable {
         case .realtimeRequest: "realtime-request"
         case .appReceipt: "app-receipt"
         case .transactionReceipt: "transaction-receipt"
+        case .serverAnswer: "server-answer"
+        case .notificationV1: "notification-v1"
         }
     }
 

@@ -25,8 +25,10 @@ public struct Expectations: Equatable, Sendable {
     /// The oldest acceptable effective date (MISMATCH).
     public var notOlderThan: Timestamp?
 
+    /// No expectations.
     public static let none = Expectations()
 
+    /// Creates expectations. The default arguments expect nothing.
     public init(
         bundleId: String? = nil, appAppleId: Int64? = nil,
         environments: [StoreEnvironment] = [], productIds: [String] = [],

@@ -6,11 +6,15 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     /// Attributes without a field, by the index of their record.
     private var unknown: [Int: [ReceiptAttribute]] = [:]
 
+    /// Creates an empty value.
     public init() {}
 
+    /// The index of the first record.
     public var startIndex: Int { 0 }
+    /// The number of records.
     public var endIndex: Int { records.count }
 
+    /// The record at a position, built from the compact form.
     public subscript(position: Int) -> InAppPurchaseReceipt {
         let record = records[position]
         var purchase = InAppPurchaseReceipt()
@@ -111,11 +115,11 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     /// touched is not resident, so it does not count in full.
     package var heldBytes: Int {
         let stride = MemoryLayout<Compact>.stride
-        return Swift.min(text.capacity, text.count + Self.reservedMost)
-            + Swift.min(records.capacity * stride, records.count * stride + Self.reservedMost)
+        return Swift.min(text.capacity, text.count + Self.reserveLimit)
+            + Swift.min(records.capacity * stride, records.count * stride + Self.reserveLimit)
     }
 
-    private static let reservedMost = 16 << 10
+    private static let reserveLimit = 16 << 10
 
     private mutating func keepText(
         of record: inout Compact, replacing old: [4 of TextSlice], _ copy: TextCopy
@@ -128,6 +132,7 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         }
     }
 
+    /// Whether both have equal records in the same order.
     public static func == (left: Self, right: Self) -> Bool {
         left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
     }

@@ -36,6 +36,7 @@ public struct AppReceipt: Equatable, Sendable {
     /// Attributes without a field here, in the receipt's order.
     public var unknownAttributes: [ReceiptAttribute] = []
 
+    /// Creates an empty value.
     public init() {}
 
     /// The environment that `receiptType` names. Types that Apple adds later become an
@@ -52,11 +53,14 @@ public struct AppReceipt: Equatable, Sendable {
 
 /// One attribute of a receipt as encoded: SEQUENCE { type, version, value }.
 public struct ReceiptAttribute: Equatable, Sendable {
+    /// The attribute's type.
     public var type: Int64
+    /// The attribute's version.
     public var version: Int64
     /// The content of the OCTET STRING.
     public var value: [UInt8]
 
+    /// Creates an attribute.
     public init(type: Int64, version: Int64, value: [UInt8]) {
         self.type = type
         self.version = version
@@ -99,17 +103,23 @@ public struct InAppPurchaseReceipt: Equatable, Sendable {
     /// Attributes without a field here.
     public var unknownAttributes: [ReceiptAttribute] = []
 
+    /// Creates an empty value.
     public init() {}
 }
 
-/// The kind of product bought. An open enumeration: keeps values that Apple adds later.
+/// The type of the product in an in-app record. An open enumeration: keeps values that Apple adds
+/// later.
 public struct InAppProductType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
+    /// Bought once, owned forever.
     public static let nonConsumable = Self(rawValue: 0)
+    /// Used up, and bought again.
     public static let consumable = Self(rawValue: 1)
+    /// A subscription without renewal.
     public static let nonRenewingSubscription = Self(rawValue: 2)
+    /// A subscription that renews.
     public static let autoRenewableSubscription = Self(rawValue: 3)
 }
 
@@ -118,9 +128,12 @@ public struct InAppProductType: RawRepresentable, Hashable, Sendable {
 public struct TransactionReceipt: Equatable, Sendable {
     /// One member of purchase-info. All values are strings.
     public struct Member: Equatable, Sendable {
+        /// The name, such as `original-transaction-id`.
         public var name: String
+        /// The value.
         public var value: String
 
+        /// Creates a member.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -133,6 +146,7 @@ public struct TransactionReceipt: Equatable, Sendable {
     public var environment: StoreEnvironment
     /// `purchase-date`, with milliseconds where `purchase-date-ms` is present.
     public var purchaseDate: Timestamp?
+    /// The member original-purchase-date.
     public var originalPurchaseDate: Timestamp?
     /// When the subscription expires; set for subscriptions only.
     public var expiresDate: Timestamp?
@@ -150,6 +164,7 @@ public struct TransactionReceipt: Equatable, Sendable {
     /// Not covered by the signature; proves nothing.
     public var unsignedSigningStatus: String?
 
+    /// Creates a receipt with these members. The typed dates are nil.
     public init(members: [Member], environment: StoreEnvironment, signatureVersion: Int) {
         self.members = members
         self.environment = environment
@@ -162,22 +177,32 @@ public struct TransactionReceipt: Equatable, Sendable {
         members.first { $0.name == name }?.value
     }
 
+    /// The app's bundle identifier (`bid`).
     public var bundleId: String? { self["bid"] }
+    /// The app's version (`bvrs`).
     public var applicationVersion: String? { self["bvrs"] }
+    /// The product identifier.
     public var productId: String? { self["product-id"] }
+    /// The transaction identifier.
     public var transactionId: String? { self["transaction-id"] }
+    /// The transaction identifier of the original purchase.
     public var originalTransactionId: String? { self["original-transaction-id"] }
+    /// The identifier of a subscription purchase.
     public var webOrderLineItemId: String? { self["web-order-line-item-id"] }
+    /// The number of items bought.
     public var quantity: Int64? { self["quantity"].flatMap { Int64($0) } }
     /// The product's App Store id.
     public var itemId: String? { self["item-id"] }
     /// The app's App Store id; absent in the sandbox.
     public var appItemId: Int64? { self["app-item-id"].flatMap { Int64($0) } }
+    /// The App Store id of the app's version.
     public var versionExternalIdentifier: String? { self["version-external-identifier"] }
     /// The device identifier that iOS recorded.
     public var uniqueIdentifier: String? { self["unique-identifier"] }
     /// identifierForVendor.
     public var uniqueVendorIdentifier: String? { self["unique-vendor-identifier"] }
+    /// Whether the period is a free trial.
     public var isTrialPeriod: Bool? { self["is-trial-period"].flatMap { Bool($0) } }
+    /// Whether the period has an introductory price.
     public var isInIntroOfferPeriod: Bool? { self["is-in-intro-offer-period"].flatMap { Bool($0) } }
 }

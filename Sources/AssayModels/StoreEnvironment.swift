@@ -5,7 +5,9 @@ public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, CustomStri
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The App Store.
     public static let production = Self(rawValue: "Production")
+    /// The sandbox, which TestFlight uses as well.
     public static let sandbox = Self(rawValue: "Sandbox")
     /// StoreKit Testing in Xcode: self-signed, accepted only with a pinned development
     /// certificate.

@@ -3,8 +3,10 @@
 /// Fractions of a millisecond, which Xcode writes, are rounded down (towards the past). The raw
 /// JSON keeps them.
 public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
     public let milliseconds: Int64
 
+    /// Creates a timestamp from milliseconds since 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Seconds since 1970, rounded down (towards the past).
@@ -20,6 +22,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(milliseconds: duration < 0 ? .min : .max)
     }
 
+    /// Whether the left timestamp is earlier.
     public static func < (left: Self, right: Self) -> Bool {
         left.milliseconds < right.milliseconds
     }

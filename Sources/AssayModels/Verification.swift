@@ -1,5 +1,6 @@
 /// The result of one verification, in-process and over the wire alike.
 public struct Verification: Equatable, Sendable {
+    /// The verdict. Trust the evidence only if it is `valid`.
     public var verdict: Verdict
     /// One sentence that names the deciding check and the value found. Never contains a secret or
     /// a whole item of evidence.
@@ -10,13 +11,15 @@ public struct Verification: Equatable, Sendable {
     public var environment: StoreEnvironment?
     /// The deduplication key: environment, bundle id and transaction id. It is the same for one
     /// purchase however its evidence is encoded. An ECDSA signature has a second valid form, so
-    /// the text of a token is not a deduplication key. Nil until the signature verifies.
+    /// the text of a token is not a deduplication key. Nil until the signature verifies, and for
+    /// an answer of the App Store Server API, unless it has exactly one transaction.
     public var dedupKey: String?
     /// The certificate that signed the evidence; nil until the signature verifies.
     public var certificate: SigningCertificate?
     /// The payload; present exactly when the verdict is VALID.
     public var evidence: VerifiedEvidence?
 
+    /// Creates a verification.
     public init(
         verdict: Verdict, detail: String, kind: EvidenceKind? = nil,
         environment: StoreEnvironment? = nil, dedupKey: String? = nil,
@@ -42,6 +45,7 @@ public struct SigningCertificate: Hashable, Sendable {
     /// valid: the certificate was valid at the effective date.
     public var expired: Bool
 
+    /// Creates a summary.
     public init(serial: String, notAfter: Timestamp, expired: Bool) {
         self.serial = serial
         self.notAfter = notAfter
@@ -80,6 +84,7 @@ public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendabl
         body(content.payload)
     }
 
+    /// Whether both have equal fields and equal JSON.
     public static func == (left: Self, right: Self) -> Bool {
         left.payload == right.payload && left.json == right.json
     }
@@ -87,6 +92,7 @@ public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendabl
 
 /// A notification and its nested evidence, all verified.
 public struct VerifiedNotification: Equatable, Sendable {
+    /// The notification itself.
     public let notification: VerifiedPayload<ResponseBodyV2DecodedPayload>
     /// `data.signedTransactionInfo`.
     public let transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
@@ -110,11 +116,22 @@ public struct VerifiedNotification: Equatable, Sendable {
 
 /// The verified payload, by kind.
 public enum VerifiedEvidence: Equatable, Sendable {
+    /// A StoreKit 2 transaction.
     case transaction(VerifiedPayload<JWSTransactionDecodedPayload>)
+    /// The renewal state of a subscription.
     case renewalInfo(VerifiedPayload<JWSRenewalInfoDecodedPayload>)
+    /// The purchase of the app itself.
     case appTransaction(VerifiedPayload<AppTransaction>)
+    /// An App Store Server Notification V2 with its nested evidence.
     case notification(VerifiedNotification)
+    /// A request of the retention messaging API.
     case realtimeRequest(VerifiedPayload<DecodedRealtimeRequestBody>)
+    /// A StoreKit 1 app receipt.
     indirect case appReceipt(AppReceipt)
+    /// A transaction receipt of iOS 3 to 6.
     indirect case transactionReceipt(TransactionReceipt)
+    /// An answer of the App Store Server API.
+    indirect case serverAnswer(ServerAnswer)
+    /// A version 1 App Store Server Notification.
+    indirect case notificationV1(VerifiedNotificationV1)
 }

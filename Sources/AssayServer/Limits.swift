@@ -1,5 +1,4 @@
 import Assay
-import AssayIO
 import AssayWire
 
 /// The limits of the server, each with its reason.
@@ -12,12 +11,21 @@ public struct ServerLimits: Sendable {
     public var jwsBytes = Limits.jwsBytes
     /// Bytes of the body of a notification: the verifier's own limit.
     public var notificationBytes = Limits.notificationBytes
+    /// Bytes of the body of a Server API answer: the verifier's own limit.
+    public var serverAnswerBytes = Limits.serverAnswerBytes
+    /// Bytes of the body of a version 1 notification: the verifier's own limit.
+    public var notificationV1Bytes = Limits.notificationV1Bytes
     /// App receipts above this size are verified while they arrive. Smaller ones arrive whole in
     /// one or two reads and go to the workers like all other evidence.
     public var streamedReceiptBytes = 64 << 10
     /// Requests of one connection that are being verified. Further requests are rejected, or wait
     /// if they set `mayWait`.
     public var requestsInFlight = RequestLimits.inFlight
+    /// Items in one Resolve.
+    public var resolveItems = RequestLimits.resolveItems
+    /// The answer to a Resolve with more items is computed on a worker. Those of fewer items take
+    /// less time than waking one.
+    static let itemsDecidedInPlace = 8
     /// Evidence bytes of those requests: 32 KB each, above the usual notification. A connection
     /// over this limit is not read until some requests are answered.
     public var evidenceBytesPerConnection = 32 << 20
@@ -33,7 +41,7 @@ public struct ServerLimits: Sendable {
     /// The longest time that an accepted request waits for a worker. Requests that would wait
     /// longer are rejected at once: a longer queue does not answer more requests, it only answers
     /// them later, and their evidence leaves the processor's cache. Long enough for about four
-    /// thousand requests at a time.
+    /// thousand requests at a time. A lasting overload shortens it: see `QueueLimit`.
     public var queueDelayMilliseconds: UInt64 = 100
     /// How long sockets are left unread while half of that delay is queued: long enough for
     /// several requests of each of a hundred connections, and always shorter than the queue.
@@ -67,10 +75,15 @@ public struct ServerLimits: Sendable {
     /// Descriptors that connections leave free: one accepted connection held back by each
     /// listener, and the files read by a reload.
     public static let reservedDescriptors = 16
-    /// Connections that the kernel queues until they are accepted.
-    public var backlog = Listener.usualBacklog
-    /// Timeout of a request that names none, and the longest that a request can name.
+    /// The limit of the admin listener's connections: more than supervisors, scrapers and browsers
+    /// open. They have descriptors of their own, at most an eighth of the process's, so that
+    /// they and the clients don't keep each other out.
+    package static func adminConnections(ofDescriptors descriptors: Int) -> Int {
+        max(min(256, descriptors / 8), 1)
+    }
+    /// Timeout of a request that names none.
     public var defaultTimeoutMilliseconds: UInt32 = 2_000
+    /// The longest timeout that a request can name.
     public var longestTimeoutMilliseconds: UInt32 = 30_000
     /// TLS handshakes at a time that wait for their peer. Above this number the oldest are
     /// closed, so that silent peers keep no one out. The same number of handshakes can be queued;
@@ -93,6 +106,7 @@ public struct ServerLimits: Sendable {
     /// A frame can arrive at any rate during the grace period, and then at no less than
     /// `frameBytesPerSecond`.
     public var frameGraceMilliseconds: UInt64 = 5_000
+    /// The slowest rate of a frame after the grace period.
     public var frameBytesPerSecond = 64 << 10
     /// Longest time in which the peer reads nothing of its answers.
     public var writeStallMilliseconds: UInt64 = 10_000
@@ -105,9 +119,15 @@ public struct ServerLimits: Sendable {
     /// Longest duration of a drain, after the drain delay.
     public var drainMilliseconds: UInt64 = 10_000
 
+    /// Creates the default limits.
     public init() {}
 }
 
-extension ServerLimits {
-    var frames: FrameLimits { FrameLimits(frameBytes: frameBytes, headBytes: headBytes) }
+extension FrameDecoder {
+    /// Creates a decoder of a client's frames.
+    init(for limits: ServerLimits) {
+        self.init(
+            limits: FrameLimits(frameBytes: limits.frameBytes, headBytes: limits.headBytes),
+            reportsHeads: true)
+    }
 }

@@ -15,7 +15,7 @@ public enum ForeignProtocol: Hashable, Sendable, CustomStringConvertible {
         case .http2:
             "this is HTTP/2 or gRPC; the port speaks length-prefixed frames, see assay.proto"
         case .tls:
-            "this is TLS; the port speaks without, see the TLS listener's configuration"
+            "this is TLS, but the port has no TLS; see the configuration of TLS listeners"
         }
     }
 

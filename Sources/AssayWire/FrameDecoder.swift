@@ -16,6 +16,7 @@ public struct FrameDecoder: Sendable {
     /// Bytes before the head: the two length fields.
     public static let prefixBytes = 8
 
+    /// The size limits of a frame.
     public let limits: FrameLimits
     /// Whether `next` returns `.head` while the body is incomplete. If false, it returns
     /// `.needMore`.
@@ -31,12 +32,15 @@ public struct FrameDecoder: Sendable {
 
     /// The position of a frame in the examined bytes.
     public struct Frame: Hashable, Sendable {
+        /// The range of the head.
         public let head: Range<Int>
+        /// The range of the body.
         public let body: Range<Int>
         /// One past the frame's last byte, where the next frame begins.
         public var end: Int { body.upperBound }
     }
 
+    /// The result of one step.
     public enum Step: Equatable, Sendable {
         /// At least `minimum` bytes, counted from the first, are needed for another result.
         case needMore(minimum: Int)

@@ -7,9 +7,13 @@ public struct FrameLimits: Hashable, Sendable {
     /// a long list of product ids, a few thousand.
     public var headBytes: Int
 
+    /// Bytes of a frame's length field, which it does not count.
+    public static let lengthBytes = 4
+
     /// The upper bound of any configuration: a longer frame could begin like another protocol.
     public static let largestFrame = 256 * 1024 * 1024
 
+    /// Creates limits.
     public init(frameBytes: Int = 32 * 1024 * 1024, headBytes: Int = 64 * 1024) {
         self.frameBytes = frameBytes
         self.headBytes = headBytes
@@ -17,10 +21,9 @@ public struct FrameLimits: Hashable, Sendable {
 
     /// For a server.
     public static let request = FrameLimits()
-    /// For a client: the head of a response holds typed payloads. Those of the longest
-    /// notification, with its JWS texts, take less than twice its 256 KiB; the rest is for
-    /// servers with higher limits.
-    public static let response = FrameLimits(headBytes: 2 * 1024 * 1024)
+    /// For a client: the head of a response holds typed payloads, and the entitlements of
+    /// thousands of items. Its limit is that of a frame.
+    public static let response = FrameLimits(headBytes: FrameLimits().frameBytes)
 }
 
 /// Limits other than those of a frame: defaults of a server and of a client.
@@ -28,4 +31,6 @@ public enum RequestLimits {
     /// Requests in flight on one connection. More than one batch for every core, so that one
     /// pipelining client can use the whole machine, and few enough to bound its memory.
     public static let inFlight = 1024
+    /// Items in one Resolve. Years of a customer's purchases; a longer head would exceed its limit.
+    public static let resolveItems = 4096
 }

@@ -3,6 +3,7 @@ public struct PreparedAnswer: Sendable {
     /// All encoded fields after the first, which is the id.
     private let rest: [UInt8]
 
+    /// Encodes the head once.
     public init(_ head: ResponseHead, by codec: MessageCodec) {
         var encoded: [UInt8] = []
         codec.encode(head, into: &encoded)

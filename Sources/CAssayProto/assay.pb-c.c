@@ -142,6 +142,186 @@ void   assay__v1__expectations__free_unpacked
   assert(message->base.descriptor == &assay__v1__expectations__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__resolve_call__init
+                     (Assay__V1__ResolveCall         *message)
+{
+  static const Assay__V1__ResolveCall init_value = ASSAY__V1__RESOLVE_CALL__INIT;
+  *message = init_value;
+}
+size_t assay__v1__resolve_call__get_packed_size
+                     (const Assay__V1__ResolveCall *message)
+{
+  assert(message->base.descriptor == &assay__v1__resolve_call__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__resolve_call__pack
+                     (const Assay__V1__ResolveCall *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__resolve_call__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__resolve_call__pack_to_buffer
+                     (const Assay__V1__ResolveCall *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__resolve_call__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ResolveCall *
+       assay__v1__resolve_call__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ResolveCall *)
+     protobuf_c_message_unpack (&assay__v1__resolve_call__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__resolve_call__free_unpacked
+                     (Assay__V1__ResolveCall *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__resolve_call__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__evidence_item__init
+                     (Assay__V1__EvidenceItem         *message)
+{
+  static const Assay__V1__EvidenceItem init_value = ASSAY__V1__EVIDENCE_ITEM__INIT;
+  *message = init_value;
+}
+size_t assay__v1__evidence_item__get_packed_size
+                     (const Assay__V1__EvidenceItem *message)
+{
+  assert(message->base.descriptor == &assay__v1__evidence_item__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__evidence_item__pack
+                     (const Assay__V1__EvidenceItem *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__evidence_item__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__evidence_item__pack_to_buffer
+                     (const Assay__V1__EvidenceItem *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__evidence_item__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__EvidenceItem *
+       assay__v1__evidence_item__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__EvidenceItem *)
+     protobuf_c_message_unpack (&assay__v1__evidence_item__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__evidence_item__free_unpacked
+                     (Assay__V1__EvidenceItem *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__evidence_item__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__entitlement_policy__init
+                     (Assay__V1__EntitlementPolicy         *message)
+{
+  static const Assay__V1__EntitlementPolicy init_value = ASSAY__V1__ENTITLEMENT_POLICY__INIT;
+  *message = init_value;
+}
+size_t assay__v1__entitlement_policy__get_packed_size
+                     (const Assay__V1__EntitlementPolicy *message)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_policy__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__entitlement_policy__pack
+                     (const Assay__V1__EntitlementPolicy *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_policy__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__entitlement_policy__pack_to_buffer
+                     (const Assay__V1__EntitlementPolicy *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_policy__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__EntitlementPolicy *
+       assay__v1__entitlement_policy__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__EntitlementPolicy *)
+     protobuf_c_message_unpack (&assay__v1__entitlement_policy__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__entitlement_policy__free_unpacked
+                     (Assay__V1__EntitlementPolicy *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__entitlement_policy__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__product_duration__init
+                     (Assay__V1__ProductDuration         *message)
+{
+  static const Assay__V1__ProductDuration init_value = ASSAY__V1__PRODUCT_DURATION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__product_duration__get_packed_size
+                     (const Assay__V1__ProductDuration *message)
+{
+  assert(message->base.descriptor == &assay__v1__product_duration__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__product_duration__pack
+                     (const Assay__V1__ProductDuration *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__product_duration__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__product_duration__pack_to_buffer
+                     (const Assay__V1__ProductDuration *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__product_duration__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ProductDuration *
+       assay__v1__product_duration__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ProductDuration *)
+     protobuf_c_message_unpack (&assay__v1__product_duration__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__product_duration__free_unpacked
+                     (Assay__V1__ProductDuration *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__product_duration__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   assay__v1__health_call__init
                      (Assay__V1__HealthCall         *message)
 {
@@ -322,6 +502,501 @@ void   assay__v1__response_head__free_unpacked
   assert(message->base.descriptor == &assay__v1__response_head__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__resolution__init
+                     (Assay__V1__Resolution         *message)
+{
+  static const Assay__V1__Resolution init_value = ASSAY__V1__RESOLUTION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__resolution__get_packed_size
+                     (const Assay__V1__Resolution *message)
+{
+  assert(message->base.descriptor == &assay__v1__resolution__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__resolution__pack
+                     (const Assay__V1__Resolution *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__resolution__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__resolution__pack_to_buffer
+                     (const Assay__V1__Resolution *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__resolution__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__Resolution *
+       assay__v1__resolution__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__Resolution *)
+     protobuf_c_message_unpack (&assay__v1__resolution__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__resolution__free_unpacked
+                     (Assay__V1__Resolution *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__resolution__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__resolved_item__init
+                     (Assay__V1__ResolvedItem         *message)
+{
+  static const Assay__V1__ResolvedItem init_value = ASSAY__V1__RESOLVED_ITEM__INIT;
+  *message = init_value;
+}
+size_t assay__v1__resolved_item__get_packed_size
+                     (const Assay__V1__ResolvedItem *message)
+{
+  assert(message->base.descriptor == &assay__v1__resolved_item__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__resolved_item__pack
+                     (const Assay__V1__ResolvedItem *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__resolved_item__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__resolved_item__pack_to_buffer
+                     (const Assay__V1__ResolvedItem *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__resolved_item__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ResolvedItem *
+       assay__v1__resolved_item__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ResolvedItem *)
+     protobuf_c_message_unpack (&assay__v1__resolved_item__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__resolved_item__free_unpacked
+                     (Assay__V1__ResolvedItem *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__resolved_item__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__entitlements__init
+                     (Assay__V1__Entitlements         *message)
+{
+  static const Assay__V1__Entitlements init_value = ASSAY__V1__ENTITLEMENTS__INIT;
+  *message = init_value;
+}
+size_t assay__v1__entitlements__get_packed_size
+                     (const Assay__V1__Entitlements *message)
+{
+  assert(message->base.descriptor == &assay__v1__entitlements__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__entitlements__pack
+                     (const Assay__V1__Entitlements *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__entitlements__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__entitlements__pack_to_buffer
+                     (const Assay__V1__Entitlements *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__entitlements__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__Entitlements *
+       assay__v1__entitlements__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__Entitlements *)
+     protobuf_c_message_unpack (&assay__v1__entitlements__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__entitlements__free_unpacked
+                     (Assay__V1__Entitlements *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__entitlements__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__app_entitlements__init
+                     (Assay__V1__AppEntitlements         *message)
+{
+  static const Assay__V1__AppEntitlements init_value = ASSAY__V1__APP_ENTITLEMENTS__INIT;
+  *message = init_value;
+}
+size_t assay__v1__app_entitlements__get_packed_size
+                     (const Assay__V1__AppEntitlements *message)
+{
+  assert(message->base.descriptor == &assay__v1__app_entitlements__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__app_entitlements__pack
+                     (const Assay__V1__AppEntitlements *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__app_entitlements__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__app_entitlements__pack_to_buffer
+                     (const Assay__V1__AppEntitlements *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__app_entitlements__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__AppEntitlements *
+       assay__v1__app_entitlements__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__AppEntitlements *)
+     protobuf_c_message_unpack (&assay__v1__app_entitlements__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__app_entitlements__free_unpacked
+                     (Assay__V1__AppEntitlements *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__app_entitlements__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__subscription_group__init
+                     (Assay__V1__SubscriptionGroup         *message)
+{
+  static const Assay__V1__SubscriptionGroup init_value = ASSAY__V1__SUBSCRIPTION_GROUP__INIT;
+  *message = init_value;
+}
+size_t assay__v1__subscription_group__get_packed_size
+                     (const Assay__V1__SubscriptionGroup *message)
+{
+  assert(message->base.descriptor == &assay__v1__subscription_group__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__subscription_group__pack
+                     (const Assay__V1__SubscriptionGroup *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__subscription_group__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__subscription_group__pack_to_buffer
+                     (const Assay__V1__SubscriptionGroup *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__subscription_group__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__SubscriptionGroup *
+       assay__v1__subscription_group__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__SubscriptionGroup *)
+     protobuf_c_message_unpack (&assay__v1__subscription_group__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__subscription_group__free_unpacked
+                     (Assay__V1__SubscriptionGroup *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__subscription_group__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__subscription__init
+                     (Assay__V1__Subscription         *message)
+{
+  static const Assay__V1__Subscription init_value = ASSAY__V1__SUBSCRIPTION__INIT;
+  *message = init_value;
+}
+size_t assay__v1__subscription__get_packed_size
+                     (const Assay__V1__Subscription *message)
+{
+  assert(message->base.descriptor == &assay__v1__subscription__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__subscription__pack
+                     (const Assay__V1__Subscription *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__subscription__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__subscription__pack_to_buffer
+                     (const Assay__V1__Subscription *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__subscription__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__Subscription *
+       assay__v1__subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__Subscription *)
+     protobuf_c_message_unpack (&assay__v1__subscription__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__subscription__free_unpacked
+                     (Assay__V1__Subscription *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__subscription__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__product_entitlement__init
+                     (Assay__V1__ProductEntitlement         *message)
+{
+  static const Assay__V1__ProductEntitlement init_value = ASSAY__V1__PRODUCT_ENTITLEMENT__INIT;
+  *message = init_value;
+}
+size_t assay__v1__product_entitlement__get_packed_size
+                     (const Assay__V1__ProductEntitlement *message)
+{
+  assert(message->base.descriptor == &assay__v1__product_entitlement__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__product_entitlement__pack
+                     (const Assay__V1__ProductEntitlement *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__product_entitlement__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__product_entitlement__pack_to_buffer
+                     (const Assay__V1__ProductEntitlement *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__product_entitlement__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ProductEntitlement *
+       assay__v1__product_entitlement__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ProductEntitlement *)
+     protobuf_c_message_unpack (&assay__v1__product_entitlement__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__product_entitlement__free_unpacked
+                     (Assay__V1__ProductEntitlement *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__product_entitlement__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__consumable_purchase__init
+                     (Assay__V1__ConsumablePurchase         *message)
+{
+  static const Assay__V1__ConsumablePurchase init_value = ASSAY__V1__CONSUMABLE_PURCHASE__INIT;
+  *message = init_value;
+}
+size_t assay__v1__consumable_purchase__get_packed_size
+                     (const Assay__V1__ConsumablePurchase *message)
+{
+  assert(message->base.descriptor == &assay__v1__consumable_purchase__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__consumable_purchase__pack
+                     (const Assay__V1__ConsumablePurchase *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__consumable_purchase__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__consumable_purchase__pack_to_buffer
+                     (const Assay__V1__ConsumablePurchase *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__consumable_purchase__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ConsumablePurchase *
+       assay__v1__consumable_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ConsumablePurchase *)
+     protobuf_c_message_unpack (&assay__v1__consumable_purchase__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__consumable_purchase__free_unpacked
+                     (Assay__V1__ConsumablePurchase *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__consumable_purchase__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__decided_by__init
+                     (Assay__V1__DecidedBy         *message)
+{
+  static const Assay__V1__DecidedBy init_value = ASSAY__V1__DECIDED_BY__INIT;
+  *message = init_value;
+}
+size_t assay__v1__decided_by__get_packed_size
+                     (const Assay__V1__DecidedBy *message)
+{
+  assert(message->base.descriptor == &assay__v1__decided_by__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__decided_by__pack
+                     (const Assay__V1__DecidedBy *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__decided_by__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__decided_by__pack_to_buffer
+                     (const Assay__V1__DecidedBy *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__decided_by__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__DecidedBy *
+       assay__v1__decided_by__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__DecidedBy *)
+     protobuf_c_message_unpack (&assay__v1__decided_by__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__decided_by__free_unpacked
+                     (Assay__V1__DecidedBy *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__decided_by__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__customers__init
+                     (Assay__V1__Customers         *message)
+{
+  static const Assay__V1__Customers init_value = ASSAY__V1__CUSTOMERS__INIT;
+  *message = init_value;
+}
+size_t assay__v1__customers__get_packed_size
+                     (const Assay__V1__Customers *message)
+{
+  assert(message->base.descriptor == &assay__v1__customers__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__customers__pack
+                     (const Assay__V1__Customers *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__customers__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__customers__pack_to_buffer
+                     (const Assay__V1__Customers *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__customers__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__Customers *
+       assay__v1__customers__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__Customers *)
+     protobuf_c_message_unpack (&assay__v1__customers__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__customers__free_unpacked
+                     (Assay__V1__Customers *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__customers__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__entitlement_warning__init
+                     (Assay__V1__EntitlementWarning         *message)
+{
+  static const Assay__V1__EntitlementWarning init_value = ASSAY__V1__ENTITLEMENT_WARNING__INIT;
+  *message = init_value;
+}
+size_t assay__v1__entitlement_warning__get_packed_size
+                     (const Assay__V1__EntitlementWarning *message)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_warning__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__entitlement_warning__pack
+                     (const Assay__V1__EntitlementWarning *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_warning__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__entitlement_warning__pack_to_buffer
+                     (const Assay__V1__EntitlementWarning *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_warning__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__EntitlementWarning *
+       assay__v1__entitlement_warning__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__EntitlementWarning *)
+     protobuf_c_message_unpack (&assay__v1__entitlement_warning__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__entitlement_warning__free_unpacked
+                     (Assay__V1__EntitlementWarning *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__entitlement_warning__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   assay__v1__verification__init
                      (Assay__V1__Verification         *message)
 {
@@ -455,6 +1130,276 @@ void   assay__v1__verified_notification__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &assay__v1__verified_notification__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__server_answer__init
+                     (Assay__V1__ServerAnswer         *message)
+{
+  static const Assay__V1__ServerAnswer init_value = ASSAY__V1__SERVER_ANSWER__INIT;
+  *message = init_value;
+}
+size_t assay__v1__server_answer__get_packed_size
+                     (const Assay__V1__ServerAnswer *message)
+{
+  assert(message->base.descriptor == &assay__v1__server_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__server_answer__pack
+                     (const Assay__V1__ServerAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__server_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__server_answer__pack_to_buffer
+                     (const Assay__V1__ServerAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__server_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ServerAnswer *
+       assay__v1__server_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ServerAnswer *)
+     protobuf_c_message_unpack (&assay__v1__server_answer__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__server_answer__free_unpacked
+                     (Assay__V1__ServerAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__server_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__unsigned_answer_members__init
+                     (Assay__V1__UnsignedAnswerMembers         *message)
+{
+  static const Assay__V1__UnsignedAnswerMembers init_value = ASSAY__V1__UNSIGNED_ANSWER_MEMBERS__INIT;
+  *message = init_value;
+}
+size_t assay__v1__unsigned_answer_members__get_packed_size
+                     (const Assay__V1__UnsignedAnswerMembers *message)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_answer_members__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__unsigned_answer_members__pack
+                     (const Assay__V1__UnsignedAnswerMembers *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_answer_members__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__unsigned_answer_members__pack_to_buffer
+                     (const Assay__V1__UnsignedAnswerMembers *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_answer_members__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__UnsignedAnswerMembers *
+       assay__v1__unsigned_answer_members__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__UnsignedAnswerMembers *)
+     protobuf_c_message_unpack (&assay__v1__unsigned_answer_members__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__unsigned_answer_members__free_unpacked
+                     (Assay__V1__UnsignedAnswerMembers *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__unsigned_answer_members__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__unsigned_subscription_status__init
+                     (Assay__V1__UnsignedSubscriptionStatus         *message)
+{
+  static const Assay__V1__UnsignedSubscriptionStatus init_value = ASSAY__V1__UNSIGNED_SUBSCRIPTION_STATUS__INIT;
+  *message = init_value;
+}
+size_t assay__v1__unsigned_subscription_status__get_packed_size
+                     (const Assay__V1__UnsignedSubscriptionStatus *message)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_subscription_status__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__unsigned_subscription_status__pack
+                     (const Assay__V1__UnsignedSubscriptionStatus *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_subscription_status__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__unsigned_subscription_status__pack_to_buffer
+                     (const Assay__V1__UnsignedSubscriptionStatus *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_subscription_status__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__UnsignedSubscriptionStatus *
+       assay__v1__unsigned_subscription_status__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__UnsignedSubscriptionStatus *)
+     protobuf_c_message_unpack (&assay__v1__unsigned_subscription_status__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__unsigned_subscription_status__free_unpacked
+                     (Assay__V1__UnsignedSubscriptionStatus *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__unsigned_subscription_status__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__verified_notification_v1__init
+                     (Assay__V1__VerifiedNotificationV1         *message)
+{
+  static const Assay__V1__VerifiedNotificationV1 init_value = ASSAY__V1__VERIFIED_NOTIFICATION_V1__INIT;
+  *message = init_value;
+}
+size_t assay__v1__verified_notification_v1__get_packed_size
+                     (const Assay__V1__VerifiedNotificationV1 *message)
+{
+  assert(message->base.descriptor == &assay__v1__verified_notification_v1__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__verified_notification_v1__pack
+                     (const Assay__V1__VerifiedNotificationV1 *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__verified_notification_v1__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__verified_notification_v1__pack_to_buffer
+                     (const Assay__V1__VerifiedNotificationV1 *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__verified_notification_v1__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__VerifiedNotificationV1 *
+       assay__v1__verified_notification_v1__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__VerifiedNotificationV1 *)
+     protobuf_c_message_unpack (&assay__v1__verified_notification_v1__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__verified_notification_v1__free_unpacked
+                     (Assay__V1__VerifiedNotificationV1 *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__verified_notification_v1__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__unsigned_notification_v1__init
+                     (Assay__V1__UnsignedNotificationV1         *message)
+{
+  static const Assay__V1__UnsignedNotificationV1 init_value = ASSAY__V1__UNSIGNED_NOTIFICATION_V1__INIT;
+  *message = init_value;
+}
+size_t assay__v1__unsigned_notification_v1__get_packed_size
+                     (const Assay__V1__UnsignedNotificationV1 *message)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_notification_v1__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__unsigned_notification_v1__pack
+                     (const Assay__V1__UnsignedNotificationV1 *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_notification_v1__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__unsigned_notification_v1__pack_to_buffer
+                     (const Assay__V1__UnsignedNotificationV1 *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__unsigned_notification_v1__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__UnsignedNotificationV1 *
+       assay__v1__unsigned_notification_v1__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__UnsignedNotificationV1 *)
+     protobuf_c_message_unpack (&assay__v1__unsigned_notification_v1__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__unsigned_notification_v1__free_unpacked
+                     (Assay__V1__UnsignedNotificationV1 *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__unsigned_notification_v1__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__evidence_warning__init
+                     (Assay__V1__EvidenceWarning         *message)
+{
+  static const Assay__V1__EvidenceWarning init_value = ASSAY__V1__EVIDENCE_WARNING__INIT;
+  *message = init_value;
+}
+size_t assay__v1__evidence_warning__get_packed_size
+                     (const Assay__V1__EvidenceWarning *message)
+{
+  assert(message->base.descriptor == &assay__v1__evidence_warning__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__evidence_warning__pack
+                     (const Assay__V1__EvidenceWarning *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__evidence_warning__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__evidence_warning__pack_to_buffer
+                     (const Assay__V1__EvidenceWarning *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__evidence_warning__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__EvidenceWarning *
+       assay__v1__evidence_warning__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__EvidenceWarning *)
+     protobuf_c_message_unpack (&assay__v1__evidence_warning__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__evidence_warning__free_unpacked
+                     (Assay__V1__EvidenceWarning *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__evidence_warning__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   assay__v1__health_result__init
@@ -1942,7 +2887,7 @@ void   assay__v1__purchase_info_member__free_unpacked
   assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[9] =
+static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[10] =
 {
   {
     "id",
@@ -2052,6 +2997,18 @@ static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "resolve",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__RequestHead, call_case),
+    offsetof(Assay__V1__RequestHead, resolve),
+    &assay__v1__resolve_call__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__request_head__field_indices_by_name[] = {
   3,   /* field[3] = app */
@@ -2060,6 +3017,7 @@ static const unsigned assay__v1__request_head__field_indices_by_name[] = {
   6,   /* field[6] = info */
   8,   /* field[8] = may_wait */
   7,   /* field[7] = ping */
+  9,   /* field[9] = resolve */
   1,   /* field[1] = timeout_ms */
   2,   /* field[2] = traceparent */
   4,   /* field[4] = verify */
@@ -2067,7 +3025,7 @@ static const unsigned assay__v1__request_head__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__request_head__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
 {
@@ -2077,7 +3035,7 @@ const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
   "Assay__V1__RequestHead",
   "assay.v1",
   sizeof(Assay__V1__RequestHead),
-  9,
+  10,
   assay__v1__request_head__field_descriptors,
   assay__v1__request_head__field_indices_by_name,
   1,  assay__v1__request_head__number_ranges,
@@ -2342,6 +3300,314 @@ const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
   (ProtobufCMessageInit) assay__v1__expectations__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor assay__v1__resolve_call__field_descriptors[6] =
+{
+  {
+    "items",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ResolveCall, n_items),
+    offsetof(Assay__V1__ResolveCall, items),
+    &assay__v1__evidence_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ResolveCall, has_at),
+    offsetof(Assay__V1__ResolveCall, at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "policy",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ResolveCall, policy),
+    &assay__v1__entitlement_policy__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expectations",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ResolveCall, expectations),
+    &assay__v1__expectations__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "return_typed_payloads",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ResolveCall, has_return_typed_payloads),
+    offsetof(Assay__V1__ResolveCall, return_typed_payloads),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "return_payload_json",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ResolveCall, has_return_payload_json),
+    offsetof(Assay__V1__ResolveCall, return_payload_json),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__resolve_call__field_indices_by_name[] = {
+  1,   /* field[1] = at */
+  3,   /* field[3] = expectations */
+  0,   /* field[0] = items */
+  2,   /* field[2] = policy */
+  5,   /* field[5] = return_payload_json */
+  4,   /* field[4] = return_typed_payloads */
+};
+static const ProtobufCIntRange assay__v1__resolve_call__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor assay__v1__resolve_call__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ResolveCall",
+  "ResolveCall",
+  "Assay__V1__ResolveCall",
+  "assay.v1",
+  sizeof(Assay__V1__ResolveCall),
+  6,
+  assay__v1__resolve_call__field_descriptors,
+  assay__v1__resolve_call__field_indices_by_name,
+  1,  assay__v1__resolve_call__number_ranges,
+  (ProtobufCMessageInit) assay__v1__resolve_call__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__evidence_item__field_descriptors[3] =
+{
+  {
+    "kind",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Assay__V1__EvidenceItem, has_kind),
+    offsetof(Assay__V1__EvidenceItem, kind),
+    &assay__v1__evidence_kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "length",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Assay__V1__EvidenceItem, has_length),
+    offsetof(Assay__V1__EvidenceItem, length),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "label",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EvidenceItem, has_label),
+    offsetof(Assay__V1__EvidenceItem, label),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__evidence_item__field_indices_by_name[] = {
+  0,   /* field[0] = kind */
+  2,   /* field[2] = label */
+  1,   /* field[1] = length */
+};
+static const ProtobufCIntRange assay__v1__evidence_item__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__evidence_item__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.EvidenceItem",
+  "EvidenceItem",
+  "Assay__V1__EvidenceItem",
+  "assay.v1",
+  sizeof(Assay__V1__EvidenceItem),
+  3,
+  assay__v1__evidence_item__field_descriptors,
+  assay__v1__evidence_item__field_indices_by_name,
+  1,  assay__v1__evidence_item__number_ranges,
+  (ProtobufCMessageInit) assay__v1__evidence_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__entitlement_policy__field_descriptors[5] =
+{
+  {
+    "max_age_ms",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__EntitlementPolicy, has_max_age_ms),
+    offsetof(Assay__V1__EntitlementPolicy, max_age_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "billing_retry_leniency_ms",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__EntitlementPolicy, has_billing_retry_leniency_ms),
+    offsetof(Assay__V1__EntitlementPolicy, billing_retry_leniency_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "durations",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__EntitlementPolicy, n_durations),
+    offsetof(Assay__V1__EntitlementPolicy, durations),
+    &assay__v1__product_duration__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refuse_family_sharing",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__EntitlementPolicy, has_refuse_family_sharing),
+    offsetof(Assay__V1__EntitlementPolicy, refuse_family_sharing),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expected_app_account_token",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementPolicy, has_expected_app_account_token),
+    offsetof(Assay__V1__EntitlementPolicy, expected_app_account_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__entitlement_policy__field_indices_by_name[] = {
+  1,   /* field[1] = billing_retry_leniency_ms */
+  2,   /* field[2] = durations */
+  4,   /* field[4] = expected_app_account_token */
+  0,   /* field[0] = max_age_ms */
+  3,   /* field[3] = refuse_family_sharing */
+};
+static const ProtobufCIntRange assay__v1__entitlement_policy__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor assay__v1__entitlement_policy__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.EntitlementPolicy",
+  "EntitlementPolicy",
+  "Assay__V1__EntitlementPolicy",
+  "assay.v1",
+  sizeof(Assay__V1__EntitlementPolicy),
+  5,
+  assay__v1__entitlement_policy__field_descriptors,
+  assay__v1__entitlement_policy__field_indices_by_name,
+  1,  assay__v1__entitlement_policy__number_ranges,
+  (ProtobufCMessageInit) assay__v1__entitlement_policy__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__product_duration__field_descriptors[2] =
+{
+  {
+    "product_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductDuration, has_product_id),
+    offsetof(Assay__V1__ProductDuration, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "duration_ms",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductDuration, has_duration_ms),
+    offsetof(Assay__V1__ProductDuration, duration_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__product_duration__field_indices_by_name[] = {
+  1,   /* field[1] = duration_ms */
+  0,   /* field[0] = product_id */
+};
+static const ProtobufCIntRange assay__v1__product_duration__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor assay__v1__product_duration__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ProductDuration",
+  "ProductDuration",
+  "Assay__V1__ProductDuration",
+  "assay.v1",
+  sizeof(Assay__V1__ProductDuration),
+  2,
+  assay__v1__product_duration__field_descriptors,
+  assay__v1__product_duration__field_indices_by_name,
+  1,  assay__v1__product_duration__number_ranges,
+  (ProtobufCMessageInit) assay__v1__product_duration__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 #define assay__v1__health_call__field_descriptors NULL
 #define assay__v1__health_call__field_indices_by_name NULL
 #define assay__v1__health_call__number_ranges NULL
@@ -2396,7 +3662,7 @@ const ProtobufCMessageDescriptor assay__v1__ping_call__descriptor =
   (ProtobufCMessageInit) assay__v1__ping_call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptors[8] =
+static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptors[9] =
 {
   {
     "id",
@@ -2494,6 +3760,18 @@ static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "resolution",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ResponseHead, result_case),
+    offsetof(Assay__V1__ResponseHead, resolution),
+    &assay__v1__resolution__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__response_head__field_indices_by_name[] = {
   5,   /* field[5] = health */
@@ -2501,6 +3779,7 @@ static const unsigned assay__v1__response_head__field_indices_by_name[] = {
   6,   /* field[6] = info */
   2,   /* field[2] = message */
   7,   /* field[7] = pong */
+  8,   /* field[8] = resolution */
   3,   /* field[3] = retry_after_ms */
   1,   /* field[1] = status */
   4,   /* field[4] = verification */
@@ -2508,7 +3787,7 @@ static const unsigned assay__v1__response_head__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__response_head__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
 {
@@ -2518,14 +3797,1056 @@ const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
   "Assay__V1__ResponseHead",
   "assay.v1",
   sizeof(Assay__V1__ResponseHead),
-  8,
+  9,
   assay__v1__response_head__field_descriptors,
   assay__v1__response_head__field_indices_by_name,
   1,  assay__v1__response_head__number_ranges,
   (ProtobufCMessageInit) assay__v1__response_head__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[13] =
+static const ProtobufCFieldDescriptor assay__v1__resolution__field_descriptors[2] =
+{
+  {
+    "items",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Resolution, n_items),
+    offsetof(Assay__V1__Resolution, items),
+    &assay__v1__resolved_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entitlements",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__Resolution, entitlements),
+    &assay__v1__entitlements__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__resolution__field_indices_by_name[] = {
+  1,   /* field[1] = entitlements */
+  0,   /* field[0] = items */
+};
+static const ProtobufCIntRange assay__v1__resolution__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor assay__v1__resolution__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.Resolution",
+  "Resolution",
+  "Assay__V1__Resolution",
+  "assay.v1",
+  sizeof(Assay__V1__Resolution),
+  2,
+  assay__v1__resolution__field_descriptors,
+  assay__v1__resolution__field_indices_by_name,
+  1,  assay__v1__resolution__number_ranges,
+  (ProtobufCMessageInit) assay__v1__resolution__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__resolved_item__field_descriptors[3] =
+{
+  {
+    "label",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResolvedItem, has_label),
+    offsetof(Assay__V1__ResolvedItem, label),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "verification",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ResolvedItem, verification),
+    &assay__v1__verification__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "payload_json_length",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Assay__V1__ResolvedItem, has_payload_json_length),
+    offsetof(Assay__V1__ResolvedItem, payload_json_length),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__resolved_item__field_indices_by_name[] = {
+  0,   /* field[0] = label */
+  2,   /* field[2] = payload_json_length */
+  1,   /* field[1] = verification */
+};
+static const ProtobufCIntRange assay__v1__resolved_item__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__resolved_item__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ResolvedItem",
+  "ResolvedItem",
+  "Assay__V1__ResolvedItem",
+  "assay.v1",
+  sizeof(Assay__V1__ResolvedItem),
+  3,
+  assay__v1__resolved_item__field_descriptors,
+  assay__v1__resolved_item__field_indices_by_name,
+  1,  assay__v1__resolved_item__number_ranges,
+  (ProtobufCMessageInit) assay__v1__resolved_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__entitlements__field_descriptors[6] =
+{
+  {
+    "at",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Entitlements, has_at),
+    offsetof(Assay__V1__Entitlements, at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "apps",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Entitlements, n_apps),
+    offsetof(Assay__V1__Entitlements, apps),
+    &assay__v1__app_entitlements__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "newest_signed_date",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Entitlements, has_newest_signed_date),
+    offsetof(Assay__V1__Entitlements, newest_signed_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_stale",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Entitlements, has_is_stale),
+    offsetof(Assay__V1__Entitlements, is_stale),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_change",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Entitlements, has_next_change),
+    offsetof(Assay__V1__Entitlements, next_change),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "warnings",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Entitlements, n_warnings),
+    offsetof(Assay__V1__Entitlements, warnings),
+    &assay__v1__entitlement_warning__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__entitlements__field_indices_by_name[] = {
+  1,   /* field[1] = apps */
+  0,   /* field[0] = at */
+  3,   /* field[3] = is_stale */
+  2,   /* field[2] = newest_signed_date */
+  4,   /* field[4] = next_change */
+  5,   /* field[5] = warnings */
+};
+static const ProtobufCIntRange assay__v1__entitlements__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.Entitlements",
+  "Entitlements",
+  "Assay__V1__Entitlements",
+  "assay.v1",
+  sizeof(Assay__V1__Entitlements),
+  6,
+  assay__v1__entitlements__field_descriptors,
+  assay__v1__entitlements__field_indices_by_name,
+  1,  assay__v1__entitlements__number_ranges,
+  (ProtobufCMessageInit) assay__v1__entitlements__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descriptors[7] =
+{
+  {
+    "environment",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppEntitlements, has_environment),
+    offsetof(Assay__V1__AppEntitlements, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppEntitlements, has_bundle_id),
+    offsetof(Assay__V1__AppEntitlements, bundle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscription_groups",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppEntitlements, n_subscription_groups),
+    offsetof(Assay__V1__AppEntitlements, subscription_groups),
+    &assay__v1__subscription_group__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "non_consumables",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppEntitlements, n_non_consumables),
+    offsetof(Assay__V1__AppEntitlements, non_consumables),
+    &assay__v1__product_entitlement__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "non_renewing",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppEntitlements, n_non_renewing),
+    offsetof(Assay__V1__AppEntitlements, non_renewing),
+    &assay__v1__product_entitlement__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "consumables",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppEntitlements, n_consumables),
+    offsetof(Assay__V1__AppEntitlements, consumables),
+    &assay__v1__consumable_purchase__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "customers",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__AppEntitlements, customers),
+    &assay__v1__customers__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__app_entitlements__field_indices_by_name[] = {
+  1,   /* field[1] = bundle_id */
+  5,   /* field[5] = consumables */
+  6,   /* field[6] = customers */
+  0,   /* field[0] = environment */
+  3,   /* field[3] = non_consumables */
+  4,   /* field[4] = non_renewing */
+  2,   /* field[2] = subscription_groups */
+};
+static const ProtobufCIntRange assay__v1__app_entitlements__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.AppEntitlements",
+  "AppEntitlements",
+  "Assay__V1__AppEntitlements",
+  "assay.v1",
+  sizeof(Assay__V1__AppEntitlements),
+  7,
+  assay__v1__app_entitlements__field_descriptors,
+  assay__v1__app_entitlements__field_indices_by_name,
+  1,  assay__v1__app_entitlements__number_ranges,
+  (ProtobufCMessageInit) assay__v1__app_entitlements__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__subscription_group__field_descriptors[3] =
+{
+  {
+    "subscription_group_identifier",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__SubscriptionGroup, has_subscription_group_identifier),
+    offsetof(Assay__V1__SubscriptionGroup, subscription_group_identifier),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "deciding",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__SubscriptionGroup, deciding),
+    &assay__v1__subscription__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscriptions",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__SubscriptionGroup, n_subscriptions),
+    offsetof(Assay__V1__SubscriptionGroup, subscriptions),
+    &assay__v1__subscription__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__subscription_group__field_indices_by_name[] = {
+  1,   /* field[1] = deciding */
+  0,   /* field[0] = subscription_group_identifier */
+  2,   /* field[2] = subscriptions */
+};
+static const ProtobufCIntRange assay__v1__subscription_group__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__subscription_group__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.SubscriptionGroup",
+  "SubscriptionGroup",
+  "Assay__V1__SubscriptionGroup",
+  "assay.v1",
+  sizeof(Assay__V1__SubscriptionGroup),
+  3,
+  assay__v1__subscription_group__field_descriptors,
+  assay__v1__subscription_group__field_indices_by_name,
+  1,  assay__v1__subscription_group__number_ranges,
+  (ProtobufCMessageInit) assay__v1__subscription_group__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[15] =
+{
+  {
+    "original_transaction_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_original_transaction_id),
+    offsetof(Assay__V1__Subscription, original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_status),
+    offsetof(Assay__V1__Subscription, status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_entitled",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Subscription, has_is_entitled),
+    offsetof(Assay__V1__Subscription, is_entitled),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_product_id),
+    offsetof(Assay__V1__Subscription, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entitled_until",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Subscription, has_entitled_until),
+    offsetof(Assay__V1__Subscription, entitled_until),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ownership",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_ownership),
+    offsetof(Assay__V1__Subscription, ownership),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_trial",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Subscription, has_is_trial),
+    offsetof(Assay__V1__Subscription, is_trial),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offer_type",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__Subscription, has_offer_type),
+    offsetof(Assay__V1__Subscription, offer_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "billing_plan_type",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_billing_plan_type),
+    offsetof(Assay__V1__Subscription, billing_plan_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "will_renew",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Subscription, has_will_renew),
+    offsetof(Assay__V1__Subscription, will_renew),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "renews_as",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_renews_as),
+    offsetof(Assay__V1__Subscription, renews_as),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expiration_intent",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__Subscription, has_expiration_intent),
+    offsetof(Assay__V1__Subscription, expiration_intent),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_percentage",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__Subscription, has_revocation_percentage),
+    offsetof(Assay__V1__Subscription, revocation_percentage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "decided_by",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__Subscription, decided_by),
+    &assay__v1__decided_by__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_date",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Subscription, has_expires_date),
+    offsetof(Assay__V1__Subscription, expires_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__subscription__field_indices_by_name[] = {
+  8,   /* field[8] = billing_plan_type */
+  13,   /* field[13] = decided_by */
+  4,   /* field[4] = entitled_until */
+  11,   /* field[11] = expiration_intent */
+  14,   /* field[14] = expires_date */
+  2,   /* field[2] = is_entitled */
+  6,   /* field[6] = is_trial */
+  7,   /* field[7] = offer_type */
+  0,   /* field[0] = original_transaction_id */
+  5,   /* field[5] = ownership */
+  3,   /* field[3] = product_id */
+  10,   /* field[10] = renews_as */
+  12,   /* field[12] = revocation_percentage */
+  1,   /* field[1] = status */
+  9,   /* field[9] = will_renew */
+};
+static const ProtobufCIntRange assay__v1__subscription__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 15 }
+};
+const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.Subscription",
+  "Subscription",
+  "Assay__V1__Subscription",
+  "assay.v1",
+  sizeof(Assay__V1__Subscription),
+  15,
+  assay__v1__subscription__field_descriptors,
+  assay__v1__subscription__field_indices_by_name,
+  1,  assay__v1__subscription__number_ranges,
+  (ProtobufCMessageInit) assay__v1__subscription__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_descriptors[8] =
+{
+  {
+    "product_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductEntitlement, has_product_id),
+    offsetof(Assay__V1__ProductEntitlement, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_entitled",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ProductEntitlement, has_is_entitled),
+    offsetof(Assay__V1__ProductEntitlement, is_entitled),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entitled_until",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductEntitlement, has_entitled_until),
+    offsetof(Assay__V1__ProductEntitlement, entitled_until),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transaction_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductEntitlement, has_transaction_id),
+    offsetof(Assay__V1__ProductEntitlement, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ownership",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductEntitlement, has_ownership),
+    offsetof(Assay__V1__ProductEntitlement, ownership),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_date",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductEntitlement, has_revocation_date),
+    offsetof(Assay__V1__ProductEntitlement, revocation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_percentage",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__ProductEntitlement, has_revocation_percentage),
+    offsetof(Assay__V1__ProductEntitlement, revocation_percentage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "decided_by",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ProductEntitlement, decided_by),
+    &assay__v1__decided_by__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__product_entitlement__field_indices_by_name[] = {
+  7,   /* field[7] = decided_by */
+  2,   /* field[2] = entitled_until */
+  1,   /* field[1] = is_entitled */
+  4,   /* field[4] = ownership */
+  0,   /* field[0] = product_id */
+  5,   /* field[5] = revocation_date */
+  6,   /* field[6] = revocation_percentage */
+  3,   /* field[3] = transaction_id */
+};
+static const ProtobufCIntRange assay__v1__product_entitlement__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ProductEntitlement",
+  "ProductEntitlement",
+  "Assay__V1__ProductEntitlement",
+  "assay.v1",
+  sizeof(Assay__V1__ProductEntitlement),
+  8,
+  assay__v1__product_entitlement__field_descriptors,
+  assay__v1__product_entitlement__field_indices_by_name,
+  1,  assay__v1__product_entitlement__number_ranges,
+  (ProtobufCMessageInit) assay__v1__product_entitlement__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_descriptors[6] =
+{
+  {
+    "transaction_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ConsumablePurchase, has_transaction_id),
+    offsetof(Assay__V1__ConsumablePurchase, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "product_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ConsumablePurchase, has_product_id),
+    offsetof(Assay__V1__ConsumablePurchase, product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ConsumablePurchase, has_quantity),
+    offsetof(Assay__V1__ConsumablePurchase, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked_percentage",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__ConsumablePurchase, has_revoked_percentage),
+    offsetof(Assay__V1__ConsumablePurchase, revoked_percentage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "dedup_key",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ConsumablePurchase, has_dedup_key),
+    offsetof(Assay__V1__ConsumablePurchase, dedup_key),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "decided_by",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ConsumablePurchase, decided_by),
+    &assay__v1__decided_by__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__consumable_purchase__field_indices_by_name[] = {
+  5,   /* field[5] = decided_by */
+  4,   /* field[4] = dedup_key */
+  1,   /* field[1] = product_id */
+  2,   /* field[2] = quantity */
+  3,   /* field[3] = revoked_percentage */
+  0,   /* field[0] = transaction_id */
+};
+static const ProtobufCIntRange assay__v1__consumable_purchase__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ConsumablePurchase",
+  "ConsumablePurchase",
+  "Assay__V1__ConsumablePurchase",
+  "assay.v1",
+  sizeof(Assay__V1__ConsumablePurchase),
+  6,
+  assay__v1__consumable_purchase__field_descriptors,
+  assay__v1__consumable_purchase__field_indices_by_name,
+  1,  assay__v1__consumable_purchase__number_ranges,
+  (ProtobufCMessageInit) assay__v1__consumable_purchase__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__decided_by__field_descriptors[3] =
+{
+  {
+    "item",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__DecidedBy, has_item),
+    offsetof(Assay__V1__DecidedBy, item),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transaction_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__DecidedBy, has_transaction_id),
+    offsetof(Assay__V1__DecidedBy, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signed_date",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__DecidedBy, has_signed_date),
+    offsetof(Assay__V1__DecidedBy, signed_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__decided_by__field_indices_by_name[] = {
+  0,   /* field[0] = item */
+  2,   /* field[2] = signed_date */
+  1,   /* field[1] = transaction_id */
+};
+static const ProtobufCIntRange assay__v1__decided_by__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__decided_by__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.DecidedBy",
+  "DecidedBy",
+  "Assay__V1__DecidedBy",
+  "assay.v1",
+  sizeof(Assay__V1__DecidedBy),
+  3,
+  assay__v1__decided_by__field_descriptors,
+  assay__v1__decided_by__field_indices_by_name,
+  1,  assay__v1__decided_by__number_ranges,
+  (ProtobufCMessageInit) assay__v1__decided_by__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__customers__field_descriptors[3] =
+{
+  {
+    "app_account_tokens",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Customers, n_app_account_tokens),
+    offsetof(Assay__V1__Customers, app_account_tokens),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_transaction_ids",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Customers, n_app_transaction_ids),
+    offsetof(Assay__V1__Customers, app_transaction_ids),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_conflicting",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Customers, has_is_conflicting),
+    offsetof(Assay__V1__Customers, is_conflicting),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__customers__field_indices_by_name[] = {
+  0,   /* field[0] = app_account_tokens */
+  1,   /* field[1] = app_transaction_ids */
+  2,   /* field[2] = is_conflicting */
+};
+static const ProtobufCIntRange assay__v1__customers__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__customers__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.Customers",
+  "Customers",
+  "Assay__V1__Customers",
+  "assay.v1",
+  sizeof(Assay__V1__Customers),
+  3,
+  assay__v1__customers__field_descriptors,
+  assay__v1__customers__field_indices_by_name,
+  1,  assay__v1__customers__number_ranges,
+  (ProtobufCMessageInit) assay__v1__customers__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__entitlement_warning__field_descriptors[3] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementWarning, has_code),
+    offsetof(Assay__V1__EntitlementWarning, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "message",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementWarning, has_message),
+    offsetof(Assay__V1__EntitlementWarning, message),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "item",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__EntitlementWarning, has_item),
+    offsetof(Assay__V1__EntitlementWarning, item),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__entitlement_warning__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  2,   /* field[2] = item */
+  1,   /* field[1] = message */
+};
+static const ProtobufCIntRange assay__v1__entitlement_warning__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.EntitlementWarning",
+  "EntitlementWarning",
+  "Assay__V1__EntitlementWarning",
+  "assay.v1",
+  sizeof(Assay__V1__EntitlementWarning),
+  3,
+  assay__v1__entitlement_warning__field_descriptors,
+  assay__v1__entitlement_warning__field_indices_by_name,
+  1,  assay__v1__entitlement_warning__number_ranges,
+  (ProtobufCMessageInit) assay__v1__entitlement_warning__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[15] =
 {
   {
     "verdict",
@@ -2683,6 +5004,30 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "server_answer",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, server_answer),
+    &assay__v1__server_answer__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notification_v1",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Verification, payload_case),
+    offsetof(Assay__V1__Verification, notification_v1),
+    &assay__v1__verified_notification_v1__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
   11,   /* field[11] = app_receipt */
@@ -2693,8 +5038,10 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   3,   /* field[3] = environment */
   2,   /* field[2] = kind */
   9,   /* field[9] = notification */
+  14,   /* field[14] = notification_v1 */
   10,   /* field[10] = realtime_request */
   7,   /* field[7] = renewal_info */
+  13,   /* field[13] = server_answer */
   6,   /* field[6] = transaction */
   12,   /* field[12] = transaction_receipt */
   0,   /* field[0] = verdict */
@@ -2702,7 +5049,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -2712,7 +5059,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  13,
+  15,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,
@@ -2858,6 +5205,520 @@ const ProtobufCMessageDescriptor assay__v1__verified_notification__descriptor =
   assay__v1__verified_notification__field_indices_by_name,
   1,  assay__v1__verified_notification__number_ranges,
   (ProtobufCMessageInit) assay__v1__verified_notification__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__server_answer__field_descriptors[6] =
+{
+  {
+    "transactions",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ServerAnswer, n_transactions),
+    offsetof(Assay__V1__ServerAnswer, transactions),
+    &assay__v1__jwstransaction_decoded_payload__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "renewal_infos",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ServerAnswer, n_renewal_infos),
+    offsetof(Assay__V1__ServerAnswer, renewal_infos),
+    &assay__v1__jwsrenewal_info_decoded_payload__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_transaction",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ServerAnswer, app_transaction),
+    &assay__v1__app_transaction__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notifications",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ServerAnswer, n_notifications),
+    offsetof(Assay__V1__ServerAnswer, notifications),
+    &assay__v1__verified_notification__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unsigned_members",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ServerAnswer, unsigned_members),
+    &assay__v1__unsigned_answer_members__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "warnings",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ServerAnswer, n_warnings),
+    offsetof(Assay__V1__ServerAnswer, warnings),
+    &assay__v1__evidence_warning__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__server_answer__field_indices_by_name[] = {
+  2,   /* field[2] = app_transaction */
+  3,   /* field[3] = notifications */
+  1,   /* field[1] = renewal_infos */
+  0,   /* field[0] = transactions */
+  4,   /* field[4] = unsigned_members */
+  5,   /* field[5] = warnings */
+};
+static const ProtobufCIntRange assay__v1__server_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor assay__v1__server_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ServerAnswer",
+  "ServerAnswer",
+  "Assay__V1__ServerAnswer",
+  "assay.v1",
+  sizeof(Assay__V1__ServerAnswer),
+  6,
+  assay__v1__server_answer__field_descriptors,
+  assay__v1__server_answer__field_indices_by_name,
+  1,  assay__v1__server_answer__number_ranges,
+  (ProtobufCMessageInit) assay__v1__server_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__unsigned_answer_members__field_descriptors[8] =
+{
+  {
+    "environment",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_environment),
+    offsetof(Assay__V1__UnsignedAnswerMembers, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_bundle_id),
+    offsetof(Assay__V1__UnsignedAnswerMembers, bundle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_apple_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_app_apple_id),
+    offsetof(Assay__V1__UnsignedAnswerMembers, app_apple_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revision",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_revision),
+    offsetof(Assay__V1__UnsignedAnswerMembers, revision),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_more",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_has_more),
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_more),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pagination_token",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_pagination_token),
+    offsetof(Assay__V1__UnsignedAnswerMembers, pagination_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__UnsignedAnswerMembers, has_status),
+    offsetof(Assay__V1__UnsignedAnswerMembers, status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscriptions",
+    8,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__UnsignedAnswerMembers, n_subscriptions),
+    offsetof(Assay__V1__UnsignedAnswerMembers, subscriptions),
+    &assay__v1__unsigned_subscription_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__unsigned_answer_members__field_indices_by_name[] = {
+  2,   /* field[2] = app_apple_id */
+  1,   /* field[1] = bundle_id */
+  0,   /* field[0] = environment */
+  4,   /* field[4] = has_more */
+  5,   /* field[5] = pagination_token */
+  3,   /* field[3] = revision */
+  6,   /* field[6] = status */
+  7,   /* field[7] = subscriptions */
+};
+static const ProtobufCIntRange assay__v1__unsigned_answer_members__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor assay__v1__unsigned_answer_members__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.UnsignedAnswerMembers",
+  "UnsignedAnswerMembers",
+  "Assay__V1__UnsignedAnswerMembers",
+  "assay.v1",
+  sizeof(Assay__V1__UnsignedAnswerMembers),
+  8,
+  assay__v1__unsigned_answer_members__field_descriptors,
+  assay__v1__unsigned_answer_members__field_indices_by_name,
+  1,  assay__v1__unsigned_answer_members__number_ranges,
+  (ProtobufCMessageInit) assay__v1__unsigned_answer_members__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__unsigned_subscription_status__field_descriptors[2] =
+{
+  {
+    "original_transaction_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedSubscriptionStatus, has_original_transaction_id),
+    offsetof(Assay__V1__UnsignedSubscriptionStatus, original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__UnsignedSubscriptionStatus, has_status),
+    offsetof(Assay__V1__UnsignedSubscriptionStatus, status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__unsigned_subscription_status__field_indices_by_name[] = {
+  0,   /* field[0] = original_transaction_id */
+  1,   /* field[1] = status */
+};
+static const ProtobufCIntRange assay__v1__unsigned_subscription_status__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor assay__v1__unsigned_subscription_status__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.UnsignedSubscriptionStatus",
+  "UnsignedSubscriptionStatus",
+  "Assay__V1__UnsignedSubscriptionStatus",
+  "assay.v1",
+  sizeof(Assay__V1__UnsignedSubscriptionStatus),
+  2,
+  assay__v1__unsigned_subscription_status__field_descriptors,
+  assay__v1__unsigned_subscription_status__field_indices_by_name,
+  1,  assay__v1__unsigned_subscription_status__number_ranges,
+  (ProtobufCMessageInit) assay__v1__unsigned_subscription_status__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__verified_notification_v1__field_descriptors[3] =
+{
+  {
+    "receipt",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__VerifiedNotificationV1, receipt),
+    &assay__v1__app_receipt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unsigned_members",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__VerifiedNotificationV1, unsigned_members),
+    &assay__v1__unsigned_notification_v1__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "warnings",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__VerifiedNotificationV1, n_warnings),
+    offsetof(Assay__V1__VerifiedNotificationV1, warnings),
+    &assay__v1__evidence_warning__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__verified_notification_v1__field_indices_by_name[] = {
+  0,   /* field[0] = receipt */
+  1,   /* field[1] = unsigned_members */
+  2,   /* field[2] = warnings */
+};
+static const ProtobufCIntRange assay__v1__verified_notification_v1__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__verified_notification_v1__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.VerifiedNotificationV1",
+  "VerifiedNotificationV1",
+  "Assay__V1__VerifiedNotificationV1",
+  "assay.v1",
+  sizeof(Assay__V1__VerifiedNotificationV1),
+  3,
+  assay__v1__verified_notification_v1__field_descriptors,
+  assay__v1__verified_notification_v1__field_indices_by_name,
+  1,  assay__v1__verified_notification_v1__number_ranges,
+  (ProtobufCMessageInit) assay__v1__verified_notification_v1__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__unsigned_notification_v1__field_descriptors[6] =
+{
+  {
+    "notification_type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedNotificationV1, has_notification_type),
+    offsetof(Assay__V1__UnsignedNotificationV1, notification_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedNotificationV1, has_environment),
+    offsetof(Assay__V1__UnsignedNotificationV1, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedNotificationV1, has_bundle_id),
+    offsetof(Assay__V1__UnsignedNotificationV1, bundle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_version",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedNotificationV1, has_bundle_version),
+    offsetof(Assay__V1__UnsignedNotificationV1, bundle_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "auto_renew_product_id",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedNotificationV1, has_auto_renew_product_id),
+    offsetof(Assay__V1__UnsignedNotificationV1, auto_renew_product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "auto_renew_status",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnsignedNotificationV1, has_auto_renew_status),
+    offsetof(Assay__V1__UnsignedNotificationV1, auto_renew_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__unsigned_notification_v1__field_indices_by_name[] = {
+  4,   /* field[4] = auto_renew_product_id */
+  5,   /* field[5] = auto_renew_status */
+  2,   /* field[2] = bundle_id */
+  3,   /* field[3] = bundle_version */
+  1,   /* field[1] = environment */
+  0,   /* field[0] = notification_type */
+};
+static const ProtobufCIntRange assay__v1__unsigned_notification_v1__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor assay__v1__unsigned_notification_v1__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.UnsignedNotificationV1",
+  "UnsignedNotificationV1",
+  "Assay__V1__UnsignedNotificationV1",
+  "assay.v1",
+  sizeof(Assay__V1__UnsignedNotificationV1),
+  6,
+  assay__v1__unsigned_notification_v1__field_descriptors,
+  assay__v1__unsigned_notification_v1__field_indices_by_name,
+  1,  assay__v1__unsigned_notification_v1__number_ranges,
+  (ProtobufCMessageInit) assay__v1__unsigned_notification_v1__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__evidence_warning__field_descriptors[3] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EvidenceWarning, has_code),
+    offsetof(Assay__V1__EvidenceWarning, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "message",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EvidenceWarning, has_message),
+    offsetof(Assay__V1__EvidenceWarning, message),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EvidenceWarning, has_member),
+    offsetof(Assay__V1__EvidenceWarning, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__evidence_warning__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  2,   /* field[2] = member */
+  1,   /* field[1] = message */
+};
+static const ProtobufCIntRange assay__v1__evidence_warning__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__evidence_warning__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.EvidenceWarning",
+  "EvidenceWarning",
+  "Assay__V1__EvidenceWarning",
+  "assay.v1",
+  sizeof(Assay__V1__EvidenceWarning),
+  3,
+  assay__v1__evidence_warning__field_descriptors,
+  assay__v1__evidence_warning__field_indices_by_name,
+  1,  assay__v1__evidence_warning__number_ranges,
+  (ProtobufCMessageInit) assay__v1__evidence_warning__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor assay__v1__health_result__field_descriptors[1] =
@@ -3006,7 +5867,7 @@ const ProtobufCMessageDescriptor assay__v1__server_info__descriptor =
   (ProtobufCMessageInit) assay__v1__server_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__limits__field_descriptors[5] =
+static const ProtobufCFieldDescriptor assay__v1__limits__field_descriptors[8] =
 {
   {
     "frame_bytes",
@@ -3068,18 +5929,57 @@ static const ProtobufCFieldDescriptor assay__v1__limits__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "server_answer_bytes",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Assay__V1__Limits, has_server_answer_bytes),
+    offsetof(Assay__V1__Limits, server_answer_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notification_v1_bytes",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Assay__V1__Limits, has_notification_v1_bytes),
+    offsetof(Assay__V1__Limits, notification_v1_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "resolve_items",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Assay__V1__Limits, has_resolve_items),
+    offsetof(Assay__V1__Limits, resolve_items),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__limits__field_indices_by_name[] = {
   0,   /* field[0] = frame_bytes */
   1,   /* field[1] = head_bytes */
   2,   /* field[2] = jws_bytes */
   3,   /* field[3] = notification_bytes */
+  6,   /* field[6] = notification_v1_bytes */
   4,   /* field[4] = requests_in_flight */
+  7,   /* field[7] = resolve_items */
+  5,   /* field[5] = server_answer_bytes */
 };
 static const ProtobufCIntRange assay__v1__limits__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor assay__v1__limits__descriptor =
 {
@@ -3089,7 +5989,7 @@ const ProtobufCMessageDescriptor assay__v1__limits__descriptor =
   "Assay__V1__Limits",
   "assay.v1",
   sizeof(Assay__V1__Limits),
-  5,
+  8,
   assay__v1__limits__field_descriptors,
   assay__v1__limits__field_indices_by_name,
   1,  assay__v1__limits__number_ranges,
@@ -3211,7 +6111,7 @@ const ProtobufCMessageDescriptor assay__v1__string_list__descriptor =
   (ProtobufCMessageInit) assay__v1__string_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[35] =
+static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[40] =
 {
   {
     "original_transaction_id",
@@ -3633,6 +6533,66 @@ static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "previous_original_transaction_id",
+    36,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_previous_original_transaction_id),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, previous_original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_product_id",
+    37,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_bundle_product_id),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, bundle_product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_subscription_group_id",
+    38,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_bundle_subscription_group_id),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, bundle_subscription_group_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_transaction_id",
+    39,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_bundle_transaction_id),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, bundle_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_original_transaction_id",
+    40,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_bundle_original_transaction_id),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, bundle_original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_by_name[] = {
   30,   /* field[30] = advanced_commerce_info */
@@ -3640,6 +6600,10 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
   26,   /* field[26] = app_transaction_id */
   31,   /* field[31] = billing_plan_type */
   3,   /* field[3] = bundle_id */
+  39,   /* field[39] = bundle_original_transaction_id */
+  36,   /* field[36] = bundle_product_id */
+  37,   /* field[37] = bundle_subscription_group_id */
+  38,   /* field[38] = bundle_transaction_id */
   32,   /* field[32] = commitment_info */
   23,   /* field[23] = currency */
   33,   /* field[33] = device_verification */
@@ -3654,6 +6618,7 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
   17,   /* field[17] = offer_type */
   7,   /* field[7] = original_purchase_date */
   0,   /* field[0] = original_transaction_id */
+  35,   /* field[35] = previous_original_transaction_id */
   24,   /* field[24] = price */
   4,   /* field[4] = product_id */
   6,   /* field[6] = purchase_date */
@@ -3674,7 +6639,7 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
 static const ProtobufCIntRange assay__v1__jwstransaction_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 35 }
+  { 0, 40 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__descriptor =
 {
@@ -3684,7 +6649,7 @@ const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__desc
   "Assay__V1__JWSTransactionDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSTransactionDecodedPayload),
-  35,
+  40,
   assay__v1__jwstransaction_decoded_payload__field_descriptors,
   assay__v1__jwstransaction_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwstransaction_decoded_payload__number_ranges,
@@ -3768,7 +6733,7 @@ const ProtobufCMessageDescriptor assay__v1__transaction_commitment_info__descrip
   (ProtobufCMessageInit) assay__v1__transaction_commitment_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[26] =
+static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[30] =
 {
   {
     "expiration_intent",
@@ -4082,6 +7047,54 @@ static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "bundle_product_id",
+    27,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_bundle_product_id),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, bundle_product_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_subscription_group_id",
+    28,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_bundle_subscription_group_id),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, bundle_subscription_group_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_original_transaction_id",
+    29,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_bundle_original_transaction_id),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, bundle_original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "will_unbundle",
+    30,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_will_unbundle),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, will_unbundle),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name[] = {
   21,   /* field[21] = advanced_commerce_info */
@@ -4089,6 +7102,9 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
   19,   /* field[19] = app_transaction_id */
   2,   /* field[2] = auto_renew_product_id */
   4,   /* field[4] = auto_renew_status */
+  28,   /* field[28] = bundle_original_transaction_id */
+  26,   /* field[26] = bundle_product_id */
+  27,   /* field[27] = bundle_subscription_group_id */
   22,   /* field[22] = commitment_info */
   14,   /* field[14] = currency */
   24,   /* field[24] = device_verification */
@@ -4110,11 +7126,12 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
   13,   /* field[13] = renewal_date */
   15,   /* field[15] = renewal_price */
   10,   /* field[10] = signed_date */
+  29,   /* field[29] = will_unbundle */
 };
 static const ProtobufCIntRange assay__v1__jwsrenewal_info_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 26 }
+  { 0, 30 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__descriptor =
 {
@@ -4124,7 +7141,7 @@ const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__des
   "Assay__V1__JWSRenewalInfoDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSRenewalInfoDecodedPayload),
-  26,
+  30,
   assay__v1__jwsrenewal_info_decoded_payload__field_descriptors,
   assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwsrenewal_info_decoded_payload__number_ranges,
@@ -4621,7 +7638,7 @@ const ProtobufCMessageDescriptor assay__v1__summary__descriptor =
   (ProtobufCMessageInit) assay__v1__summary__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__external_purchase_token__field_descriptors[4] =
+static const ProtobufCFieldDescriptor assay__v1__external_purchase_token__field_descriptors[6] =
 {
   {
     "external_purchase_id",
@@ -4671,17 +7688,43 @@ static const ProtobufCFieldDescriptor assay__v1__external_purchase_token__field_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "token_type",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ExternalPurchaseToken, has_token_type),
+    offsetof(Assay__V1__ExternalPurchaseToken, token_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token_expiration_date",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ExternalPurchaseToken, has_token_expiration_date),
+    offsetof(Assay__V1__ExternalPurchaseToken, token_expiration_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__external_purchase_token__field_indices_by_name[] = {
   2,   /* field[2] = app_apple_id */
   3,   /* field[3] = bundle_id */
   0,   /* field[0] = external_purchase_id */
   1,   /* field[1] = token_creation_date */
+  5,   /* field[5] = token_expiration_date */
+  4,   /* field[4] = token_type */
 };
 static const ProtobufCIntRange assay__v1__external_purchase_token__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor assay__v1__external_purchase_token__descriptor =
 {
@@ -4691,7 +7734,7 @@ const ProtobufCMessageDescriptor assay__v1__external_purchase_token__descriptor 
   "Assay__V1__ExternalPurchaseToken",
   "assay.v1",
   sizeof(Assay__V1__ExternalPurchaseToken),
-  4,
+  6,
   assay__v1__external_purchase_token__field_descriptors,
   assay__v1__external_purchase_token__field_indices_by_name,
   1,  assay__v1__external_purchase_token__number_ranges,
@@ -4775,7 +7818,7 @@ const ProtobufCMessageDescriptor assay__v1__app_data__descriptor =
   (ProtobufCMessageInit) assay__v1__app_data__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descriptors[14] =
+static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descriptors[16] =
 {
   {
     "receipt_type",
@@ -4945,6 +7988,30 @@ static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "store_type",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AppTransaction, has_store_type),
+    offsetof(Assay__V1__AppTransaction, store_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_date",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__AppTransaction, has_revocation_date),
+    offsetof(Assay__V1__AppTransaction, revocation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__app_transaction__field_indices_by_name[] = {
   1,   /* field[1] = app_apple_id */
@@ -4960,12 +8027,14 @@ static const unsigned assay__v1__app_transaction__field_indices_by_name[] = {
   5,   /* field[5] = receipt_creation_date */
   0,   /* field[0] = receipt_type */
   13,   /* field[13] = request_date */
+  15,   /* field[15] = revocation_date */
+  14,   /* field[14] = store_type */
   4,   /* field[4] = version_external_identifier */
 };
 static const ProtobufCIntRange assay__v1__app_transaction__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor assay__v1__app_transaction__descriptor =
 {
@@ -4975,7 +8044,7 @@ const ProtobufCMessageDescriptor assay__v1__app_transaction__descriptor =
   "Assay__V1__AppTransaction",
   "assay.v1",
   sizeof(Assay__V1__AppTransaction),
-  14,
+  16,
   assay__v1__app_transaction__field_descriptors,
   assay__v1__app_transaction__field_indices_by_name,
   1,  assay__v1__app_transaction__number_ranges,
@@ -6758,7 +9827,7 @@ const ProtobufCEnumDescriptor assay__v1__serving_status__descriptor =
   assay__v1__serving_status__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[8] =
+static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[10] =
 {
   { "EVIDENCE_KIND_UNSPECIFIED", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED", 0 },
   { "EVIDENCE_KIND_TRANSACTION", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION", 1 },
@@ -6768,17 +9837,21 @@ static const ProtobufCEnumValue assay__v1__evidence_kind__enum_values_by_number[
   { "EVIDENCE_KIND_REALTIME_REQUEST", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_REALTIME_REQUEST", 5 },
   { "EVIDENCE_KIND_APP_RECEIPT", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_APP_RECEIPT", 6 },
   { "EVIDENCE_KIND_TRANSACTION_RECEIPT", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION_RECEIPT", 7 },
+  { "EVIDENCE_KIND_SERVER_ANSWER", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_SERVER_ANSWER", 8 },
+  { "EVIDENCE_KIND_NOTIFICATION_V1", "ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_NOTIFICATION_V1", 9 },
 };
 static const ProtobufCIntRange assay__v1__evidence_kind__value_ranges[] = {
-{0, 0},{0, 8}
+{0, 0},{0, 10}
 };
-static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[8] =
+static const ProtobufCEnumValueIndex assay__v1__evidence_kind__enum_values_by_name[10] =
 {
   { "EVIDENCE_KIND_APP_RECEIPT", 6 },
   { "EVIDENCE_KIND_APP_TRANSACTION", 3 },
   { "EVIDENCE_KIND_NOTIFICATION", 4 },
+  { "EVIDENCE_KIND_NOTIFICATION_V1", 9 },
   { "EVIDENCE_KIND_REALTIME_REQUEST", 5 },
   { "EVIDENCE_KIND_RENEWAL_INFO", 2 },
+  { "EVIDENCE_KIND_SERVER_ANSWER", 8 },
   { "EVIDENCE_KIND_TRANSACTION", 1 },
   { "EVIDENCE_KIND_TRANSACTION_RECEIPT", 7 },
   { "EVIDENCE_KIND_UNSPECIFIED", 0 },
@@ -6790,9 +9863,9 @@ const ProtobufCEnumDescriptor assay__v1__evidence_kind__descriptor =
   "EvidenceKind",
   "Assay__V1__EvidenceKind",
   "assay.v1",
-  8,
+  10,
   assay__v1__evidence_kind__enum_values_by_number,
-  8,
+  10,
   assay__v1__evidence_kind__enum_values_by_name,
   1,
   assay__v1__evidence_kind__value_ranges,

@@ -24,7 +24,7 @@ private func error<Answer>(
 }
 
 @Suite(.timeLimit(.minutes(1))) struct AssayClientTests {
-    @Test func answersAreThoseOfTheirRequests() async throws {
+    @Test func answersMatchTheirRequests() async throws {
         // Keeps 500 requests at a time, then answers them in random order in one write.
         try await withServer { peer, head, body in
             let detail = String(decoding: body, as: UTF8.self)
@@ -65,7 +65,9 @@ private func error<Answer>(
         #expect(most.withLock { $0 } == 7)
     }
 
-    @Test func everyCallHasItsAnswer() async throws {
+    private static let moment = Timestamp(milliseconds: 1)
+
+    @Test func everyCallGetsItsAnswer() async throws {
         let info = ServerInfo(
             version: "1", kinds: [.transaction],
             limits: .init(
@@ -85,27 +87,61 @@ private func error<Answer>(
                     ResponseHead(
                         id: head.id, status: .notFound, message: "no app \(head.app)",
                         retryAfterMilliseconds: 9))
+            case .resolve(let call):
+                let items = call.items.map { item in
+                    ResolvedItem(
+                        label: item.label,
+                        verification: Verification(verdict: .malformed, detail: "no evidence"))
+                }
+                peer.answer(
+                    ResponseHead(
+                        id: head.id,
+                        result: .resolution(
+                            Resolution(
+                                items: call.items.count == 3 ? [] : items,
+                                entitlements: Entitlements(at: call.at ?? Self.moment)))))
             case .unknown: peer.close()
             }
         } _: { _, client in
             try await client.ping()
             #expect(try await client.health())
             #expect(try await client.info() == info)
+            let items = [ResolveItem([1], label: "a"), ResolveItem([2, 3], as: .transaction)]
+            let answer = try await client.resolve(items, at: Timestamp(milliseconds: 7))
+            #expect(answer.items.map(\.label) == ["a", nil])
+            #expect(answer.entitlements.at == Timestamp(milliseconds: 7))
+            #expect(
+                await error {
+                    () async throws(ClientError) in
+                    try await client.resolve(items + items.prefix(1))
+                } == .protocolViolation("the answer does not fit the items"))
             let refused = ClientError.status(
                 .notFound, message: "no app shop", retryAfterMilliseconds: 9)
             #expect(
                 await error {
                     () async throws(ClientError) in
-                    try await client.verify(
-                        [1], call, app: "shop", timeout: .seconds(3), traceparent: "00-1")
+                    try await client.verify([1], call, app: "shop", timeout: .seconds(3))
                 } == refused)
         }
         let last = try #require(seen.withLock { $0.last })
-        #expect(last.call == .verify(call) && last.app == "shop" && last.traceparent == "00-1")
+        #expect(last.call == .verify(call) && last.app == "shop")
         #expect((2_000...3_000).contains(last.timeoutMilliseconds))
     }
 
-    @Test func aDeadlineIsKeptWithoutTheServer() async throws {
+    @Test func theServerLearnsWhichCallsMayWait() async throws {
+        let seen = Locked<[Bool]>([])
+        try await withServer { peer, head, _ in
+            seen.withLock { $0.append(head.mayWait) }
+            peer.answer(refusal(head.id, detail: ""))
+        } _: { _, client in
+            _ = try await client.verify([1], call)
+            _ = try await client.verify([1], call, mayWait: true)
+            _ = try await client.verify([1], call, mayWait: false)
+        }
+        #expect(seen.withLock { $0 } == [false, true, false])
+    }
+
+    @Test func deadlineWithoutAServer() async throws {
         try await withServer { peer, head, _ in
             if case .health = head.call {
                 // On a busy machine the ping can time out before it is sent.
@@ -129,7 +165,7 @@ private func error<Answer>(
         }
     }
 
-    @Test func theServersDeadlineIsTheSameError() async throws {
+    @Test func serverDeadlineIsTheSameError() async throws {
         try await withServer { peer, head, _ in
             peer.answer(ResponseHead(id: head.id, status: .deadlineExceeded))
         } _: { _, client in
@@ -139,7 +175,7 @@ private func error<Answer>(
         }
     }
 
-    @Test("lines 65 and 69: who has cancelled waits no more, and the answer harms nobody")
+    @Test("lines 65 and 69: a cancelled call ends at once, and its answer is ignored")
     func aCancelledTaskStopsWaiting() async throws {
         let arrived = Latch()
         try await withServer { peer, head, _ in
@@ -174,7 +210,7 @@ private func error<Answer>(
         }
     }
 
-    @Test func closeEndsTheRest() async throws {
+    @Test func closeEndsPendingCalls() async throws {
         let arrived = Latch()
         try await withServer { peer, _, _ in
             arrived.open()
@@ -191,7 +227,7 @@ private func error<Answer>(
         }
     }
 
-    @Test func whatNoFrameHoldsIsNotSent() async throws {
+    @Test func oversizedRequestsAreNotSent() async throws {
         var options = ClientOptions.patient
         options.requestLimits = FrameLimits(frameBytes: 1000, headBytes: 100)
         try await withServer(options) { peer, head, _ in

@@ -44,7 +44,7 @@ private final class ClosedLoop: Sendable {
         server.stop()
     }
 
-    @Test func aStoppedLoopEndsTheRest() async throws {
+    @Test func aStoppedLoopEndsPendingCalls() async throws {
         let arrived = Latch()
         let server = try FakeServer { _, _, _ in arrived.open() }
         let loop = try EventLoop(name: "channel")

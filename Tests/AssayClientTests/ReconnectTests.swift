@@ -2,6 +2,7 @@ import AssayClient
 import AssayIO
 import AssayModels
 import AssayWire
+import Glibc
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         if peer.kept.count == 10 { peer.close() }
     }
 
-    @Test func aLossEndsWhatWasInFlight() async throws {
+    @Test func aLossEndsCallsInFlight() async throws {
         try await withServer(.patientOnce, answering: Self.firstOneGoes) { server, client in
             #expect(await pings(10, client).allSatisfy { $0 == .connectionLost })
             #expect(await pings(10, client).allSatisfy { $0 == nil })
@@ -48,7 +49,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func attemptsInARowPause() async throws {
+    @Test func consecutiveAttemptsPause() async throws {
         var options = ClientOptions.patientOnce
         options.shortestPause = .milliseconds(40)
         options.longestPause = .milliseconds(80)
@@ -64,7 +65,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func aRefusedConnectionIsTold() async throws {
+    @Test func aRefusedConnectionIsReported() async throws {
         let server = try FakeServer { _, _, _ in }
         server.stop()
         let client = try AssayClient(address: server.endpoint)
@@ -77,7 +78,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func aServerThatIsNotThereYetIsWaitedFor() async throws {
+    @Test func waitsForAServerThatStartsLater() async throws {
         let early = try FakeServer { _, _, _ in }
         early.stop()
         let client = try AssayClient(
@@ -91,7 +92,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         server.stop()
     }
 
-    @Test func aDrainLetsTheRestBeAnswered() async throws {
+    @Test func aDrainAnswersPendingCalls() async throws {
         let drained = Latch()
         try await withServer(.patientOnce) { peer, head, _ in
             guard peer.number == 1 else { return peer.pong(head.id) }
@@ -119,7 +120,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         } catch { return error == .deadlineExceeded }
     }
 
-    @Test func whatADrainingServerRefusesGoesElsewhere() async throws {
+    @Test func requestsRefusedByADrainGoElsewhere() async throws {
         try await withServer { peer, head, _ in
             guard peer.number == 1 else { return peer.pong(head.id) }
             peer.kept.append(head.id)
@@ -132,7 +133,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func aFaultOfTheConnectionEndsIt() async throws {
+    @Test func aConnectionFaultEndsIt() async throws {
         try await withServer { peer, head, _ in
             guard peer.number == 1 else { return peer.pong(head.id) }
             peer.kept.append(head.id)
@@ -142,9 +143,9 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
                     id: 0, status: .resourceExhausted, message: "too many connections",
                     retryAfterMilliseconds: 30))
         } _: { server, client in
-            let told = ClientError.status(
+            let error = ClientError.status(
                 .resourceExhausted, message: "too many connections", retryAfterMilliseconds: 30)
-            #expect(await pings(5, client).allSatisfy { $0 == told })
+            #expect(await pings(5, client).allSatisfy { $0 == error })
             #expect(await pingError(client) == nil)
             #expect(server.connectionCount == 2)
         }
@@ -154,7 +155,7 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
 @Suite(.timeLimit(.minutes(1))) struct HostileServerTests {
     /// Bytes that are not an answer to any request of the client.
     @Test(
-        "line 69: what is no answer, or one that nobody asked for, ends the connection",
+        "line 69: an invalid or unrequested answer ends the connection",
         arguments: [
             Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
             [0, 0, 0, 3, 1, 1, 1],
@@ -177,28 +178,52 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func anAnswerToAnotherCallIsNone() async throws {
+    @Test func anAnswerToAnotherCallIsRefused() async throws {
         try await withServer { peer, head, _ in
             peer.answer(ResponseHead(id: head.id, result: .health(serving: true)))
         } _: { _, client in
             guard case .protocolViolation = await pingError(client) else {
-                Issue.record("taken for a pong")
+                Issue.record("mistaken for a pong")
                 return
             }
         }
     }
 
-    @Test func tornAnswersArePutTogether() async throws {
+    @Test func splitAnswersAreReassembled() async throws {
         let body = [UInt8]("{\"payload\":{}}".utf8)
-        let torn = Locked<[UInt8]>([])
+        let requests = 3
+        let torn = Locked<(bytes: [UInt8], answers: Int, isOver: Bool)>(([], 0, false))
+        let writer = try WorkerPool(count: 1, name: "torn answers")
+        defer {
+            torn.withLock { $0.isOver = true }
+            writer.stop()
+        }
         try await withServer { peer, head, _ in
             let verification = Verification(verdict: .mismatch, detail: "torn")
             let answer = ResponseHead(id: head.id, result: .verification(verification))
-            torn.withLock { $0 += peer.frame(answer, body: body) }
+            torn.withLock {
+                $0.bytes += peer.frame(answer, body: body)
+                $0.answers += 1
+            }
         } _: { server, client in
+            // On a thread of its own: tasks wait for their turn after each byte, and all tests
+            // share their threads.
+            writer.submit {
+                var sent = 0
+                while true {
+                    let (bytes, answers, isOver) = torn.withLock { $0 }
+                    if isOver || sent == bytes.count && answers == requests { break }
+                    if sent < bytes.count {
+                        let byte = bytes[sent]
+                        server.forEachPeer { $0.write([byte]) }
+                        sent += 1
+                    }
+                    usleep(1_000)
+                }
+            }
             let answers = Task {
                 try await withThrowingTaskGroup { group in
-                    for _ in 0..<3 {
+                    for _ in 0..<requests {
                         group.addTask {
                             try await client.verify(
                                 [1], VerifyCall(kind: .transaction), timeout: .seconds(30))
@@ -206,17 +231,6 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
-            }
-            var sent = 0
-            var arrived = 0
-            while arrived < 3 || sent < torn.withLock({ $0.count }) {
-                try await Task.sleep(for: .milliseconds(1))
-                let all = torn.withLock { $0 }
-                if arrived < 3, all.count % 3 == 0, !all.isEmpty { arrived = 3 }
-                guard sent < all.count else { continue }
-                let byte = all[sent]
-                sent += 1
-                server.forEachPeer { $0.write([byte]) }
             }
             for answer in try await answers.value {
                 #expect(answer.payloadJSON == body && answer.verification.detail == "torn")

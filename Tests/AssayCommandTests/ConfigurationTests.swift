@@ -69,12 +69,12 @@ struct ConfigurationTests {
         #expect(settings.apps[1].trust.denied.map { $0 } == [denied])
     }
 
-    @Test("each limit is read, told by --check, documented, and bounded")
+    @Test("each limit is read, printed by --check, documented and bounded")
     func limits() throws {
         let bytes = try #require(Vectors.bytes(Vectors.packageRoot + "/docs/configuration.md"))
         let page = String(decoding: bytes, as: UTF8.self)
         for limit in LimitSettings.all {
-            let standard = limit.get(ServerLimits())
+            let standard = limit.get(LimitSettings())
             #expect(limit.range.contains(standard), "\(limit.key)")
             let row = page.split(separator: "\n").first {
                 $0.hasPrefix("| `limits.\(limit.key)` |")
@@ -85,12 +85,12 @@ struct ConfigurationTests {
             let changed = try settings(
                 Self.game + "[limits]\n\(limit.key) = \(other)\n"
                     + (limit.key == "longest-timeout-ms" ? "timeout-ms = 1\n" : ""))
-            #expect(limit.get(changed.limits.server) == other, "\(limit.key)")
+            #expect(limit.get(changed.limits) == other, "\(limit.key)")
             #expect(changed.summary(now: .now).contains("\(limit.key.padded(to: 25))\(other)"))
         }
     }
 
-    @Test("where the admin listener is")
+    @Test("the address of the admin listener")
     func admin() throws {
         let file = "admin.listen = \"tcp://127.0.0.1:1\"\n" + Self.game
         let open = "admin = {listen = \"tcp://0.0.0.0:1\", any-address = true}\n" + Self.game
@@ -148,7 +148,7 @@ struct ConfigurationTests {
         ),
         (
             "admin = {listen = \"tcp://a.example:1\", any-address = true}\n" + Self.game,
-            "admin.listen: a name", "numbers"
+            "admin.listen: a host name", "numeric"
         ),
     ]
 
@@ -171,15 +171,15 @@ struct ConfigurationTests {
         (Self.game + "roots = [\"assay.toml\"]", "app[1].roots[1]", "can't be pinned"),
         (
             Self.game + "development-roots = [\"none.pem\"]",
-            "app[1].development-roots: never good", "Sandbox"
+            "app[1].development-roots: not valid", "Sandbox"
         ),
-        (Self.game + Self.game, "app[2].name: \"game\" is the name of app[1]", "own"),
+        (Self.game + Self.game, "app[2].name: app[1] already has the name \"game\"", "different"),
         (
             Self.game + "default = true\n"
                 + Self.game.replacing("\"game\"", with: "\"other\"") + "default = true",
             "app[2].default", "one entry"
         ),
-        ("[[app]]\nname = \"x\"\napp-apple-id = 1", "app[1].bundle-id: missing", "any other"),
+        ("[[app]]\nname = \"x\"\napp-apple-id = 1", "app[1].bundle-id: missing", "any app"),
         ("[[app]]\nbundle-id = \"x\"\napp-apple-id = 1", "app[1].name: missing", "name"),
         (
             "[[app]]\nname = \"x\"\nbundle-id = \"x\"",
@@ -191,22 +191,22 @@ struct ConfigurationTests {
         ),
     ]
 
-    @Test("each mistake names its place and the remedy")
+    @Test("each error names its place and the remedy")
     func mistakes() throws {
         let all = Self.mistakesOfTheFile + Self.mistakesOfAdmin + Self.mistakesOfApps
         for (text, place, remedy) in all {
             let problems = try #require(throws: ConfigurationProblems.self) {
                 try settings(text)
             }
-            let told = problems.all.map(\.description)
+            let messages = problems.all.map(\.description)
             #expect(
-                told.contains {
+                messages.contains {
                     $0.contains("assay.toml: " + place) && $0.contains(remedy)
-                }, "\(place): \(told)")
+                }, "\(place): \(messages)")
         }
     }
 
-    @Test("all mistakes of a file are told at once")
+    @Test("all errors of a file are reported at once")
     func several() throws {
         let problems = try #require(throws: ConfigurationProblems.self) {
             try settings("workers = 0\nx = 1\n[[app]]\nname = \"a\"")
@@ -215,7 +215,7 @@ struct ConfigurationTests {
     }
 
     /// Found by fuzzing: TOMLKit's parser ends the process at these names.
-    @Test("a table's name that begins with what no name begins with")
+    @Test("a table name that starts with an invalid character")
     func tableNames() throws {
         let long = String(repeating: "\"", count: 3)
         let table: [(text: String, place: String?)] = [
@@ -235,15 +235,17 @@ struct ConfigurationTests {
             let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
                 try settings(text)
             }
-            let told = problems.all.map(\.description)
-            let isTold = told.contains { $0.contains("a table's name can't begin like this") }
-            #expect(isTold == (place != nil), "\(text): \(told)")
-            if let place { #expect(told.first?.contains(place) == true, "\(text): \(told)") }
+            let messages = problems.all.map(\.description)
+            let isReported = messages.contains { $0.contains("a table name can't start with") }
+            #expect(isReported == (place != nil), "\(text): \(messages)")
+            if let place {
+                #expect(messages.first?.contains(place) == true, "\(text): \(messages)")
+            }
         }
     }
 
     /// Found by fuzzing: TOMLKit's parser ends the process at the first of these texts.
-    @Test("dates and times, which no setting takes")
+    @Test("dates and times, which no setting has")
     func dates() throws {
         for text in [
             "a = 1979-05-27T*7:32:00", "a = [1979-05-27]", "a = 07:32:00", "a = {b = +07:00}",
@@ -252,7 +254,7 @@ struct ConfigurationTests {
             let problems = try #require(throws: ConfigurationProblems.self) {
                 try settings(text)
             }
-            #expect(problems.all.first?.problem == "a date or a time, which no setting takes")
+            #expect(problems.all.first?.problem == "a date or time: no setting has one")
         }
         // In quotes or a comment it is not a date. Nor is a number with an exponent, or a name.
         let text =
@@ -261,20 +263,20 @@ struct ConfigurationTests {
         #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
     }
 
-    @Test("a brace where an array is open: there the parser ended the process")
+    @Test("a brace inside an array, at which the parser would end the process")
     func braceInArray() throws {
         for text in ["app = [1, }, []]", "x = [}", "x = [\n# ]\n}", "x = {a = [}", "x = [[1], }"] {
             let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
                 try settings(text)
             }
-            #expect(problems.all.first?.problem == "a } within an array", "\(text)")
+            #expect(problems.all.first?.problem == "a } inside an array", "\(text)")
         }
         let text = "x = [{a = [1, {b = 2}]}, \"}\"] # }\n" + Self.game
         let problems = try #require(throws: ConfigurationProblems.self) { try settings(text) }
         #expect(problems.all.map(\.problem) == ["unknown key"])
     }
 
-    @Test("names of a hundred thousand parts, and keys of a megabyte")
+    @Test("names with a hundred thousand parts, and keys of a megabyte")
     func largeNames() throws {
         let parts = Array(repeating: "a", count: 100_000).joined(separator: ".")
         let quoted = Array(repeating: "\"a\"", count: 100_000).joined(separator: " . ")
@@ -294,7 +296,7 @@ struct ConfigurationTests {
         #expect(problems.all.map(\.problem) == ["unknown key", "unknown key"])
     }
 
-    @Test("a file that is not text, or not there")
+    @Test("a file that is not text, or does not exist")
     func unreadable() throws {
         let nul = folder.write("nul.toml", "workers = 1\u{0}")
         #expect(throws: ConfigurationProblems.self) {
@@ -305,7 +307,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("flags go before variables, those before the file, that before the defaults")
+    @Test("flags override variables, variables the file, and the file the defaults")
     func precedence() throws {
         let file = "listen = [\"unix:/file\"]\nworkers = 2\n" + Self.game
         let variables = ["ASSAY_LISTEN": "unix:/variable", "ASSAY_WORKERS": "3"]
@@ -330,7 +332,7 @@ struct ConfigurationTests {
         #expect(throws: Failure.self) { try settings(nil, environment: ["ASSAY_LISTEN": "x"]) }
     }
 
-    @Test("--check prints what is served and trusted, or every mistake")
+    @Test("--check prints a summary, or every error")
     func check() throws {
         let good = folder.write("good.toml", Self.game)
         let checked = try Tool.run("serve", "--check", "--config", good)

@@ -57,7 +57,7 @@ struct EntitlementsCommandTests {
         return try #require(groups.first)
     }
 
-    @Test("A subscription in force: the product, its end and what decided")
+    @Test("A subscription in force: the product, its end and the deciding transaction")
     func active() throws {
         let result = try entitlements(folder.write("a.jws", try period()))
         #expect(result.status == 0 && result.error.isEmpty)
@@ -107,7 +107,79 @@ struct EntitlementsCommandTests {
         #expect(decided["item"] as? Int == 1)
     }
 
-    @Test("The policy's options: leniency, family sharing, durations, maximum age")
+    @Test("A Server API answer is one item, and all its transactions count")
+    func serverAnswer() throws {
+        let refund = try period(signed: 60, ["revocationDate": Self.bought + 60_000])
+        let tokens = [try period(), refund].map {
+            "\"" + $0.trimmingCharacters(in: .whitespacesAndNewlines) + "\""
+        }
+        let answer = folder.write(
+            "answer.json",
+            """
+            {
+              "revision": "r1", "hasMore": true, "bundleId": "com.example.other",
+              "signedTransactions": [\(tokens.joined(separator: ",\n"))]
+            }
+            """)
+        let result = try entitlements(answer)
+        #expect(result.status == 0, "\(result.error)")
+        let items = try #require(try result.json["items"] as? [[String: Any]])
+        #expect(items.map { $0["kind"] as? String } == ["server-answer"])
+        let group = try group(result)
+        #expect(group["status"] as? String == "REVOKED")
+        #expect((group["decidedBy"] as? [String: Any])?["item"] as? Int == 0)
+        let warnings = try #require(try result.json["warnings"] as? [[String: Any]])
+        #expect(
+            warnings.map { $0["code"] as? String } == ["ANSWER_INCOMPLETE", "UNSIGNED_DISAGREES"])
+
+        let verified = try Tool.run(
+            "verify", "--kind", "server-answer", "--root", root, "--bundle-id",
+            "com.example.game", answer)
+        #expect(verified.status == 0 && verified.verdict == "VALID")
+        let transactions = try #require(try verified.json["transactions"] as? [[String: Any]])
+        #expect(transactions.map { $0["transactionId"] as? String } == ["4701", "4701"])
+        let unsigned = try #require(try verified.json["unsigned"] as? [String: Any])
+        #expect(unsigned["revision"] as? String == "r1")
+        let detected = try Tool.run(
+            "verify", "--kind", "auto", "--root", root, "--bundle-id", "com.example.game", answer)
+        #expect(detected.output == verified.output)
+        let text = try Tool.run(
+            "verify", "--kind", "auto", "--root", root, "--format", "text", answer)
+        #expect(text.output.contains("transactions[1].revocationDate"))
+        let refused = try Tool.run(
+            "verify", "--kind", "auto", "--root", root, "--bundle-id", "com.example.other",
+            answer)
+        #expect(refused.status == 1 && refused.verdict == "WRONG_BUNDLE")
+        #expect(try (refused.json["detail"] as? String)?.hasPrefix("signedTransactions[0]") == true)
+    }
+
+    @Test("A version 1 notification is one item, verified by its receipt")
+    func notificationOfVersion1() throws {
+        let minted = try Tool.run(
+            "mint", "receipt", "--ca", folder("ca"), "--bundle-id", "com.example.game")
+        #expect(minted.status == 0, "\(minted.error)")
+        let receipt = minted.output.filter { !$0.isWhitespace }
+        let file = folder.write(
+            "v1.json",
+            """
+            {"notification_type": "DID_RENEW", "bid": "com.example.game", "password": "secret",
+             "unified_receipt": {"latest_receipt": "\(receipt)"}}
+            """)
+        let result = try Tool.run(
+            "entitlements", "--root", folder("ca") + "/receipt-root.pem", file)
+        let items = try #require(try result.json["items"] as? [[String: Any]])
+        #expect(items.map { $0["kind"] as? String } == ["notification-v1"])
+        #expect(items.map { $0["verdict"] as? String } == ["VALID"], "\(result.output)")
+        let verified = try Tool.run(
+            "verify", "--kind", "notification-v1", "--root", folder("ca") + "/receipt-root.pem",
+            "--bundle-id", "com.example.game", file)
+        #expect(verified.status == 0 && verified.verdict == "VALID", "\(verified.output)")
+        let unsigned = try #require(try verified.json["unsigned"] as? [String: Any])
+        #expect(unsigned["notification_type"] as? String == "DID_RENEW")
+        #expect(!verified.output.contains("secret"))
+    }
+
+    @Test("The policy's options: billing retry, family sharing, durations, maximum age")
     func policy() throws {
         let renewal = try sign(
             "renewal-info",
@@ -148,11 +220,65 @@ struct EntitlementsCommandTests {
         #expect(result.output.contains("ask again at \(end)"))
     }
 
+    @Test("A server gives the same bytes as the tool itself, in one request")
+    func server() throws {
+        let socket = "unix:" + folder("s")
+        let server = try ServerProcess(["--listen", socket, "--root", root])
+        let foreign = try Tool.run("mint", "ca", folder("other"))
+        #expect(foreign.status == 0)
+        let renewal = try sign(
+            "renewal-info",
+            [
+                "originalTransactionId": "4700", "environment": "Production",
+                "autoRenewProductId": "premium.yearly", "autoRenewStatus": 1,
+                "isInBillingRetryPeriod": true, "signedDate": Self.bought,
+            ])
+        let pass = try period([
+            "transactionId": "48", "type": "Non-Renewing Subscription", "expiresDate": NSNull(),
+            "productId": "pass", "inAppOwnershipType": "FAMILY_SHARED",
+        ])
+        let gold = try period([
+            "transactionId": "49", "type": "Consumable", "expiresDate": NSNull(),
+            "productId": "gold", "quantity": 3, "environment": "Sandbox",
+        ])
+        let files = [
+            folder.write("a.txt", try period() + renewal + pass + gold),
+            folder.write(
+                "forged.jws",
+                try Tool.run("mint", "transaction", "--ca", folder("other")).output),
+            folder.write("none.txt", "no evidence"),
+            folder.write(
+                "notification.json",
+                try Tool.run(
+                    "mint", "notification", "--ca", folder("ca"), "--post-body").output),
+        ]
+        let options: [[String]] = [
+            [], ["--format", "text"], ["--bundle-id", "com.example.other"],
+            ["--environment", "Sandbox"],
+            ["--environment", "Sandbox", "--environment", "Production"],
+            ["--kind", "transaction"], ["--max-age", "0"], ["--billing-retry-days", "40"],
+            ["--no-family-sharing"], ["--duration", "pass=400"],
+        ]
+        for options in options {
+            let arguments = options + ["--at", Self.rfc3339(Self.bought + 40 * Self.day)] + files
+            let here = try Tool.run(["entitlements", "--root", root] + arguments)
+            let there = try Tool.run(["entitlements", "--server", socket] + arguments)
+            #expect(here.status == 1 && here.error.isEmpty, "\(here.error)")
+            #expect(there.status == here.status && there.error.isEmpty, "\(there.error)")
+            #expect(there.output == here.output, "\(options)")
+        }
+        #expect(server.end() == 0)
+        let late = try Tool.run("entitlements", "--server", socket, files[0])
+        #expect(late.status == 2 && late.output.isEmpty)
+    }
+
     @Test(
         "Wrong usage and unreadable input end with 2 and one reason",
         arguments: [
             ["nowhere.jws"], ["--duration", "pass", "-"], ["--max-age", "-1", "-"], ["-", "-"],
-            ["--kind", "transaktion", "-"], [],
+            ["--kind", "transaktion", "-"], [], ["--app", "game", "-"], ["--timeout", "1", "-"],
+            ["--server", "http://x", "-"], ["--server", "unix:/x", "--root", "x", "-"],
+            ["--server", "unix:/x", "--intermediate", "x", "-"],
         ])
     func usage(arguments: [String]) throws {
         let result = try Tool.run(["entitlements"] + arguments)

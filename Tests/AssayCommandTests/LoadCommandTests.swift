@@ -1,4 +1,9 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayServer
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -33,13 +38,13 @@ struct LoadCommandTests {
         return try #require(object as? [String: Any])
     }
 
-    @Test("kinds, sizes and forgeries by shares; all three reports")
+    @Test("shares of kinds, sizes and forgeries; all three reports")
     func reports() throws {
         let files = ["out.json", "out.html", "out.hgrm"].map { folder($0) }
         let result = try load(
             "--rate", "100", "--arrivals", "poisson", "--mix",
-            "transaction=70,notification=10,app-receipt:16KB=20", "--forged", "20", "--unseen",
-            "10", "--json", files[0], "--report", files[1], "--hgrm", files[2])
+            "transaction=70,notification=10,app-receipt:16KB=20,resolve:5=20", "--forged", "20",
+            "--unseen", "10", "--json", files[0], "--report", files[1], "--hgrm", files[2])
         // Status 1 if this machine was too slow to send in time. The output then says FAILED.
         #expect(result.status == 0 || result.output.contains("FAILED"), "\(result.output)")
         let object = try json(files[0])
@@ -48,16 +53,16 @@ struct LoadCommandTests {
         let groups = try #require(object["groups"] as? [[String: Any]])
         #expect(
             groups.compactMap { $0["name"] as? String } == [
-                "transaction", "forged transaction", "unseen transaction", "notification",
-                "forged notification", "unseen notification", "app-receipt 16KB",
-                "forged app-receipt 16KB",
+                "transaction", "forged transaction", "unknown-chain transaction", "notification",
+                "forged notification", "unknown-chain notification", "app-receipt 16KB",
+                "forged app-receipt 16KB", "resolve 5", "forged resolve 5",
             ])
         let page = try String(contentsOfFile: files[1], encoding: .utf8)
         #expect(page.contains("--forged 20") && page.contains("app-receipt 16KB"))
         #expect(try String(contentsOfFile: files[2], encoding: .utf8).contains("Total count"))
         // Existing reports are never overwritten.
         let again = try load("--json", files[0])
-        #expect(again.status == 2 && again.error.contains("is there already"))
+        #expect(again.status == 2 && again.error.contains("already exists"))
     }
 
     @Test("a closed loop, and evidence from a file")
@@ -74,15 +79,15 @@ struct LoadCommandTests {
         #expect(result.error.contains("closed loop"), "the summary goes beside the JSON")
     }
 
-    @Test("a search ends with the highest rate that was kept")
+    @Test("a search reports the highest rate within the bound")
     func sweep() throws {
         let result = try load("--sweep", "--rate", "20", "--p99", "60000", "--quiet")
         // Every rate meets this bound, so the generator or the timeout ends the search.
-        #expect(result.output.contains("requests a second with p99 within"), "\(result.error)")
+        #expect(result.output.contains("requests per second with p99 within"), "\(result.error)")
         #expect(result.error.contains("/s: p99"))
     }
 
-    @Test("Ctrl-C ends a run early, and prints what there is")
+    @Test("Ctrl-C ends a run early and prints the results so far")
     func interrupted() throws {
         let process = Process()
         let (output, messages) = (Pipe(), Pipe())
@@ -105,21 +110,73 @@ struct LoadCommandTests {
         process.waitUntilExit()
         #expect(process.terminationReason == .exit)
         let text = String(decoding: printed, as: UTF8.self)
-        #expect(text.contains("interrupted: this is what there is"), "\(text)")
+        #expect(text.contains("interrupted: these are the results so far"), "\(text)")
         let object = try json(folder("out.json"))
         #expect(object["interrupted"] as? Bool == true)
         #expect(try #require(object["correct"] as? Int) > 0)
     }
 
+    /// A server whose only worker takes 10 ms for each request, and which refuses requests that
+    /// would wait for 50 ms.
+    private func slowServer() throws -> Server {
+        let root = try Data(contentsOf: URL(fileURLWithPath: folder("ca") + "/root.pem"))
+        let trust = try TrustStore.empty.pinning([UInt8](root), development: false)
+        let policy = Policy(bundleId: nil, environments: [.production])
+        let app = AppEntry(verifier: Verifier(trust: trust), policy: policy)
+        var configuration = ServerConfiguration(
+            listen: [.unix(path: folder("slow"))], apps: ["game": app], defaultApp: "game",
+            workers: 1, log: NoLog(),
+            clock: {
+                usleep(10_000)
+                return ServerConfiguration.systemClock()
+            })
+        configuration.hasOneProcessor = false
+        configuration.limits.requestsPerSlice = 1
+        configuration.limits.queueDelayMilliseconds = 50
+        return try Server(configuration)
+    }
+
+    private struct NoLog: LogSink {
+        func write(_ line: String) {}
+    }
+
+    @Test("--may-wait: requests are queued where others are refused")
+    func mayWait() throws {
+        let server = try slowServer()
+        defer {
+            server.drain()
+            server.wait()
+        }
+        func run(_ options: String...) throws -> [String: Any] {
+            let result = try Tool.run(
+                [
+                    "load", "\(server.endpoints[0])", "--ca", folder("ca"), "--closed", "--depth",
+                    "64", "--duration", "1", "--warm-up", "0", "--timeout", "20", "--json", "-",
+                ] + options)
+            return try result.json
+        }
+        let refused = try run()
+        #expect(try #require(refused["refused"] as? Int) > 0, "\(refused)")
+        let queued = try run("--may-wait")
+        #expect(queued["refused"] as? Int == 0, "\(queued)")
+        // All that the first turn sends. A busy machine can let the second pass without more.
+        #expect(try #require(queued["correct"] as? Int) >= 64)
+        #expect(queued["correct"] as? Int == queued["sent"] as? Int)
+    }
+
     @Test(
-        "wrong usage is told before anything is sent",
+        "wrong usage is reported before anything is sent",
         arguments: [
             (["--closed", "--rate", "5"], "--closed has no rate"),
             (["--closed", "--sweep"], "--closed has no rate"),
-            (["--mix", "nonsense=1"], "--mix"), (["--mix", "app-receipt=1"], "--mix"),
+            (["--mix", "nonsense=1"], "--mix"), (["--mix", "resolve=1"], "number of items"),
+            (["--mix", "resolve:4097=1"], "number of items"),
+            (["--mix", "resolve:20=0"], "above 0"),
+            (["--mix", "resolve:5=1", "--unseen", "5"], "--mix has none"),
+            (["--mix", "app-receipt=1"], "--mix"),
             (["--mix", "transaction:64KB=1"], "--mix"), (["--mix", "transaction=-1"], "--mix"),
             (["--mix", "app-receipt:300MB=1"], "--mix"), (["--forged", "101"], "percentages"),
-            (["--forged", "60", "--unseen", "60"], "100 together"),
+            (["--forged", "60", "--unseen", "60"], "together at most 100"),
             (["--mix", "app-receipt:1KB=1", "--unseen", "5"], "--mix has none"),
             (["--rate", "0"], "above 0"), (["--depth", "1025"], "--depth"),
             (["--connections", "0"], "--connections"), (["--threads", "65"], "--threads"),
@@ -131,7 +188,7 @@ struct LoadCommandTests {
         #expect(result.output.isEmpty)
     }
 
-    @Test("a server that is not there is said to be so")
+    @Test("a missing server is reported")
     func unreachable() throws {
         let result = try Tool.run(
             "load", "unix:" + folder("nobody"), "--ca", folder("ca"), "--quiet")

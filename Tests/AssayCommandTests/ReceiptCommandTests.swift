@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("assay mint receipt, and verifying what it signs")
+@Suite("assay mint receipt, and verification of its receipts")
 struct ReceiptCommandTests {
     private let folder = TemporaryFolder()
     private let root: String
@@ -70,7 +70,7 @@ struct ReceiptCommandTests {
         }
     }
 
-    @Test("as large as was asked for, within one record")
+    @Test("the size is as requested, within one record")
     func sizes() throws {
         for (size, bytes) in [("20000", 20_000), ("64KB", 65_536), ("1mb", 1 << 20)] {
             let receipt = try minted("size-" + size, ["--size", size, "--base64", "none"])
@@ -90,7 +90,7 @@ struct ReceiptCommandTests {
                 }())["inApp"] as? [Int] == [])
     }
 
-    @Test("what a server can be set to take is read, and no more")
+    @Test("files up to a server's largest limit are read, larger ones are not")
     func largest() throws {
         // A sparse file: it has a length and no content.
         let path = folder.write("large", "")
@@ -103,7 +103,7 @@ struct ReceiptCommandTests {
         #expect(refused.status == 2 && refused.error.contains("268435456"), "\(refused.error)")
     }
 
-    @Test("what it is of is what was asked for")
+    @Test("bundle, app id, environment and date are as requested")
     func fields() throws {
         let options = [
             "--bundle-id", "com.example.other", "--app-apple-id", "42", "--environment",
@@ -139,7 +139,7 @@ struct ReceiptCommandTests {
         }
     }
 
-    @Test("the same options give the same payload, another seed another one")
+    @Test("the same options give the same payload, another seed another payload")
     func seeds() throws {
         let date = ["--date", "2026-11-21T08:00:00Z", "--base64", "none", "--digest", "sha1"]
         let first = try minted("first", date)
@@ -147,7 +147,7 @@ struct ReceiptCommandTests {
         #expect(try minted("third", date + ["--seed", "2"]) != first)
     }
 
-    @Test("records that are asked for, and what verifyReceipt answered")
+    @Test("the selected records, and the format of verifyReceipt")
     func selections() throws {
         _ = try minted("many", ["--records", "60"])
         let all = try #require(
@@ -188,7 +188,7 @@ struct ReceiptCommandTests {
         #expect(try refused.json["receipt"] == nil)
     }
 
-    @Test("what is minted by default is what verify accepts by default")
+    @Test("verify accepts minted evidence with default options")
     func defaults() throws {
         let receipt = try mint(["--records", "1"])
         let root = folder("ca/receipt-root.pem")
@@ -201,10 +201,10 @@ struct ReceiptCommandTests {
         #expect(other.status == 1 && other.verdict == "WRONG_ENVIRONMENT")
     }
 
-    @Test("options that make no sense are refused")
+    @Test("invalid options are refused")
     func refusals() throws {
         let cases: [([String], String)] = [
-            (["--records", "3", "--size", "1MB"], "exclude"),
+            (["--records", "3", "--size", "1MB"], "not both"),
             (["--records", "-1"], "--records"), (["--records", "99999999"], "--records"),
             (["--records", "x"], "x"), (["--size", "0"], "size"), (["--size", "-5"], "size"),
             (["--size", "1GB"], "size"), (["--size", "300MB"], "--size"),

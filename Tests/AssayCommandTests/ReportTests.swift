@@ -42,7 +42,7 @@ struct ReportTests {
     private static let all = VerificationReport.Question(
         namesBundle: true, namesApp: true, isRemote: false)
 
-    @Test("text says passed of nothing that was not checked")
+    @Test("text reports only checked checks as passed")
     func notChecked() {
         typealias Question = VerificationReport.Question
         let nothing = Question(namesBundle: false, namesApp: false, isRemote: false)
@@ -64,7 +64,7 @@ struct ReportTests {
         }
     }
 
-    @Test("members that are not known are left out")
+    @Test("unknown members are omitted")
     func absent() throws {
         let report = VerificationReport(
             Verification(verdict: .malformed, detail: "a \"quoted\" reason"))
@@ -73,7 +73,7 @@ struct ReportTests {
                 == #"{"verdict":"MALFORMED","detail":"a \"quoted\" reason"}"#)
     }
 
-    @Test("the body of a server's answer becomes the same members")
+    @Test("the body of a server's answer has the same members")
     func body() throws {
         let body = Array(#"{"payload":{"a":1.50,"b":"x"},"transaction":{"c":[]}}"#.utf8)
         let report = try VerificationReport(

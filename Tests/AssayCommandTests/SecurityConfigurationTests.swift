@@ -32,7 +32,7 @@ struct SecurityConfigurationTests {
         return try ServerSettings(flags: .init(config: path), environment: [:])
     }
 
-    @Test("whole tables")
+    @Test("complete tables")
     func whole() throws {
         let unix = try settings(
             """
@@ -69,37 +69,37 @@ struct SecurityConfigurationTests {
         #expect(!strict.settings.allowsTLS12 && strict.settings.clientAuthority == nil)
     }
 
-    @Test("each file of TLS that can't be read is told, not the first alone")
+    @Test("every unreadable TLS file is reported, not only the first")
     func unreadableFiles() throws {
         let problems = try #require(throws: ConfigurationProblems.self) {
             try settings("[tls]\ncertificate = \"a\"\nkey = \"b\"\nclient-ca = \"c\"")
         }
-        let told = problems.all.map(\.description)
+        let messages = problems.all.map(\.description)
         for (name, file, remedy) in [
             ("certificate", "a", "intermediates"), ("key", "b", "private key"),
             ("client-ca", "c", "authorities"),
         ] {
             let place = "tls.\(name): \(folder(file)) can't be read"
-            #expect(told.contains { $0.contains(place) && $0.contains(remedy) }, "\(told)")
+            #expect(messages.contains { $0.contains(place) && $0.contains(remedy) }, "\(messages)")
         }
     }
 
-    @Test("each mistake names its place and the remedy")
+    @Test("each error names its place and the remedy")
     func mistakes() throws {
         let identity = "certificate = \"ca/leaf.pem\"\nkey = \"ca/leaf-key.pem\"\n"
         let table: [(text: String, place: String, remedy: String)] = [
-            ("[unix]\nmode = \"abc\"", "unix.mode: \"abc\" is no mode", "octal"),
-            ("[unix]\nmode = \"0066\"", "unix.mode: \"0066\" is no mode", "owner's"),
-            ("[unix]\nmode = \"01777\"", "unix.mode: \"01777\" is no mode", "octal"),
+            ("[unix]\nmode = \"abc\"", "unix.mode: \"abc\" is not a file mode", "octal"),
+            ("[unix]\nmode = \"0066\"", "unix.mode: \"0066\" is not a file mode", "for the owner"),
+            ("[unix]\nmode = \"01777\"", "unix.mode: \"01777\" is not a file mode", "octal"),
             ("[unix]\nmode = 432", "unix.mode: of type integer", "double quotes"),
             (
-                "[unix]\nowner = \"no-such-user\"", "unix.owner: \"no-such-user\" is no user",
-                "number"
+                "[unix]\nowner = \"no-such-user\"",
+                "unix.owner: this machine has no user \"no-such-user\"", "number"
             ),
-            ("[unix]\ngroup = \"no-such-group\"", "unix.group: \"no-such-group\"", "number"),
+            ("[unix]\ngroup = \"no-group\"", "unix.group: this machine has no group", "number"),
             (
                 "[unix]\nallowed-users = [\"root\", \"no-such-user\"]",
-                "unix.allowed-users[2]: \"no-such-user\" is no user", "number"
+                "unix.allowed-users[2]: this machine has no user \"no-such-user\"", "number"
             ),
             ("[unix]\nallowed-users = []", "unix.allowed-users: empty", "leave the key out"),
             ("[unix]\nusers = []", "unix.users: unknown key", "write one of"),
@@ -115,7 +115,7 @@ struct SecurityConfigurationTests {
             ),
             (
                 "[tls]\ncertificate = \"ca/leaf.pem\"\nkey = \"ca/root-key.pem\"",
-                "tls.key: the key in \(folder("ca/root-key.pem")) is not the one", "PEM"
+                "tls.key: the key in \(folder("ca/root-key.pem")) does not match", "PEM"
             ),
             (
                 "[tls]\ncertificate = \"ca/leaf.pem\"\nkey = \"empty.pem\"",
@@ -132,7 +132,7 @@ struct SecurityConfigurationTests {
             ("[tls]\n\(identity)client-ca = \"none\"", "tls.client-ca: ", "can't be read"),
             (
                 "[tls]\n\(identity)client-names = [\"a\"]", "tls.client-names: without",
-                "authorities"
+                "client-ca"
             ),
             (
                 "[tls]\n\(identity)client-ca = \"ca/root.pem\"\nclient-names = []",
@@ -145,10 +145,10 @@ struct SecurityConfigurationTests {
             let problems = try #require(throws: ConfigurationProblems.self, "\(text)") {
                 try settings(text)
             }
-            let told = problems.all.map(\.description)
+            let messages = problems.all.map(\.description)
             #expect(
-                told.contains { $0.contains("assay.toml: " + place) && $0.contains(remedy) },
-                "\(place): \(told)")
+                messages.contains { $0.contains("assay.toml: " + place) && $0.contains(remedy) },
+                "\(place): \(messages)")
         }
         #expect(throws: Failure.self) {
             let path = folder.write("assay.toml", "listen = [\"tls://127.0.0.1:0\"]\n" + Self.game)
@@ -156,7 +156,7 @@ struct SecurityConfigurationTests {
         }
     }
 
-    @Test("line 85: a pattern is no client's name")
+    @Test("line 85: a wildcard is not a client name")
     func patterns() throws {
         let text = """
             [tls]
@@ -166,12 +166,12 @@ struct SecurityConfigurationTests {
             client-names = ["a.test", "*.a.test"]
             """
         let problems = try #require(throws: ConfigurationProblems.self) { try settings(text) }
-        let place = "tls.client-names[2]: \"*.a.test\" is a pattern"
+        let place = "tls.client-names[2]: \"*.a.test\" is a wildcard"
         #expect(problems.all.count == 1)
         #expect(problems.all.first?.description.contains(place) == true, "\(problems)")
     }
 
-    @Test("a reload keeps the verifiers of the same trust, and so their caches")
+    @Test("a reload keeps verifiers with the same trust, and their caches")
     func reuse() throws {
         let first = try settings("").serverConfiguration()
         let second = try settings("[limits]\nconnections = 5").serverConfiguration(reusing: first)
@@ -246,7 +246,7 @@ struct SecurityConfigurationTests {
         write((second.certificate, first.key))
         server.signal(SIGHUP)
         #expect(server.logs("\"event\":\"reload_failed\""))
-        #expect(server.log.contains("is not the one of the certificate"))
+        #expect(server.log.contains("does not match the certificate"))
         #expect(try health(second.certificate).status == 0)
         #expect(server.end() == 0)
     }

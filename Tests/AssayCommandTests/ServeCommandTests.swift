@@ -79,7 +79,7 @@ struct ServeCommandTests {
         #expect(try Tool.run("health", socket).status == 2)
     }
 
-    @Test("an app entry's policy holds, whatever a client expects")
+    @Test("an app entry's policy applies, whatever a client expects")
     func policy() throws {
         let config = folder.write(
             "assay.toml",

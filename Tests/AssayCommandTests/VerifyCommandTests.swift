@@ -27,7 +27,7 @@ struct VerifyCommandTests {
     }
 
     @Test(
-        "what is minted of each kind is valid, and says what it is",
+        "minted evidence of each kind is valid, and the report names its kind",
         arguments: [
             "transaction", "renewal-info", "app-transaction", "notification", "realtime-request",
         ])
@@ -63,7 +63,7 @@ struct VerifyCommandTests {
         #expect(transaction?["bundleId"] as? String == "com.example.game")
     }
 
-    @Test("unknown members and fractions of the payload are printed as they were signed")
+    @Test("unknown members and fractions of the payload are printed as signed")
     func rawPayload() throws {
         let payload = """
             {"transactionId":"1","productId":"p","purchaseDate":1697679936049.7297,"bundleId":"b",
@@ -119,7 +119,7 @@ struct VerifyCommandTests {
         #expect(foreign.verdict == "WRONG_APP")
     }
 
-    @Test("environments add up, and a line break at a file's end is no part of a token")
+    @Test("environments add up; a final line break is not part of the token")
     func accepted() throws {
         let sandbox = try token("transaction", "--environment", "Sandbox")
         let both = try verify(
@@ -131,7 +131,7 @@ struct VerifyCommandTests {
         #expect(named.output == both.output)
     }
 
-    @Test("auto names no kind where the payload tells none")
+    @Test("auto reports no kind if the payload does not show one")
     func auto() throws {
         let minimal = try token(
             "transaction", "--payload",
@@ -143,18 +143,18 @@ struct VerifyCommandTests {
         #expect(try verify("a.b", kind: "auto").verdict == "MALFORMED")
     }
 
-    @Test("a chain of another authority is refused by its name, with what to do")
+    @Test("a chain of another authority is refused with its name and the remedy")
     func untrusted() throws {
         let token = try token()
         let answer = try Tool.run("verify", "--kind", "transaction", "-", input: token)
         #expect(answer.verdict == "UNTRUSTED_CHAIN")
         let detail = try answer.json["detail"] as? String ?? ""
         #expect(detail.contains("\"Assay Development Root CA\""), "\(detail)")
-        #expect(detail.hasSuffix("pin it with --root FILE"), "\(detail)")
+        #expect(detail.hasSuffix("add --root FILE"), "\(detail)")
         #expect(try verify(token).verdict == "VALID")
     }
 
-    @Test("what stands around a token is named")
+    @Test("characters around a token are named")
     func edges() throws {
         let token = String(try token().dropLast())
         for (text, named) in [
@@ -182,18 +182,18 @@ struct VerifyCommandTests {
             (["verify", "--kind", "transaction", folder("none")], "no such file"),
             (["verify", "--kind", "transaction", folder.path], "it is a folder"),
             (["verify", "--kind", "transaction", empty], "is empty"),
-            (["verify", "--kind", "transaction", "-"], "holds no evidence"),
+            (["verify", "--kind", "transaction", "-"], "has no evidence"),
             (["verify", "--kind", "transaction", "--root", empty, empty], "is empty"),
             (["verify", "--kind", "transaction", "--root", folder("none"), root], "no such file"),
             (["verify", "--kind", "transaction", "--root", root + "x", root], "no such file"),
             (
                 ["verify", "--kind", "transaction", "--root", folder("ca/root-key.pem"), root],
-                "can't be pinned: it holds a private key"
+                "can't be pinned: it contains a private key"
             ),
             (["verify", "--kind", "transaction", "--server", "http://x", "x"], "tcp://HOST:PORT"),
             (
                 ["verify", "--kind", "transaction", "--server", "unix:/x", "--root", root, "x"],
-                "never what a client brings"
+                "trusts only the roots that its own"
             ),
             (
                 [
@@ -201,8 +201,8 @@ struct VerifyCommandTests {
                     "2025-01-01T00:00:00Z", "x",
                 ], "its own clock"
             ),
-            (["verify", "--kind", "transaction", "--app", "game", "x"], "it goes with --server"),
-            (["verify", "--kind", "transaction", "--tls-ca", root, "x"], "go with --server tls://"),
+            (["verify", "--kind", "transaction", "--app", "game", "x"], "add --server"),
+            (["verify", "--kind", "transaction", "--tls-ca", root, "x"], "need --server tls://"),
             (["load", "tcp://127.0.0.1:1", "--p99", "5"], "the bound of --sweep"),
             (["verify", "--kind", "transaction", "--server", "unix:/none", root], "unix:/none"),
             (["health", "unix:" + folder("none")], "no such file"),
@@ -210,7 +210,7 @@ struct VerifyCommandTests {
             (["mint", "transaction"], "--ca"),
             (["mint", "transaction", "--ca", folder("none")], "assay mint ca"),
             (["mint", "transaction", "--ca", folder("ca"), "--count", "0"], "--count"),
-            (["mint", "ca", folder("ca")], "is there already"),
+            (["mint", "ca", folder("ca")], "already exists"),
             (["serve", "--workers", "0"], "--workers"),
             (["serve", "--listen", "7443"], "tcp://HOST:PORT"),
             (["frobnicate"], "frobnicate"),
@@ -225,7 +225,7 @@ struct VerifyCommandTests {
     }
 
     @Test(
-        "help is there for every command and shows examples",
+        "every command has help with examples",
         arguments: [
             [], ["verify"], ["serve"], ["health"], ["mint"], ["mint", "ca"],
             ["mint", "transaction"],

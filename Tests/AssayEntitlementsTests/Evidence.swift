@@ -93,6 +93,18 @@ enum Evidence {
                     transaction: transaction, renewalInfo: renewal, appTransaction: nil)))
     }
 
+    /// One Server API answer with the payloads of other items.
+    static func answer(
+        _ items: [EvidenceItem], warnings: [EvidenceWarning] = []
+    ) -> EvidenceItem {
+        item(
+            .serverAnswer(
+                ServerAnswer(
+                    transactions: items.compactMap(\.transaction),
+                    renewalInfos: items.compactMap(\.renewalInfo),
+                    notifications: items.compactMap(\.notification), warnings: warnings)))
+    }
+
     static func item(_ transaction: VerifiedPayload<JWSTransactionDecodedPayload>) -> EvidenceItem {
         item(.transaction(transaction))
     }
@@ -105,6 +117,11 @@ enum Evidence {
 extension EvidenceItem {
     var transaction: VerifiedPayload<JWSTransactionDecodedPayload>? {
         if case .transaction(let payload) = verification.evidence { payload } else { nil }
+    }
+
+    var notification: VerifiedNotification? {
+        guard case .notification(let notification) = verification.evidence else { return nil }
+        return notification
     }
 
     var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>? {

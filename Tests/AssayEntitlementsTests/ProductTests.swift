@@ -50,7 +50,7 @@ struct ProductTests {
         #expect(found[0].isEntitled && found[0].transactionId == "8")
     }
 
-    @Test("A consumable is listed once, with what was revoked of it, and never entitles")
+    @Test("A consumable is listed once, with its revoked share, and never entitles")
     func consumables() throws {
         let bought = Evidence.product("9", "gold.100", .consumable) { $0.quantity = 3 }
         let second = Evidence.product("10", "gold.100", .consumable)
@@ -79,7 +79,7 @@ struct ProductTests {
         #expect(open.isEntitled && open.entitledUntil == nil)
     }
 
-    @Test("A product type that is not known here grants nothing and is reported")
+    @Test("An unknown product type grants nothing and is reported")
     func unknownType() throws {
         let bought = Evidence.product("12", "thing", ProductType(rawValue: "Bundle"))
         let answer = Entitlements(of: [bought], at: Timestamp(day: 1))
@@ -160,7 +160,7 @@ struct ProductTests {
         #expect(found.nonConsumables[0].decidedBy.item == 1)
     }
 
-    @Test("Two account tokens are a conflict, as is another one than expected; case is none")
+    @Test("Two account tokens are a conflict, and so is an unexpected one; case does not matter")
     func customers() throws {
         func token(_ id: String, _ token: String) -> EvidenceItem {
             Evidence.product(id, "p\(id)", .nonConsumable) { $0.appAccountToken = token }

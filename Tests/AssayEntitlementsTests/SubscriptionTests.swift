@@ -46,6 +46,16 @@ struct SubscriptionTests {
         #expect(answer.nextChange == Timestamp(day: 30))
     }
 
+    @Test("The end of a replaced period is no change while the later period is in force")
+    func nextChange() {
+        let later = Evidence.period(1, product: "pro.monthly") {
+            $0.purchaseDate = Timestamp(day: 10)
+            $0.expiresDate = Timestamp(day: 40)
+        }
+        let answer = Entitlements(of: [Evidence.period(0), later], at: Timestamp(day: 12))
+        #expect(answer.nextChange == Timestamp(day: 40))
+    }
+
     @Test("A gap between periods ends the entitlement")
     func gap() throws {
         let items = [Evidence.period(0), Evidence.period(2)]
@@ -93,7 +103,7 @@ struct SubscriptionTests {
         #expect(found.willRenew == true)
     }
 
-    @Test("Turning renewal off leaves the paid period")
+    @Test("Turning renewal off keeps the paid period")
     func renewalOff() throws {
         let renewal = Evidence.renewal(signed: Evidence.start + Self.day) {
             $0.autoRenewStatus = .off
@@ -135,7 +145,7 @@ struct SubscriptionTests {
         #expect(found.isEntitled == isEntitled)
     }
 
-    @Test("Renewal information that says neither grace nor retry means expired, with its reason")
+    @Test("Renewal information without grace or retry means expired, with its reason")
     func expired() throws {
         let renewal = Evidence.renewal(signed: Evidence.start + 30 * Self.day) {
             $0.expirationIntent = .cancelled
@@ -159,7 +169,7 @@ struct SubscriptionTests {
 
     // MARK: Revocation
 
-    @Test("A refund takes the period away, a newer reversal gives it back, a second takes it again")
+    @Test("A refund removes the period, a newer reversal restores it, a second removes it again")
     func refundAndReversal() throws {
         let bought = Evidence.period(0)
         let refunded = Evidence.period(0, signed: Evidence.start + Self.day) {
@@ -184,7 +194,7 @@ struct SubscriptionTests {
         #expect(try decide(items, at: Timestamp(day: 33)).status == .revoked)
     }
 
-    @Test("Of two snapshots with one signed date the one that takes away more wins")
+    @Test("Of two snapshots with one signed date the one that grants less wins")
     func ties() throws {
         let bought = Evidence.period(0)
         let refunded = Evidence.period(0) { $0.revocationDate = Timestamp(day: 0) }
@@ -194,7 +204,7 @@ struct SubscriptionTests {
         #expect(try !decide([upgraded, bought], at: Timestamp(day: 1)).isEntitled)
     }
 
-    @Test("A refund of the coming period leaves the one in force")
+    @Test("A refund of the next period keeps the one in force")
     func refundOfComingPeriod() throws {
         let coming = Evidence.period(1, signed: Evidence.start + 29 * Self.day) {
             $0.revocationDate = Timestamp(day: 29)
@@ -244,7 +254,7 @@ struct SubscriptionTests {
         #expect(!paid.isTrial && paid.isEntitled)
     }
 
-    @Test("Values that are not known here neither refuse nor grant more")
+    @Test("Unknown values neither refuse nor grant more")
     func unknownValues() throws {
         let found = try decide(
             [

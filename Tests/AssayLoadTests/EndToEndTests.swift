@@ -6,6 +6,7 @@ import AssayModels
 import AssayServer
 import Glibc
 import Histogram
+import TestSupport
 import Testing
 
 @testable import AssayLoad
@@ -17,13 +18,13 @@ private struct Target {
     let server: Server
     let pool: EvidencePool
 
-    /// - Parameter isStranger: the server trusts another CA than the one that signs.
+    /// - Parameter isForeign: the server trusts another CA than the one that signs.
     init(
-        isStranger: Bool = false, change: (inout ServerConfiguration) -> Void = { _ in }
+        isForeign: Bool = false, change: (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         let ca = try DevelopmentCA.make(at: Self.now)
         let receipts = try ReceiptCA.make(at: Self.now)
-        let trusted = isStranger ? try DevelopmentCA.make(at: Self.now) : ca
+        let trusted = isForeign ? try DevelopmentCA.make(at: Self.now) : ca
         let trust = try TrustStore.apple
             .pinning(trusted.rootCertificate, development: true)
             .pinning(receipts.rootCertificate, development: true)
@@ -33,6 +34,8 @@ private struct Target {
             listen: [.unix(path: temporaryPath("load"))], apps: ["game": app], defaultApp: "game",
             workers: 2, log: NoLog(), clock: { Self.now })
         configuration.limits.drainQuietMilliseconds = 20
+        // Work of other tests on the machine is no overload here.
+        configuration.limits.queueDelayMilliseconds = 600_000
         change(&configuration)
         server = try Server(configuration)
         pool = try EvidencePool(
@@ -71,7 +74,7 @@ private final class Flag: Sendable {
 
 @Suite("Load, end to end", .serialized)
 struct EndToEndTests {
-    @Test("genuine, forged and unseen evidence: every request is counted once, and is correct")
+    @Test("genuine and forged evidence, and unknown chains: each request counts once, as correct")
     func mix() async throws {
         let target = try Target()
         defer { target.stop() }
@@ -85,7 +88,13 @@ struct EndToEndTests {
                 "forged receipt", weight: 5,
                 try target.pool.forged(.appReceipt, size: 8 << 10, count: 2)),
             LoadGroup("forged", weight: 10, try target.pool.forged(.transaction, count: 4)),
-            LoadGroup("unseen", weight: 5, try target.pool.unseen(.renewalInfo, count: 16)),
+            LoadGroup("resolve", weight: 5, try target.pool.resolves(ofItems: 20, count: 2)),
+            LoadGroup(
+                "forged resolve", weight: 5,
+                try target.pool.resolves(ofItems: 5, isForged: true, count: 2)),
+            LoadGroup(
+                "unknown chains", weight: 5,
+                try target.pool.unknownChains(.renewalInfo, count: 16)),
         ]
         let plan = target.plan(.open(rate: 200, .constant), threads: 2)
         let result = try await LoadRun(plan, groups).run(Flag().flag)
@@ -99,7 +108,7 @@ struct EndToEndTests {
         #expect(!result.moments.isEmpty && !result.wasInterrupted)
     }
 
-    @Test("Poisson arrivals over TCP-like pipelining come to about the rate")
+    @Test("pipelined Poisson arrivals reach about the rate")
     func poisson() async throws {
         let target = try Target()
         defer { target.stop() }
@@ -113,9 +122,9 @@ struct EndToEndTests {
         #expect(result.counts.correct == result.counts.sent, "\(result.summary)")
     }
 
-    @Test("a server that trusts another root answers wrongly, every time")
+    @Test("a server that trusts another root gives only wrong verdicts")
     func wrong() async throws {
-        let target = try Target(isStranger: true)
+        let target = try Target(isForeign: true)
         defer { target.stop() }
         let groups = [
             LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
@@ -130,7 +139,7 @@ struct EndToEndTests {
         #expect(complaint.what.hasPrefix("UNTRUSTED_CHAIN where VALID was expected"))
     }
 
-    @Test("a closed loop keeps its requests in flight, over all connections and threads")
+    @Test("a closed loop keeps its depth on all connections and threads")
     func closed() async throws {
         let target = try Target()
         defer { target.stop() }
@@ -144,7 +153,7 @@ struct EndToEndTests {
         #expect(result.lateReason == nil)
     }
 
-    @Test("requests that a limit turns away are counted apart, and not repeated at once")
+    @Test("requests refused by a limit are counted separately and not retried at once")
     func refused() async throws {
         let target = try Target { $0.limits.evidenceBytes = 1 }
         defer { target.stop() }
@@ -160,7 +169,7 @@ struct EndToEndTests {
         #expect(result.complaints.first?.what.hasPrefix("RESOURCE_EXHAUSTED") == true)
     }
 
-    @Test("an interrupted run gives what there is")
+    @Test("an interrupted run returns the results so far")
     func interrupted() async throws {
         let target = try Target()
         defer { target.stop() }
@@ -169,7 +178,10 @@ struct EndToEndTests {
         ]
         let interruption = Flag()
         let plan = target.plan(.open(rate: 100, .constant), seconds: 600)
-        let run = LoadRun(plan, groups) { _ in interruption.flag.set() }
+        // Once: a second interruption, a second later, would not wait for outstanding answers.
+        let run = LoadRun(plan, groups) { _ in
+            if !interruption.flag.isSet { interruption.flag.set() }
+        }
         let result = try await run.run(interruption.flag)
         #expect(result.wasInterrupted)
         #expect(result.counts.sent > 0 && result.isClean, "\(result.summary)")
@@ -177,7 +189,35 @@ struct EndToEndTests {
         #expect(result.summary.contains("interrupted"))
     }
 
-    @Test("a server that goes away leaves errors, and an end")
+    @Test("a second interruption ends a run without its outstanding answers")
+    func interruptedTwice() async throws {
+        let (stalls, released) = (Flag(), Latch())
+        let target = try Target {
+            $0.clock = {
+                if stalls.flag.isSet { released.wait() }
+                return Target.now
+            }
+        }
+        defer {
+            released.open()
+            target.stop()
+        }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 4))
+        ]
+        let interruption = Flag()
+        let plan = target.plan(.open(rate: 100, .constant), seconds: 600)
+        // The server stops to answer a second before the first interruption.
+        let run = LoadRun(plan, groups) { _ in
+            if stalls.flag.isSet { interruption.flag.set() } else { stalls.flag.set() }
+        }
+        let result = try await run.run(interruption.flag)
+        #expect(result.wasInterrupted && !result.isClean)
+        #expect(result.counts.correct > 0 && result.unanswered > 0, "\(result.summary)")
+        #expect(result.counts.errors == 0, "no request was waited for until its timeout")
+    }
+
+    @Test("a run ends with errors when the server disconnects")
     func gone() async throws {
         let target = try Target()
         let groups = [
@@ -195,7 +235,7 @@ struct EndToEndTests {
         #expect(result.counts.answered == result.counts.sent && !result.isClean)
     }
 
-    @Test("without a server there is no run")
+    @Test("a run without a server fails")
     func unreachable() async throws {
         let target = try Target()
         defer { target.stop() }

@@ -31,7 +31,7 @@ func fakeResult(
 
 @Suite("Results")
 struct ResultTests {
-    @Test("a generator that sent late, or too little, says so")
+    @Test("a generator that sends late, or too little, is reported")
     func lateness() {
         #expect(fakeResult().lateReason == nil)
         #expect(fakeResult(lateness: LoadLimits.latenessNanoseconds - 1000).lateReason == nil)
@@ -49,7 +49,7 @@ struct ResultTests {
         #expect(fakeResult(.closed, lateness: 10_000_000).lateReason == nil)
     }
 
-    @Test("what is not the expected verdict is no throughput, and is counted by its kind")
+    @Test("only expected verdicts count as throughput; others are counted by kind")
     func counts() {
         let clean = fakeResult()
         #expect(clean.isClean && clean.throughput == 1000 && clean.unanswered == 0)
@@ -62,7 +62,7 @@ struct ResultTests {
         #expect(mixed.summary.contains("wrong verdicts 10, refused 20, errors 30, unanswered 40"))
     }
 
-    @Test("tallies add up, and keep a bounded number of complaints")
+    @Test("tallies add up, with a bounded number of complaints")
     func tally() {
         var (one, two) = (Tally(groups: 2), Tally(groups: 2))
         one.note(.correct, of: 0, latency: 1_000_000)
@@ -82,7 +82,7 @@ struct ResultTests {
         #expect(one.complaints.values.reduce(0, +) == 103)
     }
 
-    @Test("JSON that others can read")
+    @Test("the JSON parses")
     func json() throws {
         let result = fakeResult(
             wrong: 2, refused: 3, complaints: ["a \"quoted\"\nreason": 5])
@@ -106,7 +106,7 @@ struct ResultTests {
         #expect(alone["steps"] == nil)
     }
 
-    @Test("HTML is well-formed, whole and tells of what went wrong")
+    @Test("the HTML is well-formed, self-contained, and lists failures")
     func html() throws {
         let result = fakeResult(
             wrong: 7, refused: 11, errors: 13, lateness: 5_000_000, isInterrupted: true,
@@ -116,7 +116,7 @@ struct ResultTests {
             result, steps: steps, command: "assay load <x> & y", date: "today"
         ).text
         for text in [
-            "generator was late", "7 answers had another verdict", "11 requests were turned away",
+            "generator was late", "7 answers had another verdict", "11 requests were rejected",
             "13 requests got no verdict", "interrupted", "assay load &lt;x&gt; &amp; y",
             "&lt;b&gt;&amp;&quot;", "p99 &lt;9&gt; ms", "prefers-color-scheme:dark",
         ] { #expect(page.contains(text), "\(text)") }
@@ -128,7 +128,7 @@ struct ResultTests {
         try expectBalanced(page)
     }
 
-    @Test("the pages of runs without a single answer are whole, too")
+    @Test("the HTML of a run without answers is complete")
     func empty() throws {
         for pace in [Pace.closed, .open(rate: 10, .poisson)] {
             let page = HTMLReport(
@@ -162,7 +162,7 @@ struct ResultTests {
         #expect(open == [])
     }
 
-    @Test("HdrHistogram's text: percentiles that rise to all of the answers")
+    @Test("HdrHistogram's text: percentiles rise to the number of all answers")
     func hgrm() throws {
         var result = fakeResult().tally
         for index in 1...1000 { result.groups[0].latencies.note(UInt64(index) * 10_000) }

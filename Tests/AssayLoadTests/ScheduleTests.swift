@@ -18,7 +18,7 @@ struct ScheduleTests {
         }
     }
 
-    @Test("constant gaps are all alike")
+    @Test("constant gaps are equal")
     func constant() {
         #expect(times(4, rate: 1000, .constant) == [1_000_000, 2_000_000, 3_000_000, 4_000_000])
         // The interval is not a whole number of nanoseconds. Rounding errors must not add up.
@@ -26,14 +26,14 @@ struct ScheduleTests {
         #expect(abs(Int64(last) - 100_000_000_000) <= 1)
     }
 
-    @Test("the threads' constant gaps lie between each other")
+    @Test("constant gaps of several threads interleave")
     func interleaved() {
         let parts = (0..<4).map { times(2, rate: 4000, .constant, index: $0, of: 4) }
         #expect(
             parts.flatMap(\.self).sorted() == (1...8).map { UInt64($0) * 250_000 })
     }
 
-    @Test("Poisson arrivals: exponential gaps of the mean that the rate says")
+    @Test("Poisson arrivals: exponential gaps with the mean of the rate")
     func poisson() {
         let count = 100_000
         let due = times(count, rate: 2000, .poisson)
@@ -48,7 +48,7 @@ struct ScheduleTests {
         #expect(abs(above - 0.3679) < 0.01)
     }
 
-    @Test("one Poisson gap tells nothing of the next, nor one thread's of another's")
+    @Test("Poisson gaps are independent, also between threads")
     func independent() {
         func correlation(_ left: [Double], _ right: [Double]) -> Double {
             let count = Double(min(left.count, right.count))
@@ -77,7 +77,7 @@ struct ScheduleTests {
         return LoadGroup(name, weight: weight, items)
     }
 
-    @Test("a mix takes each group as often as its weight says, its items in turn")
+    @Test("a mix takes groups by weight, and a group's items in turn")
     func mix() {
         let groups = [group("a", 3, 5), group("b", 1, 2), group("none", 0, 1)]
         var mix = Mix(groups, index: 0, of: 1)
@@ -89,7 +89,7 @@ struct ScheduleTests {
         #expect(first == [0, 1, 2, 3, 4, 0, 1])
     }
 
-    @Test("threads share a group's items out")
+    @Test("threads divide a group's items")
     func strides() {
         let groups = [group("a", 1, 6)]
         let taken = (0..<2).map { index in

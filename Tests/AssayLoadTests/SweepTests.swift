@@ -17,7 +17,7 @@ struct SweepTests {
         }
     }
 
-    @Test("finds the highest rate that is kept", arguments: [1300.0, 4000, 90, 31_000])
+    @Test("finds the highest rate within the bound", arguments: [1300.0, 4000, 90, 31_000])
     func finds(limit: Double) async throws {
         let steps = try await search(RateSweep(bound: 10, firstRate: 1000), limit: limit)
         let best = try #require(RateSweep.best(of: steps))
@@ -26,14 +26,14 @@ struct SweepTests {
         for step in steps { #expect((step.failure == nil) == (step.rate <= limit)) }
     }
 
-    @Test("a server that keeps no rate has no best one")
+    @Test("a server that meets the bound at no rate has no best rate")
     func none() async throws {
         let steps = try await search(RateSweep(bound: 10, firstRate: 1000), limit: 0)
         #expect(RateSweep.best(of: steps) == nil)
         #expect(steps.count <= RateSweep.mostRuns)
     }
 
-    @Test("a search of a server without bounds ends")
+    @Test("a search ends for an infinitely fast server")
     func endless() async throws {
         let steps = try await search(RateSweep(bound: 10, firstRate: 1), limit: .infinity) { rate in
             fakeResult(.open(rate: rate, .constant), sent: 10, seconds: 10 / rate)
@@ -41,7 +41,7 @@ struct SweepTests {
         #expect(steps.count == RateSweep.mostRuns)
     }
 
-    @Test("a late generator, a wrong verdict, a refusal or an interruption keeps no rate")
+    @Test("a late generator, a wrong verdict, a refusal or an interruption fails a rate")
     func failures() async throws {
         let pace = Pace.open(rate: 1000, .constant)
         for (result, word) in [
@@ -57,7 +57,7 @@ struct SweepTests {
         }
     }
 
-    @Test("a rate at which the generator alone was late is tried again")
+    @Test("a rate at which only the generator was late is repeated")
     func lateOnce() async throws {
         var runs: [Double: Int] = [:]
         let steps = try await search(RateSweep(bound: 10, firstRate: 1000), limit: 0) { rate in

@@ -10,9 +10,13 @@ struct AdminTest {
     let test: TestServer
     let admin: AdminServer
 
-    init(_ change: (inout ServerConfiguration) -> Void = { _ in }) throws {
+    init(
+        _ change: (inout ServerConfiguration) -> Void = { _ in },
+        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds }
+    ) throws {
         let monitor = ServerMonitor()
-        admin = try AdminServer(at: .tcp(host: "127.0.0.1", port: 0), of: monitor)
+        admin = try AdminServer(
+            at: .tcp(host: "127.0.0.1", port: 0), of: monitor, clock: clock)
         test = try TestServer {
             change(&$0)
             $0.monitor = monitor

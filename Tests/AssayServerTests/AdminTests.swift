@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite("Admin", .ownThread, .serialized, .timeLimit(.minutes(3))) struct AdminTests {
-    @Test("each path by each method") func paths() throws {
+    @Test("each path with each method") func paths() throws {
         let admin = try AdminTest()
         defer { admin.end() }
         let table: [(request: String, status: Int, type: String, text: String)] = [
@@ -139,7 +139,7 @@ import Testing
         #expect((1...5_000).contains(sent), "\(sent)")
     }
 
-    @Test("readiness goes with a drain, and agrees with the health call") func draining() throws {
+    @Test("readiness ends with a drain, like the health call") func draining() throws {
         let admin = try AdminTest()
         let client = try RawClient(admin.test.unix)
         func isServing() throws -> Bool {
@@ -153,7 +153,7 @@ import Testing
         // A drain waits for a peer within a frame.
         let half = try RawClient(admin.test.unix)
         try half.send(Array(RawClient.ping(1).prefix(6)))
-        admin.test.settles { $0.bufferedBytes == 6 }
+        admin.test.eventually { $0.bufferedBytes == 6 }
         admin.test.server.drain()
         admin.eventually { admin.get("/readyz").body == "draining\n" }
         #expect(admin.get("/readyz").status == 503)
@@ -168,7 +168,7 @@ import Testing
         #expect(throws: BlockingClient.Failure.self) { try BlockingClient(admin.admin.endpoint) }
     }
 
-    @Test("before the server listens it is alive and not ready") func starting() throws {
+    @Test("a starting server is alive and not ready") func starting() throws {
         let path = temporaryPath("admin")
         let admin = try AdminServer(at: .unix(path: path), of: ServerMonitor())
         defer { admin.stop() }
@@ -183,14 +183,14 @@ import Testing
         }
     }
 
-    @Test("a loop that does not turn is told of, at once, by all paths") func stuck() throws {
+    @Test("all paths report a blocked event loop at once") func stuck() throws {
         let clock = HeldClock()
         let admin = try AdminTest { $0.clock = clock.now }
         // The loop calls the clock when it publishes; the test holds that call.
         clock.arm()
         clock.isHeld.wait()
         admin.eventually { admin.get("/healthz").status == 503 }
-        #expect(admin.get("/healthz").body.contains("has not turned"))
+        #expect(admin.get("/healthz").body.contains("has not run"))
         #expect(admin.get("/readyz").status == 503)
         let before = ContinuousClock.now
         #expect(admin.get("/status").body.contains("not responding"))

@@ -12,14 +12,14 @@ import Testing
         RequestCost(bytes: bytes, state: 0, answer: answer)
     }
 
-    @Test("line 80: however many do not read, one that reads has a share")
+    @Test("line 80: connections that read keep a share, however many do not read")
     func sharesOfAnswers() {
         for readers in [0, 1, 10, 1_100, 10_000] {
-            var budget = Budget(limit: 256 << 20)
+            let budget = Budget(limit: 256 << 20)
             // Each connection takes as much as it can.
             for _ in 0..<readers {
                 var unread = 0
-                while unread < 256 << 10, budget.mayAnswer(unread: unread, due: 0),
+                while unread < 256 << 10, budget.canAnswer(unread: unread, due: 0),
                     budget.admits(answer: 40_000)
                 {
                     unread += 40_000
@@ -27,14 +27,14 @@ import Testing
                 }
             }
             #expect(budget.held <= 64 << 20)
-            #expect(budget.mayAnswer(unread: 0, due: 15_000), "\(readers)")
-            #expect(budget.mayAnswer(unread: 40_000, due: 0) == (readers < 1_000), "\(readers)")
+            #expect(budget.canAnswer(unread: 0, due: 15_000), "\(readers)")
+            #expect(budget.canAnswer(unread: 40_000, due: 0) == (readers < 1_000), "\(readers)")
             #expect(budget.admits(Self.cost(5_000, answer: 3_000)))
         }
     }
 
-    @Test func anAnswerIsCountedBeforeItIsMade() {
-        var budget = Budget(limit: 8 << 20)
+    @Test func answersCountBeforeTheyAreMade() {
+        let budget = Budget(limit: 8 << 20)
         let cost = Self.cost(1_000, answer: 500)
         budget.give(cost)
         #expect(budget.held == 1_000 && budget.due == 500)
@@ -45,9 +45,9 @@ import Testing
         #expect(!budget.admits(answer: 1) && budget.admits(1))
     }
 
-    @Test func receivedBytesCountByWhatTheyKeep() {
+    @Test func receivedBytesCountByTheirBuffers() {
         let pinned = 3 << 20
-        var budget = Budget(limit: 8 << 20) { pinned }
+        let budget = Budget(limit: 8 << 20) { pinned }
         budget.give(Self.cost(1_000, answer: 0))
         #expect(budget.held == pinned)
         budget.buffered = 4 << 20
@@ -58,10 +58,10 @@ import Testing
         #expect(budget.held > 4 << 20)
     }
 
-    @Test("line 79: receipts get half together, and one at most what leaves room for its answer")
+    @Test("line 79: receipts share half of the memory, and one leaves memory for its answer")
     func receipts() {
-        var budget = Budget(limit: 8 << 20)
-        #expect(budget.mayFit(receipt: 3 << 20) && !budget.mayFit(receipt: 3 << 20 + 1))
+        let budget = Budget(limit: 8 << 20)
+        #expect(budget.canFit(receipt: 3 << 20) && !budget.canFit(receipt: 3 << 20 + 1))
         budget.give(receipt: 3 << 20)
         #expect(!budget.isLow && budget.admits(receipt: 1 << 20))
         #expect(!budget.admits(receipt: 1 << 20 + 1) && budget.admits(5 << 20))
@@ -71,24 +71,38 @@ import Testing
 
     // MARK: Receipt shares of a turn
 
-    @Test("line 76: a turn's share of receipts ends by bytes, by time, and begins anew")
+    @Test("line 76: the share of receipts in a turn ends by bytes or time, and renews each turn")
     func turns() {
-        var turns = ReceiptTurns()
+        var turns = ReceiptShare()
         var read = 0
         while case let slice = turns.slice(in: 1), slice > 0 {
-            #expect(slice <= ReceiptTurns.sliceBytes)
+            #expect(slice <= ReceiptShare.sliceBytes)
             turns.didRead(slice, nanoseconds: 1)
             read += slice
         }
-        #expect(read == ReceiptTurns.bytesPerTurn)
-        #expect(turns.slice(in: 2) == ReceiptTurns.sliceBytes)
-        turns.didRead(10, nanoseconds: ReceiptTurns.nanosecondsPerTurn - 1)
+        #expect(read == ReceiptShare.bytesPerTurn)
+        #expect(turns.slice(in: 2) == ReceiptShare.sliceBytes)
+        turns.didRead(10, nanoseconds: ReceiptShare.nanosecondsPerTurn - 1)
         #expect(turns.slice(in: 2) > 0)
         turns.didRead(10, nanoseconds: 1)
         #expect(turns.slice(in: 2) == 0)
         #expect(turns.slice(in: 3) > 0)
         turns.didRead(10, nanoseconds: .max)
         #expect(turns.slice(in: 3) == 0 && turns.slice(in: 4) > 0)
+    }
+
+    @Test("line 80: the share of long answers in a turn ends by bytes, and renews each turn")
+    func longAnswers() {
+        var share = LongAnswerShare()
+        var left: [Bool] = []
+        for (bytes, turn) in [
+            (LongAnswerShare.bytesPerTurn - 1, 0), (1, 0), (0, 1),
+            (LongAnswerShare.bytesPerTurn, 1),
+        ] as [(Int, UInt64)] {
+            share.didAnswer(bytes)
+            left.append(share.isLeft(in: turn))
+        }
+        #expect(left == [true, false, true, false])
     }
 
     // MARK: Returning memory
@@ -99,8 +113,8 @@ import Testing
         // Without the size at the start, a first look amid a flood has nothing to compare with.
         var unknown = MemoryReturn(resident: nil)
         let answers = [
-            known.mayReturn(resident: 90 * mega, held: 0, at: 0),
-            unknown.mayReturn(resident: 90 * mega, held: 0, at: 0),
+            known.shouldReturn(resident: 90 * mega, held: 0, at: 0),
+            unknown.shouldReturn(resident: 90 * mega, held: 0, at: 0),
         ]
         #expect(answers == [true, false])
     }
@@ -110,25 +124,25 @@ import Testing
         let mega = 1 << 20
         let looks = ([0, 1_999, 2_000] as [UInt64]).map { memory.isDue(at: $0) }
         #expect(looks == [true, false, true])
-        func mayReturn(_ resident: Int, held: Int, at now: UInt64) -> Bool {
-            memory.mayReturn(resident: resident * mega, held: held * mega, at: now)
+        func shouldReturn(_ resident: Int, held: Int, at now: UInt64) -> Bool {
+            memory.shouldReturn(resident: resident * mega, held: held * mega, at: now)
         }
         let steps = [
             // In order: the first check; too little; in use; free.
-            mayReturn(20, held: 0, at: 0), mayReturn(35, held: 0, at: 5_000),
-            mayReturn(220, held: 150, at: 10_000), mayReturn(220, held: 1, at: 15_000),
+            shouldReturn(20, held: 0, at: 0), shouldReturn(35, held: 0, at: 5_000),
+            shouldReturn(220, held: 150, at: 10_000), shouldReturn(220, held: 1, at: 15_000),
         ]
         #expect(steps == [false, false, false, true])
         // Too early: most of the memory was freed later.
         memory.didReturn(resident: 210 * mega)
         let later = [
             // Again after 2 s, then after 4, and at once when the memory has grown.
-            mayReturn(210, held: 0, at: 16_000), mayReturn(210, held: 0, at: 17_000),
-            mayReturn(210, held: 0, at: 20_000), mayReturn(226, held: 0, at: 20_500),
-            mayReturn(226, held: 110, at: 90_000),
+            shouldReturn(210, held: 0, at: 16_000), shouldReturn(210, held: 0, at: 17_000),
+            shouldReturn(210, held: 0, at: 20_000), shouldReturn(226, held: 0, at: 20_500),
+            shouldReturn(226, held: 110, at: 90_000),
         ]
         #expect(later == [false, true, false, true, false])
         memory.didReturn(resident: 30 * mega)
-        #expect(!mayReturn(30, held: 0, at: 100_000))
+        #expect(!shouldReturn(30, held: 0, at: 100_000))
     }
 }

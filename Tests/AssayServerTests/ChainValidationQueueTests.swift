@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSpentInAdvanceIsWaitedFor() {
+    @Test func debtDelaysLaterTokens() {
         var bucket = TokenBucket(perSecond: 1_000)
         bucket.spend(999, at: 0)
         for (spent, now, wait) in [(1, 0, 1), (50, 0, 51), (0, 30, 21), (0, 51, 0)]
@@ -50,7 +50,7 @@ import Testing
 }
 
 @Suite struct StallWatchTests {
-    @Test func noticesWhatIsNotGivenBack() {
+    @Test func noticesUnreleasedMemory() {
         var watch = StallWatch(limit: 100)
         func check(_ now: UInt64, changes: Bool, isStalled: Bool) {
             let hasChanged = watch.check(at: now)
@@ -68,7 +68,7 @@ import Testing
 }
 
 @Suite struct ReadingRestTests {
-    @Test func followsWhatReadsBring() {
+    @Test func followsTheSizeOfReads() {
         var (rest, total) = (ReadBackoff(), 0 as UInt64)
         func next(_ reads: [UInt64]) -> UInt64 {
             for bytes in reads {
@@ -92,10 +92,10 @@ import Testing
 }
 
 /// Lines 36 to 39 of the catalogue of hostile input, for the server.
-@Suite("Hostile unseen chains", .ownThread, .serialized, .timeLimit(.minutes(5)))
+@Suite("Hostile unknown chains", .ownThread, .serialized, .timeLimit(.minutes(5)))
 struct ChainValidationQueueTests {
     /// Tokens under leaf certificates of their own, issued by the known intermediate.
-    private static func strangers(_ count: Int) throws -> [[UInt8]] {
+    private static func unknownChains(_ count: Int) throws -> [[UInt8]] {
         let authority = try Minted.authority.get()
         let validity = Validity.around(Minted.now, days: 300)
         return try (0..<count).map { _ in
@@ -109,13 +109,14 @@ struct ChainValidationQueueTests {
         if case .verification(let answer) = head?.result { answer.verdict } else { nil }
     }
 
-    @Test("line 38: 10,000 tokens of one new chain at once: verified one time for its chain")
+    @Test("line 38: 10,000 tokens of one new chain at once: one validation")
     func stampede() throws {
         let token = try Minted.transaction.get()
         try withServer {
             $0.limits.evidenceBytes = 1 << 30
-            // A sanitizer makes everything many times slower.
-            $0.limits.defaultTimeoutMilliseconds = 30_000
+            // No deadline: a sanitizer, or other work on the machine, makes all of it slower.
+            $0.limits.defaultTimeoutMilliseconds = 600_000
+            $0.limits.longestTimeoutMilliseconds = 600_000
         } _: { test in
             let pool = try WorkerPool(count: 10, name: "clients")
             let failures = Atomic(0)
@@ -127,7 +128,8 @@ struct ChainValidationQueueTests {
                         let sender = try WorkerPool(count: 1, name: "send")
                         sender.submit {
                             for id in 1...1000 as ClosedRange<UInt64> {
-                                try? socket.client.send(RawClient.verify(id, .transaction, token))
+                                try? socket.client.send(
+                                    RawClient.verify(id, .transaction, token, timeout: 600_000))
                             }
                         }
                         try client.expectAnswers(1...1000)
@@ -147,12 +149,12 @@ struct ChainValidationQueueTests {
         }
     }
 
-    @Test("line 38: what fails for one app entry holds for another with other roots")
+    @Test("line 38: a chain refused for one app entry is valid for another with other roots")
     func failureIsNotShared() throws {
         let token = try Minted.transaction.get()
-        let stranger = AppEntry(verifier: Verifier(trust: .apple), policy: Minted.policy)
+        let other = AppEntry(verifier: Verifier(trust: .apple), policy: Minted.policy)
         try withServer {
-            $0.apps["other"] = stranger
+            $0.apps["other"] = other
         } _: { test in
             for round in 0..<3 as Range<UInt64> {
                 let client = try RawClient(test.unix)
@@ -174,7 +176,7 @@ struct ChainValidationQueueTests {
 
     /// The verdicts of the queue equal those of the verifier alone, for every kind and many
     /// defects.
-    @Test("line 39: verdicts do not depend on the lane")
+    @Test("line 39: verdicts do not depend on the queue")
     func sameVerdicts() throws {
         var evidence: [(EvidenceKind, [UInt8])] = []
         for kind in Minted.jwsKinds {
@@ -212,10 +214,10 @@ struct ChainValidationQueueTests {
         }
     }
 
-    @Test("line 39: unseen chains above the rate and the queue are refused, known ones served")
+    @Test("line 39: unknown chains above the rate and the queue are refused, known ones served")
     func flood() throws {
         let token = try Minted.transaction.get()
-        let strangers = try Self.strangers(60)
+        let unknownChains = try Self.unknownChains(60)
         try withServer {
             $0.workers = 1
             $0.limits.unknownChainsPerSecond = 1
@@ -227,8 +229,8 @@ struct ChainValidationQueueTests {
             #expect(Self.verdict(try client.receive()?.head) == .valid)
 
             let attacker = try RawClient(test.tcp)
-            for (index, stranger) in strangers.enumerated() {
-                try attacker.send(RawClient.verify(UInt64(index + 1), .transaction, stranger))
+            for (index, token) in unknownChains.enumerated() {
+                try attacker.send(RawClient.verify(UInt64(index + 1), .transaction, token))
             }
             var refused = 0
             while refused < 40 {
@@ -250,17 +252,17 @@ struct ChainValidationQueueTests {
         }
     }
 
-    @Test("line 39: amid strangers' chains the one that most wait for goes first")
+    @Test("line 39: in a flood of unknown chains the one with most waiters is first")
     func mostWanted() throws {
         let token = try Minted.transaction.get()
-        let strangers = try Self.strangers(60)
+        let unknownChains = try Self.unknownChains(60)
         try withServer {
             $0.limits.unknownChainsPerSecond = 4
             $0.limits.defaultTimeoutMilliseconds = 30_000
         } _: { test in
             let client = try RawClient(test.unix)
-            for (index, stranger) in strangers.enumerated() {
-                try client.send(RawClient.verify(UInt64(index + 1), .transaction, stranger))
+            for (index, token) in unknownChains.enumerated() {
+                try client.send(RawClient.verify(UInt64(index + 1), .transaction, token))
             }
             for id in 1_001...1_020 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
@@ -278,9 +280,9 @@ struct ChainValidationQueueTests {
         }
     }
 
-    @Test("line 39: time that is over in the lane is told, and costs no validation")
+    @Test("line 39: a deadline that passes in the queue is answered without a validation")
     func deadlines() throws {
-        let strangers = try Self.strangers(15)
+        let unknownChains = try Self.unknownChains(15)
         try withServer {
             $0.limits.unknownChainsPerSecond = 1
         } _: { test in
@@ -289,7 +291,8 @@ struct ChainValidationQueueTests {
             // to wait: tries again.
             var statuses: [Status] = []
             for round in 0..<5 where statuses.last != .deadlineExceeded {
-                statuses.append(try overdue(client, Array(strangers[3 * round..<3 * round + 3])))
+                let tokens = Array(unknownChains[3 * round..<3 * round + 3])
+                statuses.append(try overdue(client, tokens))
             }
             #expect(statuses.last == .deadlineExceeded, "\(statuses)")
         }
@@ -300,7 +303,7 @@ struct ChainValidationQueueTests {
     /// one with the same chain and less time.
     ///
     /// - Returns: the status of the last one.
-    private func overdue(_ client: RawClient, _ strangers: [[UInt8]]) throws -> Status {
+    private func overdue(_ client: RawClient, _ unknownChains: [[UInt8]]) throws -> Status {
         func receive(_ count: Int) throws -> [UInt64: ResponseHead] {
             var answers: [UInt64: ResponseHead] = [:]
             while answers.count < count {
@@ -309,12 +312,12 @@ struct ChainValidationQueueTests {
             }
             return answers
         }
-        try client.send(RawClient.verify(1, .transaction, strangers[0], timeout: 20_000))
+        try client.send(RawClient.verify(1, .transaction, unknownChains[0], timeout: 20_000))
         #expect(Self.verdict(try receive(1)[1]) == .valid)
         try client.send(
-            RawClient.verify(3, .transaction, strangers[2], timeout: 20_000)
-                + RawClient.verify(4, .transaction, strangers[2], timeout: 100)
-                + RawClient.verify(2, .transaction, strangers[1], timeout: 200))
+            RawClient.verify(3, .transaction, unknownChains[2], timeout: 20_000)
+                + RawClient.verify(4, .transaction, unknownChains[2], timeout: 100)
+                + RawClient.verify(2, .transaction, unknownChains[1], timeout: 200))
         let answers = try receive(3)
         #expect(Self.verdict(answers[3]) == .valid)
         let last = try #require(answers[4]?.status)
@@ -325,7 +328,7 @@ struct ChainValidationQueueTests {
         return last
     }
 
-    @Test("line 36: a flood of chains that do not hold costs each of them one validation")
+    @Test("line 36: a flood of invalid chains costs one validation for each")
     func refusedChains() throws {
         let foreign = try Minted.token(.transaction, by: Minted.foreign.get())
         let receipt = try Minted.receipt(bytes: 2_000)

@@ -17,7 +17,7 @@ import Testing
         FairQueue(random: Numbers(state: seed))
     }
 
-    @Test("line 82: a newcomer goes before 50 flows with 200 keys each, 20 of 20")
+    @Test("line 82: a new flow precedes 50 flows with 200 keys each, in 20 of 20 tries")
     func newcomers() {
         var queue = Self.queue()
         for flow in 1...50 {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("line 82: a flow that asks for one key at a time has no more turns than the others")
+    @Test("line 82: a flow with one key at a time gets no more turns than the others")
     func oneAtATime() {
         var queue = Self.queue()
         for index in 0..<1_000 { queue.add("patient \(index)", of: 0, isPreferred: false) }
@@ -47,7 +47,7 @@ import Testing
         #expect(abs(counts[0] - counts[1]) <= 2, "\(counts)")
     }
 
-    @Test("line 82: within a flow validated issuers go first, then what most wait for")
+    @Test("line 82: within a flow validated issuers are first, then keys with most waiters")
     func ranks() {
         var queue = Self.queue()
         for index in 0..<100 { queue.add("forged \(index)", of: 0, isPreferred: false) }
@@ -66,7 +66,7 @@ import Testing
         #expect(forged != (0..<100).map { "forged \($0)" })
     }
 
-    @Test("line 82: a flood's keys are dropped, not those of flows with short lines")
+    @Test("line 82: keys of a flood are dropped, not those of short flows")
     func victims() {
         var queue = Self.queue()
         queue.add("genuine", of: 0, isPreferred: false)
@@ -83,7 +83,7 @@ import Testing
         #expect((300...1_300).contains(late), "\(late)")
     }
 
-    @Test("line 82: in one flow, what many wait for and what a validated issuer signed stays")
+    @Test("line 82: within a flow, keys with many waiters or a validated issuer stay")
     func victimsOfOneFlow() {
         var queue = Self.queue()
         for _ in 0..<5 { queue.add("wanted", of: 0, isPreferred: false) }
@@ -95,7 +95,7 @@ import Testing
         #expect(queue.contains("wanted") && queue.contains("issued") && queue.count == 100)
     }
 
-    @Test func requestsThatWaitNoLongerLeave() {
+    @Test func cancelledRequestsLeave() {
         var queue = Self.queue()
         for flow in [0, 0, 1] { queue.add("key", of: flow, isPreferred: false) }
         queue.removeRequest(for: "key", of: 0)

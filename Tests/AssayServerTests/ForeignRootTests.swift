@@ -33,11 +33,11 @@ import Testing
         try test.eventually {
             try test.metrics()["assay_foreign_production_roots"] == Double(count)
         }
-        let mark = test.get("/status").body.contains("not Apple's, good for Production")
+        let mark = test.get("/status").body.contains("not Apple's, valid for Production")
         #expect(mark == (count > 0))
     }
 
-    @Test("line 89: names in the log are escaped, control characters of every kind")
+    @Test("line 89: names in the log are escaped, with all control characters")
     func namesInTheLog() throws {
         let app = try Self.app(development: false, [.production])
         let test = try AdminTest { $0.apps = ["game": app, "a\u{9b}1m\u{1b}\u{202e}\u{7f}ü": app] }

@@ -58,7 +58,7 @@ import Testing
         do { result = .success(try await body(test, test.server.endpoints[2])) } catch {
             result = .failure(error)
         }
-        test.settles(seconds: 60) { $0.connections == 0 && $0.handshakes == 0 }
+        test.eventually(seconds: 60) { $0.connections == 0 && $0.handshakes == 0 }
         test.server.drain()
         test.server.wait()
         try result.get()
@@ -89,11 +89,11 @@ import Testing
             try client.send(hello)
             crowd.append(client)
         }
-        Issue.record("a flood of handshakes was worked on as it came")
+        Issue.record("a flood of handshakes was processed without a queue")
         return crowd
     }
 
-    @Test("line 61: a flood of handshakes waits, and who is connected is served")
+    @Test("line 61: a flood of handshakes waits while open connections are served")
     func flood() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki), tls = try pki.client()
@@ -122,7 +122,8 @@ import Testing
         }
     }
 
-    @Test("line 61: with as many as may wait, more wait to be accepted, and others are")
+    @Test(
+        "line 61: with a full queue further TLS connections wait to be accepted; others are served")
     func full() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki), tls = try pki.client()
@@ -130,8 +131,8 @@ import Testing
             $0.handshakes = 12
         } _: { test, endpoint in
             let crowd = try Self.crowd(test, endpoint, hello, waiting: 12)
-            let reason = "as many TLS handshakes wait as may: further connections wait, too"
-            test.settles { _ in test.server.metrics?.faults[reason] ?? 0 > 0 }
+            let reason = "the queue of TLS handshakes is full: more connections wait"
+            test.eventually { _ in test.server.metrics?.faults[reason] ?? 0 > 0 }
             async let late: Void = Self.ping(endpoint, tls)
             for _ in 0..<10 {
                 let plain = try RawClient(test.tcp)
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("who has gone while it waited is not worked on")
+    @Test("a peer that disconnects in the queue costs no handshake")
     func gone() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki)
@@ -150,11 +151,11 @@ import Testing
             let crowd = try Self.crowd(test, endpoint, hello, waiting: 300)
             for client in crowd { client.close() }
             // Long before their deadline.
-            test.settles(seconds: 60) { $0.handshakes == 0 }
+            test.eventually(seconds: 60) { $0.handshakes == 0 }
         }
     }
 
-    @Test("who has waited too long is let go")
+    @Test("a peer that waits too long is closed")
     func late() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki)
@@ -166,12 +167,12 @@ import Testing
                 try client.send(hello)
                 return client
             }
-            test.settles { _ in test.log.count(of: "too many TLS handshakes at a time") > 0 }
+            test.eventually { _ in test.log.count(of: "too many simultaneous TLS handshakes") > 0 }
             for client in crowd { client.close() }
         }
     }
 
-    @Test("a drain hurries those that have connected by then")
+    @Test("a drain shortens the time of open handshakes")
     func drain() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki)

@@ -15,7 +15,7 @@ import Testing
 
     private static func octets(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    @Test("line 85: each name counts in the place of its type alone")
+    @Test("line 85: each name matches only names of its own type")
     func types() {
         let table: [(domains: [String], uris: [String], common: String?, isAllowed: Bool)] = [
             ([], [Self.spiffe], nil, true),
@@ -44,7 +44,8 @@ import Testing
         }
     }
 
-    @Test("line 85: a list of names of one type is not empty, which would let everybody in")
+    @Test(
+        "line 85: a list of names of one type does not count as empty, which would accept everyone")
     func emptiness() {
         #expect(ClientNames([]).isEmpty)
         for name in [Self.spiffe, "backend.example.org", "billing job", ""] {
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("line 85: octet for octet; the case of ASCII letters counts but in DNS names")
+    @Test("line 85: names match by octets; only DNS names ignore ASCII case")
     func octets() {
         func isAllowed(domain: String) -> Bool {
             Self.names.allow(CertificateNames(domains: [Self.octets(domain)]))
@@ -158,7 +159,7 @@ import Testing
         test.server.wait()
     }
 
-    @Test("line 85: app entries are named by octets as well")
+    @Test("line 85: app entry names match by octets")
     func appEntries() throws {
         let token = try Minted.transaction.get()
         try withServer {

@@ -28,7 +28,7 @@ import Testing
         let client: RawClient
         let shared: SharedClient
         let sent = Atomic(0)
-        let isTold = Atomic(false)
+        let isAnnounced = Atomic(false)
 
         init(_ endpoint: Endpoint) throws {
             shared = SharedClient(try BlockingClient(endpoint))
@@ -37,7 +37,7 @@ import Testing
 
         func send(_ token: [UInt8], while isOn: () -> Bool) {
             var id: UInt64 = 0
-            while isOn(), !isTold.load(ordering: .relaxed) {
+            while isOn(), !isAnnounced.load(ordering: .relaxed) {
                 id += 1
                 guard (try? shared.client.send(Self.frame(id, token))) != nil else { break }
                 sent.store(Int(id), ordering: .relaxed)
@@ -54,13 +54,13 @@ import Testing
 
         /// Reads to the end. The answered ids have no gap, and every request is answered unless
         /// the server announced its drain.
-        func check() throws -> (valid: Int, refused: Int, untold: Int) {
+        func check() throws -> (valid: Int, refused: Int, unanswered: Int) {
             var (valid, refused) = (0, 0)
             var ids: Set<UInt64> = []
             while let head = try client.receive()?.head {
                 if head.id == 0 {
                     #expect(head.status == .unavailable, "\(head)")
-                    isTold.store(true, ordering: .relaxed)
+                    isAnnounced.store(true, ordering: .relaxed)
                     continue
                 }
                 #expect(ids.insert(head.id).inserted, "an answer came twice")
@@ -77,14 +77,14 @@ import Testing
             }
             #expect(ids == Set((0..<UInt64(ids.count)).map { $0 + 1 }), "a gap")
             let missing = sent.load(ordering: .relaxed) - ids.count
-            return (valid, refused, isTold.load(ordering: .relaxed) ? 0 : missing)
+            return (valid, refused, isAnnounced.load(ordering: .relaxed) ? 0 : missing)
         }
     }
 
     /// Clients that pipeline, and clients that reconnect repeatedly, while the process gets
     /// SIGTERM. Accepted requests are answered, every connection gets an answer or the drain
     /// notice, and no connection is reset.
-    @Test("line 66: SIGTERM under load loses nothing", arguments: 0..<20)
+    @Test("line 66: SIGTERM under load loses no request", arguments: 0..<20)
     func termination(round: Int) throws {
         let token = try Present.token.get()
         let (server, endpoints) = try start()
@@ -116,12 +116,12 @@ import Testing
         pool.stop()
         let counts = results.counts
         #expect(results.failures == [], "\(server.log)")
-        #expect(counts.untold == 0)
+        #expect(counts.unanswered == 0)
         #expect(counts.valid > 0)
         print("SIGTERM \(round): \(counts.valid) valid, \(counts.refused) refused, 0 lost")
     }
 
-    @Test("line 66: readiness goes first, and a server serves on for its delay")
+    @Test("line 66: readiness ends first, and the server serves for its drain delay")
     func delay() throws {
         let (server, endpoints) = try start("--drain-delay", "2")
         let early = try RawClient(endpoints[0])
@@ -129,8 +129,8 @@ import Testing
         #expect(try early.receive()?.head.result == .health(serving: true))
         let before = ContinuousClock.now
         server.signal(SIGTERM)
-        let told = try early.receive()?.head
-        #expect(told?.id == 0 && told?.status == .unavailable)
+        let announcement = try early.receive()?.head
+        #expect(announcement?.id == 0 && announcement?.status == .unavailable)
         // Both the notified connection and a new one are served.
         let late = try RawClient(endpoints[1])
         for client in [early, late] {
@@ -165,7 +165,7 @@ import Testing
 
     /// Connections that the kernel has completed and the server has not accepted yet. A storm
     /// always has many.
-    @Test("line 66: whoever waits to be accepted is told, and not reset", arguments: 0..<5)
+    @Test("line 66: connections in the accept queue get an answer, not a reset", arguments: 0..<5)
     func acceptQueue(round: Int) throws {
         let test = try TestServer()
         let endpoints = [test.tcp, test.unix]
@@ -189,7 +189,7 @@ import Testing
         test.server.wait()
         pool.stop()
         #expect(results.failures == [])
-        #expect(results.counts.untold == 0)
+        #expect(results.counts.unanswered == 0)
         #expect(results.counts.valid > 0)
     }
 }
@@ -197,24 +197,24 @@ import Testing
 /// The results of a test's callers.
 private final class Results: Sendable {
     private let state = Locked<
-        (counts: (valid: Int, refused: Int, untold: Int), failures: [String])
+        (counts: (valid: Int, refused: Int, unanswered: Int), failures: [String])
     >(
         ((0, 0, 0), []))
 
-    func note(_ check: () throws -> (valid: Int, refused: Int, untold: Int)) {
+    func note(_ check: () throws -> (valid: Int, refused: Int, unanswered: Int)) {
         let result = Result { try check() }
         state.withLock { state in
             switch result {
             case .success(let counts):
                 state.counts.valid += counts.valid
                 state.counts.refused += counts.refused
-                state.counts.untold += counts.untold
+                state.counts.unanswered += counts.unanswered
             case .failure(let error): state.failures.append("\(error)")
             }
         }
     }
 
-    var counts: (valid: Int, refused: Int, untold: Int) { state.withLock { $0.counts } }
+    var counts: (valid: Int, refused: Int, unanswered: Int) { state.withLock { $0.counts } }
     var failures: [String] { state.withLock { $0.failures } }
 }
 

@@ -27,7 +27,7 @@ import Testing
                 type: 1_000 + index, version: 1, value: [UInt8](repeating: 0, count: 65_000)))
     }
 
-    @Test func whatIsHeldIsCounted() throws {
+    @Test func heldMemoryIsCounted() throws {
         let minter = ReceiptMinter(try Minted.receiptCA.get().chain)
         let large = try minter.sign(Self.payload(Self.emptyRecords))
         let unknown = try minter.sign(Self.payload(Self.unknownAttributes))
@@ -45,8 +45,8 @@ import Testing
                 let client = try RawClient(test.unix)
                 let frame = RawClient.verify(1, .appReceipt, receipt, inApp: inApp)
                 try client.send(Array(frame.dropLast(1)))
-                test.settles { $0.requestsInFlight == 1 && $0.bufferedBytes == 0 }
-                test.settles { range.contains($0.evidenceBytes) }
+                test.eventually { $0.requestsInFlight == 1 && $0.bufferedBytes == 0 }
+                test.eventually { range.contains($0.evidenceBytes) }
                 let held = try #require(test.server.holdings).evidenceBytes
                 #expect(range.contains(held), "\(name): \(held)")
                 try client.send(Array(frame.suffix(1)))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func whatThereIsNoRoomForIsRefusedWhileItComes() throws {
+    @Test func receiptsAreRefusedWhileTheyArrive() throws {
         let minter = ReceiptMinter(try Minted.receiptCA.get().chain)
         let large = try minter.sign(Self.payload(Self.emptyRecords))
         try withServer {

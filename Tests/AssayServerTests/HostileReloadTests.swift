@@ -64,8 +64,8 @@ import Testing
         unsafe unlink(config)
     }
 
-    @Test("line 86: when the file answers at last it counts, and SIGHUP meanwhile asks once more")
-    func answersAtLast() throws {
+    @Test("line 86: a late file is applied, and a SIGHUP meanwhile causes one more reload")
+    func lateFile() throws {
         let (server, fifo) = try reloading()
         server.signal(SIGHUP)
         server.signal(SIGHUP)

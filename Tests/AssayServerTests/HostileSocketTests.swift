@@ -31,7 +31,7 @@ import Testing
         #expect(Self.status(path) == nil, "the socket file is left behind")
     }
 
-    @Test("a peer that has gone is no signal, and the process's handling of it stays as it was")
+    @Test("writing to a closed peer raises no signal, and the signal handling is unchanged")
     func brokenPipes() throws {
         let wasDefault = Self.isBrokenPipeDefault
         try withServer { test in
@@ -52,7 +52,7 @@ import Testing
         return unsafe action.__sigaction_handler.sa_handler == nil
     }
 
-    @Test("line 67: a user who is not allowed is told PERMISSION_DENIED, and closed")
+    @Test("line 67: a user without permission gets PERMISSION_DENIED and is closed")
     func users() throws {
         let me = getuid()
         try withServer {
@@ -64,7 +64,7 @@ import Testing
             try client.expectEnd(.permissionDenied)
             // A TCP connection carries no user id.
             try RawClient(test.tcp).expectPong()
-            #expect(test.log.count(of: "a peer who is not allowed") == 2)
+            #expect(test.log.count(of: "a peer without permission") == 2)
             #expect(test.server.metrics?.connectionsRefused == 2)
             #expect(test.server.metrics?.connectionsAccepted == 3)
         }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("line 67: users that may change while the server runs")
+    @Test("line 67: the allowed users can change while the server runs")
     func reload() throws {
         var configuration: ServerConfiguration?
         let test = try TestServer { configuration = $0 }
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// The state between the first server's bind and its listen, as a second server finds it.
-    @Test("line 87: a path at which another server is about to listen is in use")
+    @Test("line 87: a path where another server starts to listen is in use")
     func twoServers() throws {
         let path = temporaryPath("twice")
         let lock = try FileLock(path + ".lock")
@@ -131,7 +131,7 @@ import Testing
         unsafe unlink(path)
     }
 
-    @Test("line 87: of servers that start at once on one path, one listens")
+    @Test("line 87: one of several servers that start on one path listens")
     func manyServers() throws {
         let pool = try WorkerPool(count: 8, name: "servers")
         for round in 0..<50 {
@@ -161,7 +161,7 @@ import Testing
         pool.stop()
     }
 
-    @Test("line 87: mode and owner of a socket file are never those of what a link names")
+    @Test("line 87: mode and owner of a socket file do not follow a link")
     func accessFollowsNoLink() throws {
         let target = temporaryPath("target"), link = temporaryPath("link")
         let socket = temporaryPath("socket")
@@ -215,7 +215,7 @@ import Testing
         for path in [stale, link, target] { unsafe unlink(path) }
     }
 
-    @Test("line 67: a file that has come to the path since is left where it is")
+    @Test("line 67: a new file at the path is not removed")
     func replacedFile() throws {
         let path = temporaryPath("replaced")
         try withServer {

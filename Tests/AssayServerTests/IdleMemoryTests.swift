@@ -9,7 +9,7 @@ import Testing
     "Idle connections' memory", .ownThread, .serialized, .timeLimit(.minutes(2)),
     .disabled(if: Sanitizer.isOn, "a sanitizer has memory of its own for each allocation"))
 struct IdleMemoryTests {
-    @Test("line 83: connections that have had large answers and are idle take 4 KB at the most")
+    @Test("line 83: idle connections after large answers take at most 4 KB")
     func idleConnections() throws {
         let path = temporaryPath("idle")
         let server = try ServerProcess(["--listen", "unix:\(path)", "--workers", "2"])

@@ -101,7 +101,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     }
 
     /// A resting loop still runs its jobs, in order, and reacts to its stop.
-    @Test func runsJobsWhileItRests() throws {
+    @Test func runsJobsWhileReadsPause() throws {
         try withLoop { loop in
             let seen = Locked<[Int]>([])
             let rested = try loop.call { () throws(LoopError) -> UInt64 in
@@ -148,7 +148,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
-    @Test func aStoppedLoopTakesNoJob() throws {
+    @Test func aStoppedLoopRejectsJobs() throws {
         let loop = try EventLoop(name: "test")
         try loop.start()
         let ran = Atomic(false)
@@ -161,7 +161,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         #expect(throws: LoopError.cancelled) { try loop.call { () throws(LoopError) in } }
     }
 
-    @Test func aLoopThatNeverStartedGoes() throws {
+    @Test func aLoopThatNeverStartedIsReleased() throws {
         let loop = try EventLoop(name: "test")
         loop.post { Issue.record("a loop without a thread ran a job") }
     }
@@ -176,11 +176,11 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     }
 
     /// On a busy machine a thread of the idle class would hardly ever run.
-    @Test("line 82: threads that give way are nice to others, and not idle")
-    func threadsThatGiveWayStillRun() throws {
-        func scheduling(givesWay: Bool) throws -> (policy: Int32, niceness: Int32) {
+    @Test("line 82: low-priority threads have a higher nice value, and still run")
+    func lowPriorityThreadsStillRun() throws {
+        func scheduling(hasLowPriority: Bool) throws -> (policy: Int32, niceness: Int32) {
             let seen = Locked<(Int32, Int32)>((-1, -1))
-            let pool = try WorkerPool(count: 1, name: "way", givesWay: givesWay)
+            let pool = try WorkerPool(count: 1, name: "low", hasLowPriority: hasLowPriority)
             pool.submit {
                 // nice(0) adds nothing and returns the thread's niceness.
                 let own = (sched_getscheduler(0), nice(0))
@@ -189,7 +189,8 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
             pool.stop()
             return seen.withLock { $0 }
         }
-        let usual = try scheduling(givesWay: false), nicer = try scheduling(givesWay: true)
+        let usual = try scheduling(hasLowPriority: false)
+        let nicer = try scheduling(hasLowPriority: true)
         #expect(usual.policy == SCHED_OTHER && nicer.policy == SCHED_OTHER)
         // The highest niceness is 19.
         #expect(nicer.niceness == min(usual.niceness + 5, 19))
@@ -246,7 +247,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
-    @Test func aUnixSocketHasItsModeAndGoesWithItsListener() throws {
+    @Test func aUnixSocketHasItsModeAndIsRemoved() throws {
         let path = temporaryPath("mode")
         try withLoop { loop in
             _ = try listenEchoing(loop, at: .unix(path: path))
@@ -286,7 +287,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         #expect(throws: LoopError.addressInUse) { try ListeningSocket.open(plain.endpoint) }
     }
 
-    @Test func anAddressInUseIsTold() throws {
+    @Test func anAddressInUseIsReported() throws {
         try withLoop { loop in
             let endpoint = try listenEchoing(loop, at: .tcp(host: "127.0.0.1", port: 0))
             #expect(throws: LoopError.addressInUse) { try listenEchoing(loop, at: endpoint) }
@@ -333,7 +334,7 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
     }
 
     /// Data written before the end of a stream arrives, even while its peer is still writing.
-    @Test func theLastWordsOfAStreamArrive() throws {
+    @Test func theLastBytesOfAStreamArrive() throws {
         try withLoop { loop in
             let last = [UInt8](repeating: 9, count: 2_000_000)
             let endpoint = try loop.call { () throws(LoopError) in

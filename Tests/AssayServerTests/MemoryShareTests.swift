@@ -16,7 +16,8 @@ struct MemoryShareTests {
     /// A receipt with in-app records of `bytes` bytes, which the server keeps in memory.
     private static func records(_ bytes: Int) throws -> [UInt8] { try Minted.receipt(bytes: bytes) }
 
-    @Test("line 80: connections that ask Info and read nothing: others are served, the limit holds")
+    @Test(
+        "line 80: connections request Info and do not read: others are served in the limit")
     func unreadAnswers() throws {
         let token = try Minted.transaction.get()
         let limit = 8 << 20
@@ -32,7 +33,7 @@ struct MemoryShareTests {
                 return client
             }
             // A quarter of the limit is reserved for answers.
-            test.settles { $0.unwrittenBytes > limit / 8 }
+            test.eventually { $0.unwrittenBytes > limit / 8 }
             let other = try RawClient(test.tcp)
             for id in 1...100 as ClosedRange<UInt64> {
                 try other.send(RawClient.verify(id, .transaction, token))
@@ -46,14 +47,14 @@ struct MemoryShareTests {
         }
     }
 
-    @Test("line 80: a connection that does not read gets no further answers made")
+    @Test("line 80: no further answers are made for a connection that does not read")
     func noFurtherAnswers() throws {
         try withServer {
             $0.limits.outputBytes = 64 << 10
         } _: { test in
             let client = try RawClient(test.unix, receiveBuffer: 4096)
             try client.send(Array(repeatElement(Self.info, count: 400).joined()))
-            test.settles { $0.unwrittenBytes > 64 << 10 }
+            test.eventually { $0.unwrittenBytes > 64 << 10 }
             usleep(100_000)
             let sent = try #require(test.server.metrics).framesSent
             #expect(sent < 40)
@@ -64,7 +65,29 @@ struct MemoryShareTests {
         }
     }
 
-    @Test("line 79: a receipt that stalls while it holds much gives way to others")
+    @Test("line 80: a token does not wait for the Infos of a crowd")
+    func longAnswersTakeTurns() throws {
+        let token = try Minted.transaction.get()
+        Descriptors.raiseLimit()
+        try withServer { test in
+            let crowd = try (0..<500).map { _ in try RawClient(test.unix) }
+            let other = try RawClient(test.unix)
+            try other.send(RawClient.verify(1, .transaction, token))
+            try other.expectAnswers(1...1)
+            // Together 57 MB of answers.
+            let requests = Array(repeatElement(Self.info, count: 3).joined())
+            for client in crowd { try client.send(requests) }
+            try other.send(RawClient.verify(2, .transaction, token))
+            try other.expectAnswers(2...2)
+            let unanswered = crowd.count { !$0.socket.hasMore(milliseconds: 0) }
+            #expect(unanswered > crowd.count / 4)
+            for client in crowd {
+                for _ in 0..<3 { #expect(try client.receive()?.head.status == .ok) }
+            }
+        }
+    }
+
+    @Test("line 79: a stalled receipt that holds much memory is refused in favor of others")
     func slowReceiptsGiveWay() throws {
         let slow = try Self.records(4_000_000), other = try Self.records(2_000_000)
         try withServer {
@@ -76,7 +99,7 @@ struct MemoryShareTests {
             // Together above half of the limit: the last one is refused, or an earlier one is
             // cancelled for it.
             for client in clients { try client.send(Array(frame.dropLast(1))) }
-            test.settles { $0.bufferedBytes == 0 && $0.evidenceBytes < 3 << 20 }
+            test.eventually { $0.bufferedBytes == 0 && $0.evidenceBytes < 3 << 20 }
             #expect(test.server.metrics?.refused(.overloaded) ?? 0 >= 1)
             let client = try RawClient(test.tcp)
             try client.send(RawClient.verify(2, .appReceipt, other))
@@ -92,7 +115,7 @@ struct MemoryShareTests {
         }
     }
 
-    @Test("line 79: receipts that keep much are refused before the limit is reached")
+    @Test("line 79: receipts that keep much memory are refused before the limit is reached")
     func theLimitHolds() throws {
         let receipt = try Self.records(4_000_000)
         let limit = 8 << 20
@@ -129,7 +152,7 @@ struct MemoryShareTests {
         }
     }
 
-    @Test("line 76: large receipts of many connections all come to their end")
+    @Test("line 76: large receipts on many connections all complete")
     func receiptsTakeTurns() throws {
         let receipt = try Self.records(3_000_000)
         try withServer { test in

@@ -53,7 +53,7 @@ struct MemoryTests {
     }
 
     @Test(
-        "line 70: without memory there is a last line that says so, and never a wrong verdict",
+        "line 70: out of memory: a last line reports it, and no verdict is wrong",
         arguments: [0, 1, 3, 8, 20, 100])
     func shortage(megabytes: Int) throws {
         let (root, receiptRoot) = (temporaryPath("root"), temporaryPath("root"))
@@ -99,7 +99,7 @@ struct MemoryTests {
             // Threads can fail together: another one can log the same after this one.
             let log = server.log.split(separator: "\n")
             let last = log.last { $0.hasPrefix("assay: ended by ") } ?? ""
-            #expect(last.contains("as the system gives no more memory"), "\(log.suffix(3))")
+            #expect(last.contains("because the system is out of memory"), "\(log.suffix(3))")
         }
         if megabytes == 0 { #expect(!served) }
         print("\(megabytes) MB: \(served ? "served" : "ended"), \(valid) valid, \(refused) refused")

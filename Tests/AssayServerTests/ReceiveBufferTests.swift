@@ -18,13 +18,13 @@ private struct Reads {
     }
 
     mutating func read(_ stream: Int, upTo most: Int) {
-        let room = buffers[stream].lend(from: &arena)
-        #expect(room.count > 0)
-        let count = min(most, room.count)
+        let space = buffers[stream].lend(from: &arena)
+        #expect(space.count > 0)
+        let count = min(most, space.count)
         for index in 0..<count {
             let byte = UInt8(truncatingIfNeeded: written)
             written = written &* 5 &+ 17
-            unsafe room.slab.memory[room.start + index] = byte
+            unsafe space.slab.memory[space.start + index] = byte
             sent[stream].append(byte)
         }
         buffers[stream].receive(count, into: &arena)
@@ -89,7 +89,7 @@ extension SlabBytes {
         }
     }
 
-    @Test func aMessageOfAnySizeComesInOnePiece() {
+    @Test func messagesOfAnySizeAreContiguous() {
         for size in [1, 4_095, 4_096, 65_535, 65_536, 65_537, 200_000] {
             for chunk in [1_000, 65_536] {
                 var reads = Reads(streams: 1)
@@ -117,15 +117,15 @@ extension SlabBytes {
         #expect(reads.take(1, 10)?.count == 10)
     }
 
-    @Test func aTornSenderDoesNotMakeEachByteCostAll() {
+    @Test func smallReadsDoNotCostQuadraticTime() {
         var reads = Reads(streams: 1)
         var slabs = 0
         weak var last: Slab?
         for _ in 0..<20_000 {
-            let room = reads.buffers[0].lend(from: &reads.arena)
-            if room.slab !== last { slabs += 1 }
-            last = room.slab
-            unsafe room.slab.memory[room.start] = 1
+            let space = reads.buffers[0].lend(from: &reads.arena)
+            if space.slab !== last { slabs += 1 }
+            last = space.slab
+            unsafe space.slab.memory[space.start] = 1
             reads.buffers[0].receive(1, into: &reads.arena)
             reads.buffers[0].compact(&reads.arena)
         }
@@ -134,7 +134,7 @@ extension SlabBytes {
     }
 
     @Test(arguments: [(100, false), (57_343, false), (57_344, true), (60_000, true)])
-    func whatWaitsKeepsLittleElseAlive(count: Int, staysInItsSlab: Bool) throws {
+    func waitingBytesRetainLittleElse(count: Int, staysInItsSlab: Bool) throws {
         var reads = Reads(streams: 1)
         reads.read(0, upTo: 64_000)
         let taken = reads.take(0, 64_000)

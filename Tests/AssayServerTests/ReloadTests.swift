@@ -1,15 +1,16 @@
 import Assay
 import AssayIO
 import AssayModels
-import AssayServer
 import AssayWire
 import Glibc
 import TestSupport
 import Testing
 
+@testable import AssayServer
+
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct ReloadTests {
     /// Accepted requests keep the app entry that they were accepted with.
-    @Test func whatWasAcceptedKeepsItsEntry() throws {
+    @Test func acceptedRequestsKeepTheirEntry() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         var first: ServerConfiguration?
@@ -51,16 +52,18 @@ import Testing
         test.server.wait()
     }
 
-    @Test func whatNeedsARestartIsTold() throws {
+    @Test func changesThatNeedARestartAreReported() throws {
         var first: ServerConfiguration?
         let test = try TestServer { first = $0 }
         var other = try #require(first)
         other.listen.append(.unix(path: "/nowhere"))
         other.workers += 1
+        other.backlog += 1
         other.socketAccess.mode = 0o600
         other.admin = .unix(path: "/nowhere")
-        #expect(try test.server.reload(other) == ["listen", "workers", "unix", "admin"])
-        #expect(test.log.count(of: "\"event\":\"restart_needed\"") == 4)
+        let names = ["listen", "limits.backlog", "workers", "unix", "admin"]
+        #expect(try test.server.reload(other) == names)
+        #expect(test.log.count(of: "\"event\":\"restart_needed\"") == names.count)
         // An unusable configuration changes nothing.
         for (change, error) in [
             ({ $0.apps = [:] }, ServerError.noApp),
@@ -78,9 +81,27 @@ import Testing
         #expect(throws: ServerError.system(.cancelled)) { try test.server.reload(other) }
     }
 
+    /// A new setting that only a restart changes has to be reported, unless it comes from the
+    /// process and not from the configuration file.
+    @Test func everyFixedSettingIsReported() throws {
+        let ofTheFile = ["listen", "backlog", "workers", "socketAccess", "admin"]
+        let ofTheProcess = ["inherited", "hasOneProcessor", "log", "monitor", "clock"]
+        let fixed = ServerConfiguration(listen: [], apps: [:]).fixed
+        let names = Mirror(reflecting: fixed).children.compactMap(\.label)
+        #expect(Set(names) == Set(ofTheFile + ofTheProcess))
+        var other = fixed
+        other.listen = [.unix(path: "/nowhere")]
+        other.backlog += 1
+        other.workers += 1
+        other.socketAccess.mode = 0o600
+        other.admin = .unix(path: "/nowhere")
+        #expect(fixed.differences(from: other).count == ofTheFile.count)
+        #expect(fixed.differences(from: fixed) == [])
+    }
+
     /// A frame in transit completes after a reload lowers the frame limit, so that its refusal
     /// does not close the connection.
-    @Test func anArrivingFrameComesToItsEnd() throws {
+    @Test func anArrivingFrameCompletes() throws {
         var first: ServerConfiguration?
         let test = try TestServer { first = $0 }
         let receipt = try Minted.receipt(bytes: 60_000)
@@ -101,7 +122,7 @@ import Testing
         test.server.wait()
     }
 
-    @Test("SIGHUP reads the file anew; a bad one changes nothing and is told as at start")
+    @Test("SIGHUP reloads the file; an invalid one changes nothing and is reported as at start")
     func hangUp() throws {
         let root = temporaryPath("root"), config = temporaryPath("config")
         try Present.writeRoot(root)

@@ -98,7 +98,7 @@ struct ResidentMemoryTests {
         }
     }
 
-    @Test("lines 64, 80, 81: bytes counted and bytes held differ by a fifth at the most")
+    @Test("lines 64, 80, 81: counted and resident bytes differ by at most a fifth")
     func states() throws {
         Descriptors.raiseLimit()
         let subject = try Subject()

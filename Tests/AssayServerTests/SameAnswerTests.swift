@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: arrangements)
-    func answersAreTheVerifiers(_ arrangement: Arrangement) throws {
+    func answersMatchTheVerifier(_ arrangement: Arrangement) throws {
         let items = try Self.items()
         let alone = try Minted.verifier()
         let expected = items.map {

@@ -23,7 +23,10 @@ import Testing
             #expect(info.limits.headBytes == UInt32(limits.headBytes))
             #expect(info.limits.jwsBytes == UInt32(limits.jwsBytes))
             #expect(info.limits.notificationBytes == UInt32(limits.notificationBytes))
+            #expect(info.limits.notificationV1Bytes == UInt32(limits.notificationV1Bytes))
+            #expect(info.limits.serverAnswerBytes == UInt32(limits.serverAnswerBytes))
             #expect(info.limits.requestsInFlight == UInt32(limits.requestsInFlight))
+            #expect(info.limits.resolveItems == UInt32(limits.resolveItems))
             let roots = test.verifier.trust.anchors
             #expect(info.trustedRoots.map(\.fingerprint) == roots.map(\.fingerprint))
             #expect(info.trustedRoots.count { $0.development } == 2)
@@ -67,7 +70,7 @@ import Testing
         #expect(bare.payloadJSON.isEmpty)
     }
 
-    @Test func verdictsAreTheLibrarys() async throws {
+    @Test func verdictsMatchTheLibrary() async throws {
         let foreign = try Minted.foreign.get()
         try await withClient { test, client in
             for kind in Minted.jwsKinds {
@@ -95,8 +98,45 @@ import Testing
         }
     }
 
+    /// Answers of one and of many tokens, with known and with unknown chains.
+    @Test func serverAnswersMatchTheLibrary() async throws {
+        func history(_ count: Int, by authority: DevelopmentCA) throws -> [UInt8] {
+            try Minter(authority.chain).mintHistory(
+                indices: 0..<count, bundleId: Minted.bundleId, appAppleId: 1_234_567_890,
+                environment: .sandbox, signedDate: Minted.now)
+        }
+        let authority = try Minted.authority.get()
+        try await withClient { test, client in
+            for count in [0, 1, 20, 100] {
+                let answer = try history(count, by: authority)
+                try await expectSame(.serverAnswer, answer, verdict: .valid, test, client)
+            }
+            let foreign = try history(3, by: Minted.foreign.get())
+            try await expectSame(.serverAnswer, foreign, verdict: .untrustedChain, test, client)
+            let broken = Minted.tampered(try history(20, by: authority))
+            try await expectSame(.serverAnswer, broken, verdict: .invalidSignature, test, client)
+            let token = try Minted.transaction.get()
+            try await expectSame(.serverAnswer, token, verdict: .malformed, test, client)
+        }
+    }
+
+    @Test func notificationsOfVersion1MatchTheLibrary() async throws {
+        func body(_ receipt: [UInt8]) -> [UInt8] {
+            Array(#"{"bid":"x","unified_receipt":{"latest_receipt":""#.utf8)
+                + ReceiptMinter.base64(receipt) + Array(#""}}"#.utf8)
+        }
+        let receipt = try Minted.receipt(bytes: 100_000)
+        let other = try Minted.receipt(bytes: 5_000, bundleId: "com.example.other")
+        try await withClient { test, client in
+            let cut = body(Array(receipt.dropLast()))
+            try await expectSame(.notificationV1, body(receipt), verdict: .valid, test, client)
+            try await expectSame(.notificationV1, body(other), verdict: .wrongBundle, test, client)
+            try await expectSame(.notificationV1, cut, verdict: .malformed, test, client)
+        }
+    }
+
     @Test(arguments: [3_000, 200_000])
-    func receiptsAreTheLibrarys(bytes: Int) async throws {
+    func receiptsMatchTheLibrary(bytes: Int) async throws {
         let receipt = try Minted.receipt(bytes: bytes)
         let other = try Minted.receipt(bytes: bytes, bundleId: "com.example.other")
         var broken = receipt
@@ -118,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func whatStandsAroundATokenIsTheLibrarys() async throws {
+    @Test func charactersAroundATokenMatchTheLibrary() async throws {
         try await withClient { _ in
         } _: { test, client in
             let token = try Minted.transaction.get()
@@ -133,7 +173,7 @@ import Testing
     }
 
     @Test(.enabled(if: Vectors.has("sk1/unified")))
-    func applesReceiptsAreTheLibrarys() async throws {
+    func applesReceiptsMatchTheLibrary() async throws {
         let folder = "sk1/unified"
         let files = Vectors.files(in: folder, suffix: ".der")
         try Vectors.report(folder, files.count)
@@ -157,7 +197,7 @@ import Testing
     private static let anyApp = Policy(bundleId: nil, environments: [.production, .sandbox])
 
     @Test(.enabled(if: Vectors.has("sk1/legacy")))
-    func applesTransactionReceiptsAreTheLibrarys() async throws {
+    func applesTransactionReceiptsMatchTheLibrary() async throws {
         let folder = "sk1/legacy"
         let files = Vectors.files(in: folder, suffix: ".txt")
         try Vectors.report(folder, files.count)
@@ -182,7 +222,7 @@ import Testing
         #expect(valid > 0)
     }
 
-    @Test func verifyReceiptsAnswerIsTheLibrarys() async throws {
+    @Test func verifyReceiptMatchesTheLibrary() async throws {
         var evidence: [(EvidenceKind, [UInt8])] = [
             (.appReceipt, try Minted.receipt(bytes: 5_000)),
             (.appReceipt, try Minted.receipt(bytes: 100_000)),

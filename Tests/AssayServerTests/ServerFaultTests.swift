@@ -8,9 +8,9 @@ import Testing
 /// Client errors, and the server's responses.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerFaultTests {
     @Test(
-        "line 59: what is no frame, or too large a one, is told so and ends the connection",
+        "line 59: invalid and oversized frames are answered and end the connection",
         arguments: ["unix", "tcp"])
-    func whatIsNoFrameEndsTheConnection(over: String) throws {
+    func invalidFramesEndTheConnection(over: String) throws {
         let much = [UInt8](repeating: 0x20, count: 3 << 20)
         let cases: [(String, [UInt8], AssayWire.Status)] = [
             ("zero length", [0, 0, 0, 0], .invalidArgument),
@@ -38,8 +38,8 @@ import Testing
         }
     }
 
-    @Test("line 60: heads that are no message, or a flood, are told so and skipped")
-    func unusableHeadsAreSkipped() throws {
+    @Test("line 60: invalid heads and floods of fields are answered and skipped")
+    func invalidHeadsAreSkipped() throws {
         func frame(_ head: [UInt8]) -> [UInt8] {
             var bytes: [UInt8] = []
             FrameWriter.append(
@@ -71,8 +71,8 @@ import Testing
         }
     }
 
-    @Test("line 69: ids of nobody, and requests that are not carried out")
-    func requestsThatAreNotCarriedOut() throws {
+    @Test("line 69: id 0, and requests that are refused")
+    func refusedRequests() throws {
         let token = try Minted.transaction.get()
         let cases: [(String, [UInt8], AssayWire.Status, UInt64)] = [
             ("id 0", RawClient.ping(0), .invalidArgument, 0),
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The response comes before the body, which is then skipped.
-    @Test func longBodiesAreRefusedBeforeTheyCome() throws {
+    @Test func longBodiesAreRefusedBeforeTheyArrive() throws {
         let jws = ServerLimits().jwsBytes
         let notification = ServerLimits().notificationBytes
         let cases: [(String, RequestHead.Call, Int, AssayWire.Status)] = [
@@ -112,6 +112,14 @@ import Testing
                 .resourceExhausted
             ),
             ("old", .verify(VerifyCall(kind: .transactionReceipt)), jws + 1, .resourceExhausted),
+            (
+                "version 1", .verify(VerifyCall(kind: .notificationV1)),
+                ServerLimits().notificationV1Bytes + 1, .resourceExhausted
+            ),
+            (
+                "answer", .verify(VerifyCall(kind: .serverAnswer)),
+                ServerLimits().serverAnswerBytes + 1, .resourceExhausted
+            ),
             ("ping", .ping, jws + 1, .resourceExhausted),
             ("unknown", .unknown, 5 << 20, .unimplemented),
         ]
@@ -136,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("line 69: an id that is in flight is refused")
+    @Test("line 69: a duplicate id is refused")
     func idsInFlightAreUnique() throws {
         let token = try Minted.transaction.get()
         try withHeldWorker(8) { test, client, clock in
@@ -152,8 +160,8 @@ import Testing
         }
     }
 
-    @Test("line 65: time that is over in the queue is told, and not worked on")
-    func timeThatIsOverIsToldAndNotWorkedOn() throws {
+    @Test("line 65: a deadline that passes in the queue is answered without work")
+    func deadlinesThatPassInTheQueueCostNoWork() throws {
         let token = try Minted.transaction.get()
         try withHeldWorker(1) { test, client, clock in
             try client.send(RawClient.verify(2, .transaction, token, timeout: 150))
@@ -173,25 +181,25 @@ import Testing
     }
 
     /// Requests of a disconnected client are skipped.
-    @Test("lines 61 and 65: a client that has gone costs no work", arguments: [false, true])
-    func aClientThatHasGoneCostsNoWork(resets: Bool) throws {
+    @Test("lines 61 and 65: a disconnected client costs no work", arguments: [false, true])
+    func aDisconnectedClientCostsNoWork(resets: Bool) throws {
         let token = try Minted.transaction.get()
         try withHeldWorker(1) { test, other, clock in
             let client = try RawClient(test.tcp)
             for id in 1...20 as ClosedRange<UInt64> {
                 try client.send(RawClient.verify(id, .transaction, token))
             }
-            test.settles { $0.requestsInFlight == 21 }
+            test.eventually { $0.requestsInFlight == 21 }
             if resets {
                 client.socket.reset()
-                test.settles { $0.connections == 1 }
+                test.eventually { $0.connections == 1 }
             } else {
                 client.socket.close()
             }
             let asked = clock.count
             clock.release.open()
             #expect(try other.receive()?.head.id == 1)
-            test.settles { $0.evidenceBytes == 0 }
+            test.eventually { $0.evidenceBytes == 0 }
             // Each slice calls the clock once, and so does the thread that validates the first
             // chain. To the server a closed socket can look like one that still waits for
             // answers; a reset one can't.
@@ -202,8 +210,8 @@ import Testing
         }
     }
 
-    @Test("line 61: half a frame at the end is told")
-    func halfAFrameAtTheEndIsTold() throws {
+    @Test("line 61: an incomplete frame at the end of the stream is answered")
+    func anIncompleteFrameAtTheEndIsAnswered() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 100_000)
         try withServer { test in
@@ -226,8 +234,8 @@ import Testing
     }
 
     /// All requests before the end of the stream are answered, in any number.
-    @Test("line 61: what came before the end is answered")
-    func whatCameBeforeTheEndIsAnswered() throws {
+    @Test("line 61: requests before the end of the stream are answered")
+    func requestsBeforeTheEndAreAnswered() throws {
         let token = try Minted.transaction.get()
         try withServer { test in
             let client = try RawClient(test.unix)

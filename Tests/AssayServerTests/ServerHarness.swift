@@ -39,6 +39,22 @@ enum Minted {
             environment: environment, signedDate: now)
     }
 
+    /// A period of a subscription: each number is a transaction of one customer.
+    ///
+    /// - Parameter later: how long after now it is signed, in milliseconds.
+    static func period(_ number: Int, account: Int = 1, later: Int64 = 0) throws -> [UInt8] {
+        let bought = now.milliseconds - 1_000
+        let payload = """
+            {"transactionId":"\(47_000 + number)","originalTransactionId":"47000",\
+            "bundleId":"\(bundleId)","environment":"Sandbox","productId":"premium",\
+            "subscriptionGroupIdentifier":"2100","type":"Auto-Renewable Subscription",\
+            "appAccountToken":"00000000-0000-0000-0000-00000000000\(account)",\
+            "purchaseDate":\(bought),"expiresDate":\(bought + Int64(number + 1) * 60_000),\
+            "signedDate":\(now.milliseconds + later)}
+            """
+        return try Minter(authority.get().chain).sign(Array(payload.utf8))
+    }
+
     static let transaction = Result { () throws -> [UInt8] in try token(.transaction) }
 
     static func receipt(bytes: Int, bundleId: String = bundleId) throws -> [UInt8] {
@@ -105,20 +121,29 @@ struct TestServer {
             apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
             defaultApp: "game", workers: 2, version: "test", log: log, clock: { Minted.now })
         configuration.limits.drainQuietMilliseconds = 20
+        // Tests hold a worker; with one processor the loop's thread would be held instead.
+        configuration.hasOneProcessor = false
         // A debug build on a busy machine can fall behind any load that a test sends.
         configuration.limits.queueDelayMilliseconds = 600_000
         change(&configuration)
         server = try Server(configuration)
     }
 
+    /// Lets time pass for the server's timeouts, after it has read what was sent so far: its answer
+    /// on another connection comes at the end of a turn.
+    func pass(milliseconds: UInt64) throws {
+        try RawClient(unix).expectPong()
+        server.advanceClock(byMilliseconds: milliseconds)
+    }
+
     /// Waits until the server's state matches; records an issue when it never does.
-    func settles(
+    func eventually(
         seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
-        _ isSettled: (ServerHoldings) -> Bool
+        _ condition: (ServerHoldings) -> Bool
     ) {
         for _ in 0..<seconds * 200 {
             guard let holdings = server.holdings else { return }
-            if isSettled(holdings) { return }
+            if condition(holdings) { return }
             usleep(5_000)
         }
         Issue.record(
@@ -132,7 +157,7 @@ func withServer(
 ) throws {
     let test = try TestServer(change)
     defer {
-        test.settles { holdings in
+        test.eventually { holdings in
             var holdings = holdings
             holdings.turns = 0
             return holdings == .none
@@ -175,7 +200,7 @@ func withClient(
     let result: Result<Void, any Error>
     do { result = .success(try await body(test, client)) } catch { result = .failure(error) }
     client.close()
-    test.settles { $0.connections == 0 && $0.evidenceBytes == 0 && $0.bufferedBytes == 0 }
+    test.eventually { $0.connections == 0 && $0.evidenceBytes == 0 && $0.bufferedBytes == 0 }
     test.server.drain()
     test.server.wait()
     try result.get()
@@ -213,6 +238,25 @@ final class RawClient {
             RequestHead(
                 id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout,
                 mayWait: mayWait), body)
+    }
+
+    /// A Resolve of these items; the server detects a kind that is nil.
+    static func resolve(
+        _ id: UInt64, _ items: [(kind: EvidenceKind?, evidence: [UInt8])],
+        timeout: UInt32 = 30_000, mayWait: Bool = false,
+        _ change: (inout ResolveCall) -> Void = { _ in }
+    ) -> [UInt8] {
+        var call = ResolveCall(
+            items: items.map { item in
+                ResolveCall.Item(
+                    item.kind.map { .named($0) } ?? .detected,
+                    length: UInt32(item.evidence.count))
+            })
+        change(&call)
+        return frame(
+            RequestHead(
+                id: id, call: .resolve(call), timeoutMilliseconds: timeout, mayWait: mayWait),
+            items.flatMap(\.evidence))
     }
 
     func send(_ bytes: [UInt8]) throws { try socket.send(bytes) }

@@ -38,7 +38,7 @@ import Testing
         #expect(pace.isSlow(at: now, unread: 0, limits) == isSlow)
     }
 
-    @Test func timeThatIsOursDoesNotCount() {
+    @Test func timeSpentByTheServerDoesNotCount() {
         var pace = FramePace(began: 0)
         pace.didResume(at: 100_000)
         #expect(!pace.isSlow(at: 105_000, unread: 0, limits))
@@ -47,18 +47,19 @@ import Testing
     }
 }
 
-/// Time limits, shortened.
+/// Time limits.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
     @Test("line 61: an idle connection ends, half open or not")
     func idleConnectionsEnd() throws {
         try withServer {
-            $0.limits.idleMilliseconds = 300
+            $0.limits.idleMilliseconds = 40_000
         } _: { test in
             let client = try RawClient(test.unix)
             for id in 1...5 as ClosedRange<UInt64> {
-                usleep(120_000)
                 try client.expectPong(id)
+                test.server.advanceClock(byMilliseconds: 20_000)
             }
+            test.server.advanceClock(byMilliseconds: 20_100)
             try client.expectEnd(.unavailable)
         }
     }
@@ -72,16 +73,13 @@ import Testing
             RawClient.verify(1, .appReceipt, receipt),
             RawClient.verify(1, .transaction, token, app: "no such"),
         ] {
-            try withServer {
-                $0.limits.frameGraceMilliseconds = 300
-                $0.limits.idleMilliseconds = 20_000
-            } _: { test in
+            try withServer { test in
                 let silent = try RawClient(test.unix)
                 try silent.send(Array(frame.prefix(frame.count / 2)))
                 let slow = try RawClient(test.unix)
                 try slow.send(Array(frame.prefix(4)))
                 for byte in frame[4..<min(24, frame.count - 1)] {
-                    usleep(50_000)
+                    try test.pass(milliseconds: 1_000)
                     if (try? slow.send([byte])) == nil { break }
                 }
                 for client in [silent, slow] {
@@ -94,30 +92,29 @@ import Testing
         }
     }
 
-    @Test func aFrameThatKeepsThePaceIsTaken() throws {
+    @Test func aFrameThatKeepsThePaceIsAccepted() throws {
         let receipt = try Minted.receipt(bytes: 400_000)
-        try withServer {
-            $0.limits.frameGraceMilliseconds = 200
-        } _: { test in
+        try withServer { test in
             let client = try RawClient(test.unix)
             let frame = RawClient.verify(1, .appReceipt, receipt)
+            // 55 KB a second, for longer than the grace period: the limit is 64 KB a second
+            // after that period.
             for start in stride(from: 0, to: frame.count, by: 16 << 10) {
                 try client.send(Array(frame[start..<min(start + 16 << 10, frame.count)]))
-                usleep(50_000)
+                try test.pass(milliseconds: 300)
             }
             #expect(try client.receive()?.head.status == .ok)
         }
     }
 
     /// A sender that the server has stopped reading from is not slow.
-    @Test func aHeldSenderIsNotSlow() throws {
+    @Test func aPausedSenderIsNotSlow() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
             $0.clock = clock.now
             $0.workers = 1
             $0.limits.requestsInFlight = 4
-            $0.limits.frameGraceMilliseconds = 200
         } _: { test in
             let client = try RawClient(test.unix)
             try client.expectPong()
@@ -128,13 +125,14 @@ import Testing
             }
             try client.send(bytes)
             clock.isHeld.wait()
-            usleep(800_000)
+            // Longer than the grace period.
+            try test.pass(milliseconds: 9_000)
             clock.release.open()
             try client.expectAnswers(1...8)
         }
     }
 
-    @Test("line 63: at the limit accepting pauses, those that are there are served")
+    @Test("line 63: accepting pauses at the limit; open connections are served")
     func tooManyConnectionsWait() throws {
         try withServer {
             $0.limits.connections = 3
@@ -146,7 +144,7 @@ import Testing
             for client in clients { try client.expectPong() }
             usleep(100_000)
             #expect(test.server.holdings?.connections == 3)
-            let reason = "as many connections as there may be: further ones wait"
+            let reason = "the limit of connections is reached: more wait"
             #expect(test.server.metrics?.faults[reason] == 1)
             // Each closed connection makes way for a waiting one.
             for client in clients { client.socket.close() }

@@ -62,7 +62,7 @@ enum Present {
         }
     }
 
-    @Test("READY, RELOADING, STOPPING and WATCHDOG are told", arguments: [false, true])
+    @Test("READY, RELOADING, STOPPING and WATCHDOG are sent", arguments: [false, true])
     func notifications(isAbstract: Bool) throws {
         let manager = NotifySocket(isAbstract: isAbstract)
         let before = SystemClock.monotonicNanoseconds / 1000
@@ -84,7 +84,7 @@ enum Present {
         #expect(server.wait() == 0)
     }
 
-    @Test("a watchdog of another process is not fed, and no manager is none")
+    @Test("another process's watchdog is ignored; without NOTIFY_SOCKET there is no manager")
     func others() {
         let path = "/run/notify"
         let table: [(environment: [String: String], watchdog: UInt64?, isThere: Bool)] = [
@@ -119,7 +119,7 @@ enum Present {
     }
 
     @Test(
-        "line 66: with a passed socket a restart refuses no connection",
+        "line 66: with an inherited socket a restart refuses no connection",
         arguments: [SIGTERM, SIGKILL])
     func restart(number: Int32) throws {
         let root = temporaryPath("root"), path = temporaryPath("passed")
@@ -127,7 +127,7 @@ enum Present {
         let socket = Self.listening(path)
         defer { close(socket) }
         let pool = try WorkerPool(count: 4, name: "callers")
-        let isOn = Atomic(true), state = Locked((served: 0, told: 0, refused: 0, cut: 0))
+        let isOn = Atomic(true), state = Locked((served: 0, drained: 0, refused: 0, cut: 0))
         let token = try Present.token.get()
         for _ in 0..<4 {
             pool.submit {
@@ -145,7 +145,7 @@ enum Present {
                     state.withLock { state in
                         switch answer?.status {
                         case .ok?: state.served += 1
-                        case .unavailable?: state.told += 1
+                        case .unavailable?: state.drained += 1
                         default: state.cut += 1
                         }
                     }
@@ -173,7 +173,7 @@ enum Present {
         print("restarts by \(number): \(counts)")
     }
 
-    @Test("a passed socket with TLS, over a restart")
+    @Test("an inherited socket with TLS, across a restart")
     func passedTLS() async throws {
         let pki = try TestPKI()
         let (certificate, key) = try pki.issue("localhost", [.loopback])
@@ -215,12 +215,12 @@ enum Present {
         }
     }
 
-    @Test("a passed socket that is to have TLS needs a certificate, and one name")
+    @Test("an inherited socket with TLS needs a certificate and a unique name")
     func unusableTLS() throws {
         let (socket, _) = try ListeningSocket.open(.tcp(host: "127.0.0.1", port: 0))
         defer { close(socket) }
         for (addresses, problem) in [
-            (["systemd+tls:assay"], "systemd+tls:assay needs a certificate and a key: [tls]"),
+            (["systemd+tls:assay"], "systemd+tls:assay needs a certificate and a key: name"),
             (["systemd:assay", "systemd:assay"], "systemd:assay names sockets that another"),
         ] {
             let options = addresses.flatMap { ["--listen", $0] }
@@ -232,13 +232,13 @@ enum Present {
         }
     }
 
-    @Test("what is passed and can't be served ends the start")
+    @Test("an inherited socket that can't be served fails the start")
     func unusable() throws {
         let datagrams = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(datagrams) }
         let server = try ServerProcess([], passing: datagrams)
         #expect(server.ready.isEmpty && server.wait() == 2)
-        #expect(server.log.contains("is no stream socket that listens"), "\(server.log)")
+        #expect(server.log.contains("is not a listening stream socket"), "\(server.log)")
         let none = try ServerProcess(["--listen", "systemd:assay"])
         #expect(none.ready.isEmpty && none.wait() == 2)
         #expect(none.log.contains("has passed no such socket"), "\(none.log)")

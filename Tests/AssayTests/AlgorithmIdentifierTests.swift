@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Receipts
 
-    @Test("line 51: parameters of the digests that are announced")
+    @Test("line 51: parameters of the announced digests")
     func announcedDigests() throws {
         try expect("set", accepts: [.absent, .null], refusesWith: .malformed) { parameters in
             try HostileReceipts.verdict {

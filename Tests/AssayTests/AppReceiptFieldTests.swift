@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(.enabled(if: Vectors.has("sk1/unified")))
-    func fieldsAreTheIndependentDecoders() throws {
+    func fieldsMatchTheIndependentDecoder() throws {
         var records = 0
         for name in Self.names {
             let bytes = try #require(Vectors.bytes("sk1/unified/" + name + ".der"))
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(.enabled(if: Vectors.has("sk1/unified")))
-    func devicesAreTold() throws {
+    func deviceTypesAreReported() throws {
         let devices = [
             "prod-mindnodemac-20170904-0iap-2": "6c4008b5945e",
             "prod-mindnodepro-20160212-0iap": "6c4008b5945e",

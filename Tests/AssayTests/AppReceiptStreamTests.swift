@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("line 57: every way of cutting a receipt gives the same answer")
+    @Test("line 57: all ways to split a receipt give the same answer")
     func chunksDoNotMatter() throws {
         var random = SplitMix64(state: 57)
         for evidence in try Self.evidence() {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("line 57: a chunk's border at every byte")
+    @Test("line 57: a chunk border at every byte")
     func everyBorder() throws {
         for evidence in try Self.minted() {
             let whole = evidence.answer(evidence.bytes)
@@ -124,7 +124,7 @@ import Testing
     /// certificates that the chain does not need (the root, which comes from the trust store, and
     /// Apple's intermediates, which the trust store has too), the unused parameters of algorithm
     /// identifiers (NULL or absent), and, in BER, the encoding of lengths.
-    @Test func changedReceiptsAreRefusedOrTheSame() throws {
+    @Test func changedReceiptsAreRefusedOrEqual() throws {
         var random = SplitMix64(state: 2000)
         var outside: [String: Int] = [:]
         for evidence in try Self.evidence() {

@@ -9,7 +9,7 @@ import Testing
     static let now = Timestamp(milliseconds: 1_795_219_200_000)
 
     @Test(.enabled(if: Vectors.has("apple-jws")))
-    func theGenuineNotification() throws {
+    func genuineNotification() throws {
         let token = try #require(
             Vectors.bytes("apple-jws/notification-test-sandbox-2025.jws"))
         let verifier = Verifier(trust: .apple)
@@ -37,7 +37,7 @@ import Testing
     @Test(
         .enabled(if: Vectors.has("apple-jws")),
         arguments: [KeyTableBuilding.never, .withSignatures, .onRequest])
-    func theGenuineNotificationOften(building: KeyTableBuilding) throws {
+    func genuineNotificationRepeatedly(building: KeyTableBuilding) throws {
         let token = try #require(
             Vectors.bytes("apple-jws/notification-test-sandbox-2025.jws"))
         let verifier = Verifier(trust: .apple, keyTables: building)
@@ -50,9 +50,9 @@ import Testing
         }
         var built = 0
         for round in 0..<300 {
-            var settled = batch
-            verifier.verifySignatures(&settled)
-            let verdicts = settled.map(\.verification.verdict)
+            var verified = batch
+            verifier.verifySignatures(&verified)
+            let verdicts = verified.map(\.verification.verdict)
             #expect(
                 verdicts == [.valid, .invalidSignature, .valid, .valid], "\(building) \(round)")
             if verifier.hasPendingKeyTables { built += verifier.buildPendingKeyTables() }

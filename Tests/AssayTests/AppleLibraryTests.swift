@@ -57,8 +57,8 @@ import Testing
             let token = try #require(Self.file("mock_signed_data/" + name))
             let answer = verifier.verify(token.span, as: kind, policy: policy, at: Self.now)
             Fixture.expect(answer, verdict, comment: "\(name) as \(kind)")
-            let stranger = Verifier(trust: Fixture.verifier.trust)
-            let refused = stranger.verify(token.span, as: kind, policy: policy, at: Self.now)
+            let foreign = Verifier(trust: Fixture.verifier.trust)
+            let refused = foreign.verify(token.span, as: kind, policy: policy, at: Self.now)
             #expect(refused.verdict != .valid, "\(name)")
             if verdict == .valid { Fixture.expect(refused, .untrustedChain) }
         }

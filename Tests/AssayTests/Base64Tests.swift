@@ -94,7 +94,7 @@ struct Base64Tests {
         }
     }
 
-    @Test func anyLengthThereAndBack() throws {
+    @Test func roundTripOfAnyLength() throws {
         for count in 0..<300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }
             #expect(try Base64URL.decode(Base64URL.encode(bytes.span).span) == bytes)
@@ -102,7 +102,7 @@ struct Base64Tests {
         }
     }
 
-    @Test func appendsAndLeavesAsItWas() throws {
+    @Test func appendsOrLeavesUnchanged() throws {
         var bytes: [UInt8] = [1, 2]
         try Base64URL.decode([UInt8]("Zm9v".utf8).span, into: &bytes)
         #expect(bytes == [1, 2] + Array("foo".utf8))

@@ -38,14 +38,14 @@ private struct RunReader: ResumableReader {
         #expect(reader.runs == Self.runs)
     }
 
-    @Test func tellsHowMuchItTook() throws {
+    @Test func reportsConsumedBytes() throws {
         var (feeder, reader) = (ChunkFeeder(), RunReader())
         let more = Self.text + [1, 2]
         #expect(try feeder.feed(more.span, to: &reader) == Self.text.count)
         #expect(feeder.carried == 0)
     }
 
-    @Test func endsTooEarlyEverywhere() throws {
+    @Test func truncatedAtEveryByte() throws {
         for count in Self.text.indices {
             var (feeder, reader) = (ChunkFeeder(), RunReader())
             let part = Array(Self.text[..<count])

@@ -25,7 +25,7 @@ import Testing
 
     /// Expects evidence to be deferred until its chain is validated, and to be answered with the
     /// verdict from then on.
-    private func expectPutAside(
+    private func expectDeferred(
         _ evidence: [UInt8], _ kind: EvidenceKind, by verifier: Verifier,
         policy: Policy = Fixture.policy, at now: Timestamp = Fixture.now, until verdict: Verdict,
         location: SourceLocation = #_sourceLocation
@@ -48,22 +48,22 @@ import Testing
         ]
         for kind in kinds {
             let token = Fixture.token(Fixture.payload(kind))
-            expectPutAside(token, kind, by: fresh, until: .valid)
+            expectDeferred(token, kind, by: fresh, until: .valid)
         }
         let token = Fixture.token(Fixture.payload(.notification))
         let body = "{\"signedPayload\":\(Fixture.quoted(token))}"
-        expectPutAside(Array(body.utf8), .notification, by: fresh, until: .valid)
+        expectDeferred(Array(body.utf8), .notification, by: fresh, until: .valid)
     }
 
     @Test func untilTheChainIsRefused() {
         let forged = Fixture.chain(leaf: { $0.signature = [0x30, 0] })
-        expectPutAside(
+        expectDeferred(
             Fixture.token(Fixture.payload(), forged), .transaction, by: fresh,
             until: .invalidChain)
     }
 
     /// A check that does not need the chain refuses at once.
-    @Test func whatIsRefusedAnyway() {
+    @Test func refusedWithoutItsChain() {
         let future = Fixture.token(Fixture.payload(signed: Fixture.time(301)))
         let unmarked = Fixture.chain(leaf: { $0[CertificateExtension.leafMarkerOID] = nil })
         let cases: [([UInt8], Verdict)] = [
@@ -92,7 +92,7 @@ import Testing
         let other = Policy(bundleId: "com.example.other", appAppleId: Fixture.app)
         let refused = Self.ending(token, .notification, verifier, policy: other)
         #expect(refused == .answered(.wrongBundle))
-        expectPutAside(token, .notification, by: verifier, until: .valid)
+        expectDeferred(token, .notification, by: verifier, until: .valid)
         let known = notification(Fixture.token())
         #expect(Self.ending(known, .notification, verifier) == .answered(.valid))
         let broken = notification(Array("a.b.c".utf8))
@@ -123,7 +123,7 @@ import Testing
         let base64 = String(decoding: Base64.encode(receipt.span), as: UTF8.self)
         let wrapper = Array("{\"Store\":\"AppleAppStore\",\"Payload\":\"\(base64)\"}".utf8)
         for evidence in [receipt, Array(base64.utf8), wrapper] {
-            expectPutAside(
+            expectDeferred(
                 evidence, .appReceipt, by: try Minted.verifier(), policy: Minted.policy,
                 at: Minted.now, until: .valid)
         }
@@ -139,13 +139,13 @@ import Testing
             leaf: try MintedRSA.leaf(), key: MintedRSA.leafKey)
         let trust = try MintedRSA.trust(intermediates: [MintedRSA.intermediate()])
         let (policy, now) = (AppleTransactionReceiptTests.everything, RSAChainTests.now)
-        expectPutAside(
+        expectDeferred(
             try receipt.text, .transactionReceipt, by: Verifier(trust: trust), policy: policy,
             at: now, until: .valid)
         // The certificate link is checked before the signature that depends on it.
         var forged = receipt
         forged.key = MintedRSA.otherKey
-        expectPutAside(
+        expectDeferred(
             try forged.text, .transactionReceipt, by: Verifier(trust: trust), policy: policy,
             at: now, until: .invalidSignature)
     }

@@ -18,7 +18,7 @@ import Testing
         digits.dropLast() + " ", digits.dropLast() + "é", "sha256:" + digits,
         String(repeating: "0", count: 40),
     ])
-    func whatIsNoneIsToldAtOnce(text: String) {
+    func invalidFingerprintsAreReported(text: String) {
         #expect(Fingerprint(text) == nil)
     }
 }

@@ -12,7 +12,7 @@ enum Fixture {
 
     static let ca = made { try DevelopmentCA.make(at: now) }
     /// The same names with other keys.
-    static let stranger = made { try DevelopmentCA.make(at: now) }
+    static let foreignCA = made { try DevelopmentCA.make(at: now) }
     static let verifier = Verifier(trust: trust(ca.rootCertificate))
     static let policy = Policy(bundleId: bundle, appAppleId: app, environments: [.production])
     static let validity = Validity.around(now, days: 700)
@@ -52,7 +52,8 @@ enum Fixture {
                         index: $0, bundleId: $1, appAppleId: $2, environment: $3, signedDate: $4,
                         signedTransactionInfo: nil, signedRenewalInfo: nil)
                 }
-            case .appReceipt, .transactionReceipt: fatalError("no JWS")
+            case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+                fatalError("no JWS")
             }
         return change(make(index, bundle, app, environment, signed), changes)
     }

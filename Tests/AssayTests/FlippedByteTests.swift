@@ -67,7 +67,7 @@ import Testing
         try Vectors.report("flipped bytes of the genuine notification", count)
     }
 
-    @Test("a token cut off anywhere", .timeLimit(.minutes(2)))
+    @Test("a token truncated at any byte", .timeLimit(.minutes(2)))
     func truncated() {
         let token = Fixture.token()
         for end in stride(from: 0, to: token.count, by: 7) {
@@ -80,7 +80,7 @@ import Testing
     func wrongPolicy() {
         let token = Fixture.token()
         Fixture.expect(Fixture.verify(token), .valid)
-        for trust in [TrustStore.apple, .empty, Fixture.trust(Fixture.stranger.rootCertificate)] {
+        for trust in [TrustStore.apple, .empty, Fixture.trust(Fixture.foreignCA.rootCertificate)] {
             Fixture.expect(Fixture.verify(token, by: Verifier(trust: trust)), .untrustedChain)
         }
         let bundle = Policy(bundleId: "com.example.other", environments: [.production])

@@ -25,7 +25,7 @@ import Testing
             let outcome = try chains.resolve(
                 header: header.span, effectiveDate: .at(date), now: now)
             guard case .validated(let chain) = outcome else {
-                preconditionFailure("nothing is put aside here")
+                preconditionFailure("no chain is deferred here")
             }
             chains.enter(chain)
             return .valid
@@ -57,7 +57,7 @@ import Testing
         return try Certificate(der: chain.certificates[0])
     }
 
-    @Test("line 33: a chain known under one trust configuration satisfies no other")
+    @Test("line 33: a chain known under one trust configuration is not known under another")
     func isolation() throws {
         let root = Fixture.ca.rootCertificate
         let token = Fixture.token()
@@ -66,7 +66,7 @@ import Testing
         let trusting = Verifier(trust: Fixture.trust(root))
         let others: [(TrustStore, Verdict, Verdict)] = [
             (.empty, .untrustedChain, .untrustedChain), (.apple, .untrustedChain, .untrustedChain),
-            (Fixture.trust(Fixture.stranger.rootCertificate), .untrustedChain, .untrustedChain),
+            (Fixture.trust(Fixture.foreignCA.rootCertificate), .untrustedChain, .untrustedChain),
             (Fixture.trust(root, development: true), .untrustedChain, .valid),
             (Fixture.trust(root), .valid, .valid),
         ]
@@ -86,7 +86,7 @@ import Testing
         Fixture.expect(Fixture.verify(token, policy: loose, by: twice), .untrustedChain)
     }
 
-    @Test("line 34: a known chain is dated anew for each token")
+    @Test("line 34: a known chain is checked against the date of each token")
     func dates() throws {
         let window = Validity(notBefore: Fixture.now, notAfter: Fixture.time(60))
         let header = Self.header(try Fixture.ca.issueChain(validity: window))
@@ -109,10 +109,10 @@ import Testing
         #expect(chains.counts == (1, 0) && chains.validations == 1)
     }
 
-    @Test("line 34: a refused chain is dated anew too")
+    @Test("line 34: a refused chain is also checked against the date of each token")
     func refusedDates() throws {
         let window = Validity(notBefore: Fixture.now, notAfter: Fixture.time(60))
-        let chain = try Fixture.stranger.issueChain(validity: window)
+        let chain = try Fixture.foreignCA.issueChain(validity: window)
         let (header, chains) = (Self.header(chain), Self.chains())
         for _ in 0..<2 {
             for (second, verdict) in [
@@ -126,7 +126,7 @@ import Testing
         #expect(chains.counts == (0, 1) && chains.validations == 1)
     }
 
-    @Test("line 35: chains that share names, identifiers, keys or certificates are told apart")
+    @Test("line 35: chains that share names, identifiers, keys or certificates are distinct")
     func distinctEntries() throws {
         let ca = Fixture.ca
         let (intermediateKey, leafKey) = (try #require(ca.intermediateKey), ca.leafKey)
@@ -140,11 +140,11 @@ import Testing
         var secondLeaf = ca.chain
         secondLeaf.certificates[0] = sameKey.der
         var otherThird = ca.chain
-        otherThird.certificates[2] = Fixture.stranger.rootCertificate
+        otherThird.certificates[2] = Fixture.foreignCA.rootCertificate
         // The intermediate's name and key identifier with another key.
         let identifier = try #require(
             try Certificate(der: ca.intermediateCertificate).extensions.subjectKeyIdentifier)
-        let impostor = try Fixture.stranger.issueIntermediate(validity: Fixture.validity) {
+        let impostor = try Fixture.foreignCA.issueIntermediate(validity: Fixture.validity) {
             $0[CertificateExtension.subjectKeyIdentifierOID] = .subjectKeyIdentifier(identifier)
         }
         var underImpostor = ca.chain
@@ -171,7 +171,7 @@ import Testing
         #expect(chains.counts == (5, 1) && chains.validations == 4)
     }
 
-    @Test("line 36: headers varied around a good chain evict nothing, and wait for nobody")
+    @Test("line 36: varied headers of a valid chain evict nothing and do not wait")
     func variedHeaders() throws {
         let verifier = Verifier(trust: Fixture.trust(Fixture.ca.rootCertificate))
         let genuine = Fixture.token()
@@ -192,11 +192,11 @@ import Testing
         }
         #expect(verifier.chains.validations == 1)
         #expect(verifier.chains.counts == (1, 0))
-        let isQuick = verifier.hasKnownChain(genuine.span, as: .transaction)
-        #expect(isQuick)
+        let isKnown = verifier.hasKnownChain(genuine.span, as: .transaction)
+        #expect(isKnown)
     }
 
-    @Test("line 36: a refused chain is refused again, at no public-key operation, for a minute")
+    @Test("line 36: a refused chain is refused for a minute without a public-key operation")
     func refusalsAreKept() {
         let (header, chains) = (Self.forged(0), Self.chains())
         for _ in 0..<3 { #expect(Self.resolve(header, by: chains) == .invalidChain) }
@@ -207,7 +207,8 @@ import Testing
         #expect(chains.validations == 2 && chains.counts == (0, 1))
     }
 
-    @Test("line 36: a flood of distinct bad chains evicts no good one", .timeLimit(.minutes(2)))
+    @Test(
+        "line 36: a flood of distinct invalid chains evicts no valid one", .timeLimit(.minutes(2)))
     func flood() {
         let chains = Self.chains()
         let good = Self.header(Fixture.ca.chain)
@@ -227,7 +228,7 @@ import Testing
         #expect(counts.refused > 0 && counts.refused < count)
     }
 
-    @Test("line 37: one valid chain more than there is room for", .timeLimit(.minutes(2)))
+    @Test("line 37: one valid chain more than the cache holds", .timeLimit(.minutes(2)))
     func overflow() throws {
         let chains = Self.chains()
         let headers = try (0...Limits.knownChains).map { _ in
@@ -281,7 +282,7 @@ import Testing
         #expect(chains.validations == 1 && chains.counts == (1, 0))
     }
 
-    @Test("line 38: again and again, valid chains and bad ones")
+    @Test("line 38: repeated stampedes, of valid and invalid chains")
     func stampedes() throws {
         for round in 0..<30 {
             let header =
@@ -296,7 +297,7 @@ import Testing
         }
     }
 
-    @Test("line 38: a date that does not fit leaves the others' validation alone")
+    @Test("line 38: a token with another date does not affect the validation for the others")
     func stampedeOfDates() {
         let header = Self.header(Fixture.ca.chain)
         for _ in 0..<20 {
@@ -312,11 +313,11 @@ import Testing
         }
     }
 
-    @Test("line 38: neither trust configuration takes the other's failure")
+    @Test("line 38: failures are not shared between trust configurations")
     func stampedeOfPolicies() {
         let header = Self.header(Fixture.ca.chain)
         let trusting = Self.chains()
-        let other = KnownChains(trust: Fixture.trust(Fixture.stranger.rootCertificate))
+        let other = KnownChains(trust: Fixture.trust(Fixture.foreignCA.rootCertificate))
         let right = Self.stampede(320) { index in
             index % 2 == 0
                 ? Self.resolve(header, by: trusting) == .valid
@@ -326,7 +327,7 @@ import Testing
         #expect(trusting.counts == (1, 0) && other.counts == (0, 1))
     }
 
-    @Test("line 39: what is refused for less costs no public-key operation")
+    @Test("line 39: evidence refused by a cheaper check costs no public-key operation")
     func cheapChecksFirst() throws {
         let chains = Self.chains()
         let ca = Fixture.ca

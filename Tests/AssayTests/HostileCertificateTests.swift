@@ -8,7 +8,8 @@ import Testing
 @Suite struct HostileCertificateTests: HostileTokens {
     private typealias Extension = CertificateExtension
 
-    @Test("line 20: a pinned namesake of the root that is no authority is in nobody's way")
+    @Test(
+        "line 20: a pinned certificate with the root's name that is not an authority has no effect")
     func uselessPin() throws {
         let useless = try DevelopmentCA.makeRoot(validity: Fixture.validity) {
             $0[Extension.basicConstraintsOID] = .basicConstraints(ca: false)
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("line 26: a namesake of the root that is valid does not keep an expired root alive")
+    @Test("line 26: a valid root of the same name does not extend an expired one")
     func namesakeOfAnExpiredRoot() throws {
         let window = Validity(notBefore: Fixture.time(-100), notAfter: Fixture.time(100))
         let root = try DevelopmentCA.makeRoot(validity: window)
@@ -160,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("line 27: public keys that are no named curve with an uncompressed point on it")
+    @Test("line 27: public keys other than an uncompressed point on a named curve")
     func publicKeys() {
         let p256 = DERWriter.build { $0.oid("1.2.840.10045.3.1.7") }
         let p384 = DERWriter.build { $0.oid("1.3.132.0.34") }
@@ -277,7 +278,7 @@ import Testing
         }
     }
 
-    @Test("line 28: a megabyte of extension, 100,000 names: read in milliseconds")
+    @Test("line 28: an extension of a megabyte, 100,000 names: parsed in milliseconds")
     func largeCertificates() throws {
         let clock = ContinuousClock()
         let key = Fixture.ca.leafKey

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HostileChainTests: HostileTokens {
     private typealias Extension = CertificateExtension
 
-    @Test("line 18: x5c missing, of another length, or of other things than strings")
+    @Test("line 18: x5c missing, of another length, or with entries that are not strings")
     func x5cCount() {
         let verifier = Verifier(trust: Fixture.trust(Fixture.ca.rootCertificate))
         let (leaf, intermediate, root) = genuine
@@ -62,30 +62,30 @@ import Testing
         }
     }
 
-    @Test("line 20: a root of the same name and another key")
+    @Test("line 20: a root with the same name and another key")
     func selfMadeRoot() {
         let (leaf, intermediate, root) = genuine
-        let stranger = Fixture.stranger
-        let foreign = stranger.chain
+        let foreignCA = Fixture.foreignCA
+        let foreign = foreignCA.chain
         expect(foreign, .untrustedChain)
         // A genuine root at the end does not make a foreign chain trusted,
         var mixed = foreign
         mixed.certificates[2] = root
         expect(mixed, .untrustedChain)
         // and a foreign root does not make a genuine chain untrusted: it is not an anchor.
-        expect(chain([leaf, intermediate, stranger.rootCertificate]), .valid)
+        expect(chain([leaf, intermediate, foreignCA.rootCertificate]), .valid)
         // A genuine intermediate above a leaf that it did not sign.
         mixed.certificates[1] = intermediate
         expect(mixed, .invalidChain)
         // A genuine leaf below an intermediate of the same name that no pinned root signed.
-        expect(chain([leaf, stranger.intermediateCertificate, root]), .untrustedChain)
+        expect(chain([leaf, foreignCA.intermediateCertificate, root]), .untrustedChain)
     }
 
-    @Test("line 21: a self-made intermediate with the genuine one's name, key identifier, markers")
+    @Test("line 21: a forged intermediate with the genuine name, key identifier and markers")
     func selfMadeIntermediate() throws {
         let genuine = try Certificate(der: Fixture.ca.intermediateCertificate)
         let identifier = try #require(genuine.extensions.subjectKeyIdentifier)
-        let root = try #require(Fixture.stranger.rootKey)
+        let root = try #require(Fixture.foreignCA.rootKey)
         let copy = try DevelopmentCA.makeIntermediate(
             under: IssuedCertificate(der: Fixture.ca.rootCertificate, key: root),
             validity: Fixture.validity
@@ -134,7 +134,7 @@ import Testing
     /// Expects WRONG_CERTIFICATE_PURPOSE for intermediates of Apple's ECDSA hierarchy, and
     /// UNTRUSTED_CHAIN or UNSUPPORTED_ALGORITHM for the others.
     @Test(
-        "line 22: other genuine intermediates of Apple's above a self-made leaf",
+        "line 22: other genuine Apple intermediates above a forged leaf",
         .enabled(if: Vectors.has("apple-ca")))
     func otherAppleIntermediates() throws {
         var count = 0
@@ -164,7 +164,7 @@ import Testing
         try Vectors.report("Apple's intermediates above a foreign leaf", count)
     }
 
-    @Test("line 23: marker extensions absent, swapped, elsewhere, twice")
+    @Test("line 23: marker extensions absent, swapped, misplaced, duplicate")
     func markers() throws {
         let leafMarker = Extension.leafMarkerOID
         let intermediateMarker = Extension.intermediateMarkerOID
@@ -215,7 +215,7 @@ import Testing
             Fixture.chain(leaf: { $0[leafMarker] = .marker(leafMarker, critical: true) }), .valid)
     }
 
-    @Test("line 23: extensions beside the markers, and extensions twice")
+    @Test("line 23: other extensions, and duplicate extensions")
     func otherMarkers() throws {
         let leafMarker = Extension.leafMarkerOID
         let intermediateMarker = Extension.intermediateMarkerOID

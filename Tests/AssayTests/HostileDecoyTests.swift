@@ -55,7 +55,7 @@ import Testing
         #expect(try HostileReceipts.verdict(full, verifier) == .invalidChain)
     }
 
-    @Test("line 77: of an unknown leaf, one signature for each of them")
+    @Test("line 77: with an unknown leaf each costs one signature")
     func unknownLeaf() throws {
         for first in [true, false] {
             let verifier = try Minted.verifier()
@@ -77,7 +77,7 @@ import Testing
         #expect(verifier.links.verifications == 14)
     }
 
-    @Test("line 77: what is wrong with a decoy refuses no genuine receipt, and is tried no more")
+    @Test("line 77: an invalid decoy does not refuse a genuine receipt, and is not tried again")
     func uselessDecoys() throws {
         let verifier = try Minted.verifier()
         #expect(try HostileReceipts.verdict(Self.receipt([]), verifier) == .valid)
@@ -97,7 +97,7 @@ import Testing
 
     /// Two roots signed the leaf's issuer. The store's order decides which root answers, not the
     /// receipt's order or the known chains.
-    @Test func theRootDoesNotDependOnWhatIsKnown() throws {
+    @Test func theRootDoesNotDependOnKnownChains() throws {
         let ca = try Minted.ca.get()
         let key = try #require(ca.intermediateKey)
         let name = DistinguishedName(commonName: "Another Root")

@@ -172,7 +172,7 @@ import Testing
         expect(token(padding: padding + 1), .malformed)
     }
 
-    @Test("line 9: base64url in its one canonical form")
+    @Test("line 9: only canonical base64url")
     func base64url() {
         let parts = Fixture.segments(Fixture.token())
         let inserted: [[UInt8]] = [
@@ -231,7 +231,9 @@ import Testing
         Fixture.text(Base64.encode(bytes.span))
     }
 
-    @Test("line 11: x5c is standard base64 with padding, of DER and nothing more", arguments: 0..<3)
+    @Test(
+        "line 11: x5c is standard base64 with padding, of DER without trailing bytes",
+        arguments: 0..<3)
     func x5cEncoding(position: Int) throws {
         let der = Fixture.ca.chain.certificates[position]
         let plain = base64(der)
@@ -253,7 +255,7 @@ import Testing
         expect(Fixture.token(header: { $0.x5c?[position] = slashes }), .valid)
     }
 
-    @Test("line 11: an entry of x5c has 4 KiB at most")
+    @Test("line 11: an entry of x5c has at most 4 KiB")
     func x5cEntrySize() {
         // The third entry must be one element and is otherwise not trusted. The limit applies to
         // the Base64 text, in groups of four digits.
@@ -267,7 +269,7 @@ import Testing
     }
 
     @Test(
-        "line 12: JSON at its edges, in a payload",
+        "line 12: JSON edge cases in a payload",
         arguments: [
             ("-0", .valid), ("9007199254740993", .valid), ("9223372036854775808", .valid),
             ("1e999", .valid), ("1.5", .valid), (#""\ud83d\ude00""#, .valid),
@@ -282,7 +284,7 @@ import Testing
         expect(Fixture.token(Array(text.utf8)), verdict, comment: value)
     }
 
-    @Test("line 12: depth, counts, sizes, encodings and what follows", .timeLimit(.minutes(1)))
+    @Test("line 12: depth, counts, sizes, encodings and trailing bytes", .timeLimit(.minutes(1)))
     func jsonShapes() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -339,7 +341,7 @@ import Testing
     }
 
     @Test(
-        "line 13: a payload or header that is no object",
+        "line 13: a payload or header that is not an object",
         arguments: ["[]", "\"\"", "1", "null", "true", "[{}]", "\"{}\""])
     func noObject(json: String) {
         expect(Fixture.token(Array(json.utf8)), .malformed)

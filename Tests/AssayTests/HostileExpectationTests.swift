@@ -9,7 +9,7 @@ import Testing
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
     ]
 
-    @Test("line 43: what the caller expects")
+    @Test("line 43: expectations of the caller")
     func expectations() throws {
         let payload = try JSONDocument.parse(Fixture.payload()).decode(
             JWSTransactionDecodedPayload.self)
@@ -81,7 +81,8 @@ import Testing
         Fixture.expect(Fixture.verify(sandbox, expecting: asking), .wrongEnvironment)
     }
 
-    @Test("line 43: the caller's app id counts in the sandbox, too, where there is one")
+    @Test(
+        "line 43: the caller's app id is also checked in the sandbox, if the evidence carries one")
     func sandboxedApp() {
         for (id, verdict) in [("1234567890", Verdict.valid), ("999", .wrongApp), ("0", .valid)] {
             let token = Fixture.token(
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("line 44: each kind passed for each other", arguments: kinds, kinds)
+    @Test("line 44: each kind passed as each other kind", arguments: kinds, kinds)
     func kindConfusion(evidence: EvidenceKind, asked: EvidenceKind) {
         let token = Fixture.token(Fixture.payload(evidence))
         let answer = Fixture.verify(token, as: asked)
@@ -172,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("line 44: receipts' kinds refuse a JWS")
+    @Test("line 44: the receipt kinds refuse a JWS")
     func receiptKinds() {
         for kind in [EvidenceKind.appReceipt, .transactionReceipt] {
             Fixture.expect(

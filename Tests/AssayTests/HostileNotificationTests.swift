@@ -25,7 +25,7 @@ import Testing
             Fixture.verify(token, as: .notification), verdict, comment: comment, at: location)
     }
 
-    @Test("line 42: nested evidence, one that does not hold refusing the whole")
+    @Test("line 42: one invalid nested item refuses the whole notification")
     func nested() {
         let places: [(EvidenceKind, String, String)] = [
             (.transaction, "data", "signedTransactionInfo"),
@@ -41,7 +41,7 @@ import Testing
             let bundle = Fixture.payload(kind, bundle: "com.example.other")
             let cases: [(String, Verdict, [UInt8])] = [
                 ("flipped", .invalidSignature, Fixture.token(payload, signature: { $0[5] ^= 4 })),
-                ("forged chain", .untrustedChain, Fixture.token(payload, Fixture.stranger.chain)),
+                ("forged chain", .untrustedChain, Fixture.token(payload, Fixture.foreignCA.chain)),
                 (
                     "none", .unsupportedAlgorithm,
                     Fixture.token(payload, header: { $0.alg = "none" })
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("line 42: all that is nested comes back verified")
+    @Test("line 42: all nested evidence is returned verified")
     func nestedPayloads() throws {
         let transaction = Fixture.payload(.transaction, index: 5)
         let renewal = Fixture.payload(.renewalInfo, index: 5)
@@ -122,7 +122,7 @@ import Testing
         Fixture.expect(Fixture.verify(Array(body.utf8)), .malformed)
     }
 
-    @Test("line 42: bundle, app and environment from the first holder that is present")
+    @Test("line 42: bundle, app and environment come from the first object that is present")
     func holders() {
         func holder(_ bundle: String, _ environment: String = "Production") -> String {
             """
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("line 43: a notification is expected to tell of what is nested in it")
+    @Test("line 43: expectations apply to a notification's nested evidence")
     func nestedExpectations() throws {
         let nested = Fixture.token(Fixture.payload())
         let token = notification(["signedTransactionInfo": Fixture.quoted(nested)])

@@ -9,7 +9,7 @@ import Testing
         .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
     ]
 
-    @Test("line 40: environments under a policy of Production alone")
+    @Test("line 40: environments under a policy of Production only")
     func environments() {
         let texts: [(String?, Verdict)] = [
             ("\"Production\"", .valid), (#""\u0050roduction""#, .valid),
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("line 40: what names no environment is Unspecified, allowed by that name alone")
+    @Test("line 40: evidence without an environment is Unspecified, accepted only by that name")
     func unspecified() {
         let token = Fixture.token(Fixture.payload(changing: ["environment": nil]))
         for environment in StoreEnvironment.known {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("line 40: Xcode and LocalTesting pass with their certificate pinned, and only they")
+    @Test("line 40: a pinned leaf certificate accepts only Xcode and LocalTesting")
     func pinnedLeaf() throws {
         let xcode = try SigningChain.storeKitTesting(at: Fixture.now)
         let policy = Policy(bundleId: Fixture.bundle, environments: Set(StoreEnvironment.known))
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("line 41: bundle identifiers that look alike")
+    @Test("line 41: bundle identifiers that look similar")
     func bundles() {
         let texts: [(String?, Verdict)] = [
             ("com.example.app", .valid), (#"com.example.\u0061pp"#, .valid),
@@ -159,7 +159,7 @@ import Testing
         #expect(answer.dedupKey?.contains("com.example.other") == true)
     }
 
-    @Test("line 41: the app's id, demanded of what carries one in Production")
+    @Test("line 41: the app id is required of Production evidence that carries one")
     func appIds() {
         let app = String(Fixture.app)
         let cases: [(EvidenceKind, StoreEnvironment, String?, Verdict)] = [

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("line 52: what a lenient reader of DigestInfo takes, under the genuine key")
+    @Test("line 52: signatures that a lenient parser of DigestInfo accepts, under the genuine key")
     func forgeries() throws {
         guard let openssl = try OpenSSLTool() else { return }
         defer { openssl.cleanUp() }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("line 52: a key with the exponent 3 is no key of a receipt")
+    @Test("line 52: a receipt key with exponent 3 is refused")
     func smallExponent() throws {
         guard let openssl = try OpenSSLTool() else { return }
         defer { openssl.cleanUp() }
@@ -105,7 +105,7 @@ import Testing
         #expect(try HostileReceipts.verdict(receipt) == .unsupportedAlgorithm)
     }
 
-    @Test("line 55: an intermediate that has expired, as WWDR's first did in 2016")
+    @Test("line 55: an expired intermediate, like the first WWDR in 2016")
     func intermediateDates() throws {
         let ca = try Minted.ca.get()
         let root = IssuedCertificate(der: ca.rootCertificate, key: try #require(ca.rootKey))

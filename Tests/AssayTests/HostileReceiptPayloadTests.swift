@@ -62,6 +62,33 @@ import Testing
         #expect(try HostileReceipts.verdict(payload: large) == .malformed)
     }
 
+    @Test("line 56: types and versions have their signs, in every form of an attribute")
+    func signs() throws {
+        // A large value, and a small value in a record, have a quick path each.
+        let sizes = [1, 300]
+        func attributes(_ type: Int64, _ version: Int64) -> [ReceiptAttribute] {
+            sizes.map {
+                ReceiptAttribute(
+                    type: type, version: version, value: .init(repeating: 1, count: $0))
+            }
+        }
+        let (types, recordTypes) = ([-128, -1, 99] as [Int64], [-300, -1, 1799] as [Int64])
+        for version in [-129, -128, -1, 0, 1, 127, 128, 255, 256] as [Int64] {
+            let own = types.flatMap { attributes($0, version) }
+            let ofRecord = recordTypes.flatMap { attributes($0, version) }
+            let payload = Self.payload { $0 += own + [ReceiptPayload.inApp(ofRecord)] }
+            let receipt = try HostileReceipts.minter().sign(payload)
+            let answer = try Minted.verifier().verify(
+                receipt.span, as: .appReceipt, policy: Minted.policy, at: Minted.now)
+            guard case .appReceipt(let found) = answer.evidence else {
+                Issue.record("\(version): \(answer.detail)")
+                continue
+            }
+            #expect(found.unknownAttributes.suffix(own.count) == own, "\(version)")
+            #expect(found.inApp.last?.unknownAttributes == ofRecord, "\(version)")
+        }
+    }
+
     @Test("line 56: an attribute above its limit is refused as one above its limit")
     func largeAttributes() throws {
         // The type, the version and the headers around the value take 14 octets.
@@ -172,7 +199,7 @@ import Testing
         #expect(try HostileReceipts.verdict(payload: twice.bytes) == .valid)
     }
 
-    @Test("line 58: what is no app receipt is told as what it is")
+    @Test("line 58: other kinds passed as an app receipt are named")
     func otherKinds() throws {
         let receipt = try HostileReceipts.minter().sign(Minted.sample().payload)
         let base64 = ReceiptMinter.base64(receipt)

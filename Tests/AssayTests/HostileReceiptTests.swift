@@ -26,7 +26,7 @@ import Testing
                 == .malformed)
     }
 
-    @Test("line 47: messageDigest and contentType have to be there once, and right")
+    @Test("line 47: messageDigest and contentType must occur once and be correct")
     func signedAttributes() throws {
         typealias Attributes = SignedAttributesBuilder
         let content = Minted.sample().payload
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("line 48: the signature is over the attributes where there are some, else the content")
+    @Test("line 48: the signature covers the attributes if present, otherwise the content")
     func signedOctets() throws {
         let content = Minted.sample().payload
         let attributes = SignedAttributesBuilder(of: content, .sha256)
@@ -109,7 +109,7 @@ import Testing
             try HostileReceipts.verdict { $0.signers[0].signedOctets = set } == .invalidSignature)
     }
 
-    @Test("line 49: exactly one signer, whose certificate is there")
+    @Test("line 49: exactly one signer, whose certificate is present")
     func signers() throws {
         #expect(try HostileReceipts.verdict { $0.signers = [] } == .malformed)
         #expect(try HostileReceipts.verdict { $0.signers.append($0.signers[0]) } == .malformed)
@@ -176,7 +176,7 @@ import Testing
         #expect(changed == .invalidSignature)
     }
 
-    @Test("line 51: SHA-1 and SHA-256 with RSA PKCS #1 v1.5, nothing else")
+    @Test("line 51: only SHA-1 and SHA-256 with RSA PKCS #1 v1.5")
     func algorithms() throws {
         #expect(
             try HostileReceipts.verdict(
@@ -237,7 +237,7 @@ import Testing
         #expect(confused == .invalidSignature)
     }
 
-    @Test("line 53: BER in its forms")
+    @Test("line 53: forms of BER")
     func encodings() throws {
         let payload = Minted.sample().payload
         let der = try HostileReceipts.minter().sign(payload)
@@ -277,7 +277,7 @@ import Testing
         #expect(try HostileReceipts.verdict(Array(overlong)) == .valid)
     }
 
-    @Test("lines 53, 76: segments of few octets and of none, by the hundred thousand")
+    @Test("lines 53, 76: hundreds of thousands of segments with few octets or none")
     func tinySegments() throws {
         var sample = Minted.sample(.bytes(400_000))
         sample.seed = 53
@@ -306,7 +306,7 @@ import Testing
         #expect(try HostileReceipts.verdict(prefix + empty) == .malformed)
     }
 
-    @Test("line 54: certificates without number or end")
+    @Test("line 54: many and endless certificates")
     func bags() throws {
         let ca = try Minted.ca.get()
         func verdict(_ certificates: [[UInt8]]?) throws -> Verdict {
@@ -335,7 +335,7 @@ import Testing
             "skipped unread")
     }
 
-    @Test("line 55: another signer than the chain that is shown")
+    @Test("line 55: a signer that is not the one of the chain")
     func decoys() throws {
         let ca = try Minted.ca.get()
         let validity = Validity.around(Minted.now, days: 100)

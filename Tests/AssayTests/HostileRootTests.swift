@@ -49,7 +49,7 @@ import Testing
         return answer.verdict
     }
 
-    @Test("line 72: of two pinned roots of one name and key, the one that is valid then counts")
+    @Test("line 72: of two pinned roots with one name and key, the one valid at the date is used")
     func renewedRoot() {
         for roots in Self.orders {
             let trust = Fixture.made {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("line 72: neither of them reaches beyond its own dates")
+    @Test("line 72: neither root is valid outside its own dates")
     func oneRoot() {
         let cases: [(roots: [[UInt8]], day: Int64, Verdict)] = [
             ([Self.old], -100, .valid), ([Self.old], -1, .certificateExpired),
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("line 72: one of them denied, the other counts at its own dates")
+    @Test("line 72: with one denied, the other is valid at its own dates")
     func deniedRoot() {
         let denied = Fingerprint(SHA256.digest(Self.old.span))
         for roots in Self.orders {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("line 72: pinned once for development, the key is for development")
+    @Test("line 72: a key pinned for development in one certificate is so in all")
     func development() {
         for (first, second) in [(Self.old, Self.new), (Self.new, Self.old)] {
             for (isFirst, isSecond) in [(true, false), (false, true), (true, true)] {
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("line 72: the same of receipts")
+    @Test("line 72: two pinned roots with one name and key, for receipts")
     func receipts() throws {
         let now = MintedReceipts.now
         func validity(_ first: Int64, _ last: Int64) -> Validity {

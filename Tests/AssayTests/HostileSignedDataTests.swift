@@ -12,7 +12,7 @@ import Testing
         return DERWriter.header(tag: 0x31, count: content.count) + content
     }
 
-    @Test("line 74: signed attributes out of DER order are malformed, whatever was signed")
+    @Test("line 74: signed attributes out of DER order are malformed in any case")
     func attributeOrder() throws {
         let content = MintedReceipts.sample().payload
         let ordered = Attributes(of: content, .sha256).attributes
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("line 74: so are values of an attribute out of order")
+    @Test("line 74: values of an attribute out of DER order are malformed")
     func valueOrder() throws {
         let content = MintedReceipts.sample().payload
         let cases: [([UInt8], Verdict)] = [
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("versions go with what the structures hold (RFC 5652, 5.1 and 5.3)")
+    @Test("versions must fit the contents (RFC 5652, 5.1 and 5.3)")
     func versions() throws {
         let key = try MintedReceipts.ca.get().leafKey.keyIdentifier
         func verdict(

@@ -14,7 +14,7 @@ import Testing
             Fixture.verify(token, at: now), verdict, comment: json ?? "absent", at: location)
     }
 
-    @Test("line 30: signedDate in the future, absurd, missing or of another type")
+    @Test("line 30: signedDate in the future, out of range, missing or of another type")
     func signedDate() {
         let now = Fixture.now.milliseconds
         let limit = now + 5 * 60 * 1000
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "line 32: a stolen key that back-dates: deny list by certificate or key, and an age limit")
+        "line 32: back-dated evidence of a stolen key: denied certificate or key, age limit")
     func stolenKey() throws {
         let years = Fixture.time(3 * 365 * 86_400)
         let token = Fixture.token(Fixture.payload(signed: Fixture.time(-3600)))
@@ -97,7 +97,7 @@ import Testing
             // The second verification can use a cache.
             Fixture.expect(Fixture.verify(token, by: denying), .certificateRevoked)
         }
-        for digest in try digests(Fixture.stranger.leafCertificate) {
+        for digest in try digests(Fixture.foreignCA.leafCertificate) {
             let denying = Verifier(trust: trust.denying([digest]))
             Fixture.expect(Fixture.verify(token, by: denying), .valid)
         }
@@ -116,11 +116,11 @@ import Testing
         }
     }
 
-    @Test("line 45: clocks that jump forth and back change no answer but that of the future")
+    @Test("line 45: clock jumps affect only evidence from the future")
     func jumpingClock() {
         let verifier = Verifier(trust: Fixture.trust(Fixture.ca.rootCertificate))
         let good = Fixture.token()
-        let bad = Fixture.token(Fixture.payload(), Fixture.stranger.chain)
+        let bad = Fixture.token(Fixture.payload(), Fixture.foreignCA.chain)
         let expired = Fixture.token(Fixture.payload(signed: Fixture.time(-7 * 86_400)))
         let hour: Int64 = 3600
         for seconds in [0, hour, -hour, 0, 10 * hour, -hour, 59, 61, -1, 0, -300, -301, 0] {

@@ -55,7 +55,7 @@ import Testing
         Fingerprint(SHA256.digest(bytes.span))
     }
 
-    @Test("line 71: a denied certificate is refused with the twin of its signature, too")
+    @Test("line 71: a denied certificate is also refused with the other form of its signature")
     func denied() throws {
         for links in Self.all {
             let trust = Fixture.trust(links.root.der)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("line 71: nothing else is denied with it")
+    @Test("line 71: no other certificate is denied with it")
     func neighbours() throws {
         for links in Self.all {
             let trust = Fixture.trust(links.root.der)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("line 71: twins of a chain, in any number of headers, cost four validations")
+    @Test("line 71: the four forms of a chain, in any number of headers, cost four validations")
     func caches() throws {
         for links in Self.all {
             let verifier = Verifier(trust: Fixture.trust(links.root.der))
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("line 71: a root pinned in both forms is one root, and the stricter reading stands")
+    @Test("line 71: a root pinned in both forms is one root with the stricter setting")
     func pinnedTwin() throws {
         for links in Self.all {
             let twin = ECDSAForms.twin(of: links.root.der, links.curve)

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func expectationsLookAtRecordsThatAreNotKept() throws {
+    @Test func expectationsCheckRecordsThatAreNotKept() throws {
         let minter = ReceiptMinter(try Minted.ca.get().chain)
         let bytes = try minter.sign(Minted.sample(.count(40)).payload)
         let verifier = try Minted.verifier()
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// Broken records reject the receipt even when they are not selected.
-    @Test func brokenRecordsRefuseWhateverIsAskedFor() throws {
+    @Test func invalidRecordsRefuseAnySelection() throws {
         let minter = ReceiptMinter(try Minted.ca.get().chain)
         var payload = ReceiptPayload()
         for attribute in Minted.sample().attributes { payload.append(attribute) }

@@ -40,7 +40,7 @@ import Testing
         return Fixture.token(Fixture.payload(.notification, changing: ["data": data]), chain)
     }
 
-    @Test("line 40: Apple's roots sign no Xcode and no LocalTesting evidence")
+    @Test("line 40: Apple's roots do not sign Xcode or LocalTesting evidence")
     func appleRoots() throws {
         let apple = try Self.store((Fixture.ca.rootCertificate, true))
         let other = try Self.store((Fixture.ca.rootCertificate, false))
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("line 40: a development root signs nothing without an environment")
+    @Test("line 40: a development root does not sign evidence without an environment")
     func developmentRoot() throws {
         let root = Fixture.ca.rootCertificate
         let token = Fixture.token(Fixture.payload(changing: ["environment": nil]))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("line 40: a certificate of Apple's does not stand alone in x5c")
+    @Test("line 40: a single certificate from Apple in x5c is refused")
     func appleLeaf() throws {
         let xcode = try SigningChain.storeKitTesting(at: Fixture.now)
         let token = Fixture.token(Fixture.payload(environment: .xcode), xcode)
@@ -78,9 +78,9 @@ import Testing
         Self.expect(token, try Self.store((certificate, true)), .invalidChain, "Apple's")
     }
 
-    @Test("line 42: nested evidence is under a root that may sign it, like its notification")
+    @Test("line 42: nested evidence needs a root that can sign it, like its notification")
     func nestedAnchors() throws {
-        let genuine = Fixture.ca, nested = Fixture.stranger
+        let genuine = Fixture.ca, nested = Fixture.foreignCA
         let roots = [genuine.rootCertificate, nested.rootCertificate]
         let equal = try Self.store((roots[0], false), (roots[1], false))
         let development = try TrustStore.empty.pinning(roots[0], development: false)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("line 42: a pinned certificate signs what is nested for Xcode alone")
+    @Test("line 42: a pinned certificate signs nested evidence only for Xcode")
     func nestedPinnedLeaf() throws {
         let xcode = try SigningChain.storeKitTesting(at: Fixture.now)
         let trust = Fixture.trust(Fixture.ca.rootCertificate, xcode.certificates[0])

@@ -68,6 +68,57 @@ struct JSONWriterTests {
         #expect(written { $0.object { $0.member("\"\n", "") } } == #"{"\"\n":""}"#)
     }
 
+    @Test(
+        "unprintable characters are escaped on request, and nothing else",
+        arguments: [
+            ("", ""), ("plain", "plain"), ("Grüße, 購入 🎮", "Grüße, 購入 🎮"),
+            ("a\u{300}", "a\u{300}"), ("\u{0}\u{1f} ", "\\u0000\\u001f "),
+            ("~\u{7f}", "~\\u007f"),
+            ("\u{80}\u{9f}\u{a0}", "\\u0080\\u009f\u{a0}"), ("\u{ad}", "\\u00ad"),
+            ("\u{200d}\u{200e}\u{202e}", "\\u200d\\u200e\\u202e"),
+            ("\u{2027}\u{2028}\u{2029}\u{2030}", "\u{2027}\\u2028\\u2029\u{2030}"),
+            ("\u{feff}\u{fffd}", "\\ufeff\u{fffd}"), ("\u{e0001}", "\\udb40\\udc01"),
+            ("\"\\/\u{8}\t\n\u{c}\r", "\\\"\\\\/\\b\\t\\n\\f\\r"),
+        ])
+    func unprintable(string: String, escaped: String) throws {
+        var writer = JSONWriter(escaping: .unprintable)
+        writer.value(string)
+        #expect(String(decoding: writer.text, as: UTF8.self) == "\"\(escaped)\"")
+        #expect(try parse(String(decoding: writer.text, as: UTF8.self)).string == string)
+        // Text that is JSON already gets the same escapes.
+        var required = JSONWriter()
+        required.value(string)
+        #expect(JSONEscaping.escapingUnprintable(required.text) == writer.text)
+        #expect(JSONEscaping.escapingUnprintable(writer.text) == writer.text)
+    }
+
+    @Test(
+        "invalid UTF-8 becomes U+FFFD: surrogates, overlong forms, cut characters",
+        arguments: [
+            ([0xED, 0xA0, 0x80], 3), ([0xED, 0xBF, 0xBF], 3), ([0xC0, 0x80], 2), ([0xE2, 0x80], 1),
+            ([0x80], 1), ([0xF4, 0x90, 0x80, 0x80], 4),
+        ] as [([UInt8], Int)])
+    func invalidText(bytes: [UInt8], replacements: Int) {
+        let quote = UInt8(ascii: "\"")
+        let repaired = String(repeating: "\u{FFFD}", count: replacements)
+        let expected = Array("\"\(repaired)\"".utf8)
+        #expect(JSONEscaping.escapingUnprintable([quote] + bytes + [quote]) == expected)
+        for escaping in [JSONEscaping.required, .unprintable] {
+            var writer = JSONWriter(escaping: escaping)
+            writer.value(String(decoding: bytes, as: UTF8.self))
+            #expect(writer.text == expected)
+        }
+    }
+
+    @Test func lines() {
+        var writer = JSONWriter()
+        for number in [1, 2] as [Int64] {
+            writer.object { $0.member("n", number) }
+            writer.endLine()
+        }
+        #expect(String(decoding: writer.text, as: UTF8.self) == "{\"n\":1}\n{\"n\":2}\n")
+    }
+
     @Test func numbers() {
         #expect(written { $0.value(Int64.min) } == "-9223372036854775808")
         #expect(written { $0.value(1e300) } == "1e+300")

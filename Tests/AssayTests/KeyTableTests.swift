@@ -22,7 +22,7 @@ import Testing
         func key() -> PublicKey { PublicKey.ec(.p256, point: point.span)! }
     }
 
-    @Test func askedForAfterEnoughUses() {
+    @Test func requestedAfterEnoughUses() {
         let signer = Signer(seed: 11)
         let key = signer.key()
         let tables = KeyTables(isEnabled: true)
@@ -43,7 +43,7 @@ import Testing
         #expect(Batches.holds([good, bad, good], by: verifier) == [true, false, true])
     }
 
-    @Test func neverWhenSwitchedOff() {
+    @Test func neverWhenDisabled() {
         let key = Signer(seed: 12).key()
         let tables = KeyTables(isEnabled: false)
         tables.note(key, held: Limits.keyTableUses * 3)
@@ -52,7 +52,7 @@ import Testing
         #expect(tables.tables == 0)
     }
 
-    @Test func boundedAndGivenBack() {
+    @Test func boundedAndReleased() {
         let tables = KeyTables(isEnabled: true)
         let forge = P256Forge()
         var keys = (1...UInt64(Limits.keyTables)).map {
@@ -71,7 +71,7 @@ import Testing
         #expect(tables.tables == Limits.keyTables)
     }
 
-    @Test func keyThatGoesWhileItWaits() {
+    @Test func keyReleasedWhileQueued() {
         let tables = KeyTables(isEnabled: true)
         var key: PublicKey? = Signer(seed: 14).key()
         tables.note(key!, held: Limits.keyTableUses)
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Simulates an OpenSSL without its table functions.
-    @Test func goesOnWithoutWhereNoneCanBeBuilt() {
+    @Test func worksWithoutATable() {
         let tables = KeyTables(isEnabled: true, build: { _, _ in nil })
         let signer = Signer(seed: 16)
         let key = signer.key()

@@ -21,7 +21,7 @@ import Testing
         return chain
     }
 
-    @Test("a header is compared with the one that its hash found")
+    @Test("a header is compared with the cached one of the same hash")
     func collision() throws {
         let trust = Fixture.trust(Fixture.ca.rootCertificate)
         let chains = KnownChains(trust: trust, keyedHash: { _ in 7 })
@@ -40,7 +40,7 @@ import Testing
 
         // A forged header with the same hash is rejected as it would be alone.
         let forged = [
-            (Fixture.token(Fixture.payload(), Fixture.stranger.chain), Verdict.untrustedChain),
+            (Fixture.token(Fixture.payload(), Fixture.foreignCA.chain), Verdict.untrustedChain),
             (Fixture.token(header: { $0.alg = "none" }), .unsupportedAlgorithm),
             (Fixture.token(header: { $0.x5c = nil }), .invalidChain),
         ]
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("of two headers of one hash the later one takes the place")
+    @Test("of two headers with one hash the later one is kept")
     func replacement() throws {
         let trust = Fixture.trust(Fixture.ca.rootCertificate)
         let chains = KnownChains(trust: trust, keyedHash: { _ in 7 })

@@ -29,12 +29,12 @@ import Testing
         let answer = try verify(ca.chain, at: Self.now, tool)
         #expect(answer.status == 0, "\(answer.output)")
 
-        let stranger = try DevelopmentCA.make(at: Self.now)
+        let foreign = try DevelopmentCA.make(at: Self.now)
         var mixed = ca.chain
-        mixed.certificates[2] = stranger.rootCertificate
+        mixed.certificates[2] = foreign.rootCertificate
         #expect(try verify(mixed, at: Self.now, tool).status != 0)
         mixed.certificates[2] = ca.rootCertificate
-        mixed.certificates[1] = stranger.intermediateCertificate
+        mixed.certificates[1] = foreign.intermediateCertificate
         #expect(try verify(mixed, at: Self.now, tool).status != 0)
     }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(try verify(broken, at: Self.now, tool).status != 0)
     }
 
-    @Test func certificatesReadAsMeant() throws {
+    @Test func certificatesParseAsIntended() throws {
         guard let tool = try OpenSSLTool() else { return }
         defer { tool.cleanUp() }
         let ca = try Self.ca.get()
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Minted certificates are within 16 bytes of the size of Apple's: 1,077, 794 and 583 bytes.
-    @Test func sizesAreLikeApples() throws {
+    @Test func sizesMatchApples() throws {
         let sizes = try Self.ca.get().chain.certificates.map(\.count)
         print("leaf, intermediate, root: \(sizes) bytes")
         for (size, apples) in zip(sizes, [1077, 794, 583]) { #expect(abs(size - apples) <= 16) }
@@ -266,8 +266,13 @@ import Testing
                 kind, index: index, bundleId: "com.example.app", appAppleId: 1234,
                 environment: .production, signedDate: Self.now)
         }
-        if kind == .appReceipt || kind == .transactionReceipt {
+        if [.appReceipt, .transactionReceipt, .notificationV1].contains(kind) {
             #expect(throws: MintError.notAToken(kind)) { try mint(0) }
+            return
+        }
+        if kind == .serverAnswer {
+            let text = String(decoding: try mint(0), as: UTF8.self)
+            #expect(text.contains(#""signedTransactions":["ey"#))
             return
         }
         let parts = try segments(mint(0))

@@ -3,7 +3,7 @@ import COpenSSL
 import Testing
 
 @Suite struct OpenSSLMemoryTests {
-    @Test("line 70: where OpenSSL gets no memory the process ends, and says why")
+    @Test("line 70: when OpenSSL has no memory, the process ends with the reason")
     func exhaustion() async {
         let result = await #expect(
             processExitsWith: .signal(6), observing: [\.standardErrorContent]

@@ -59,7 +59,7 @@ import Testing
         verifier.verify(receipt.span, as: .appReceipt, policy: Minted.policy, at: now)
     }
 
-    @Test("what is kept of chains changes no answer", arguments: [1, 2, 3] as [UInt64])
+    @Test("the cache of chains changes no answer", arguments: [1, 2, 3] as [UInt64])
     func sameAnswers(seed: UInt64) throws {
         let items = try Self.neighbours()
         let cold = try items.map { Self.answer($0.receipt, try Minted.verifier()) }
@@ -95,10 +95,10 @@ import Testing
     @Test func onlyValidatedCertificatesAreKept() throws {
         let verifier = try Minted.verifier()
         let ca = try Minted.ca.get()
-        let stranger = try ReceiptCA.make(at: Minted.now)
+        let foreign = try ReceiptCA.make(at: Minted.now)
         for _ in 0..<3 {
             _ = Self.answer(
-                try ReceiptMinter(stranger.chain).sign(Minted.sample().payload), verifier)
+                try ReceiptMinter(foreign.chain).sign(Minted.sample().payload), verifier)
         }
         #expect(verifier.links.keptCertificates == 0)
         _ = Self.answer(try ReceiptMinter(ca.chain).sign(Minted.sample().payload), verifier)
@@ -112,7 +112,7 @@ import Testing
                 }, verifier)
             _ = Self.answer(
                 try minter.sign(Minted.sample().payload) {
-                    $0.certificates?.append(contentsOf: stranger.chain.certificates)
+                    $0.certificates?.append(contentsOf: foreign.chain.certificates)
                 }, verifier)
         }
         #expect(verifier.links.keptCertificates == 3)

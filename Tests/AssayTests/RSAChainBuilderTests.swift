@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("line 54: a bag has 16 certificates at most")
+    @Test("line 54: a bag has at most 16 certificates")
     func bag() throws {
         let (leaf, root) = (try MintedRSA.leaf(), try MintedRSA.root())
         let intermediate = try MintedRSA.intermediate()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("line 25: a root has room for an intermediate below it, and may sign it")
+    @Test("line 25: a root's path length and key usage must allow an intermediate")
     func rootConstraints() throws {
         let (leaf, intermediate) = (try MintedRSA.leaf(), try MintedRSA.intermediate())
         let (constraints, usage) = (
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("line 35: a link that holds is one of both certificates")
+    @Test("line 35: a validated link belongs to its two certificates")
     func links() throws {
         let leaf = try Certificate(der: MintedRSA.leaf())
         let issuer = try Certificate(der: MintedRSA.intermediate())
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("line 52: an intermediate's key of 1024 bits issues nothing")
+    @Test("line 52: an intermediate with a 1024-bit key is refused")
     func intermediateKeySize() throws {
         let small = try MintedRSA.intermediate {
             $0.subjectPublicKeyInfo = MintedRSA.smallLeafKey.subjectPublicKeyInfo

@@ -107,7 +107,7 @@ import Testing
 
     /// The refusal comes from the first failing check in the documented order, not from the first
     /// candidate.
-    @Test func theRefusalIsThatOfTheLastStage() throws {
+    @Test func theLastStageDecidesTheRefusal() throws {
         let unmarked = try MintedRSA.intermediate {
             $0[CertificateExtension.intermediateMarkerOID] = nil
         }

@@ -29,8 +29,8 @@ import Testing
         Array("MAAAAAAA".utf8) + Array("****".utf8), Array("MQAAAAAA\u{0}".utf8),
     ]
 
-    @Test("in one piece and in any pieces, one answer", arguments: found)
-    func anyPieces(receipt: [UInt8]) {
+    @Test("any chunks give the same answer as the whole", arguments: found)
+    func anyChunks(receipt: [UInt8]) {
         let whole = answer(receipt, cuts: [receipt.count])
         #expect(whole.verdict != .valid)
         for cuts in [[1], [2], [3], [4], [5], [7], [16, 2, 1, 8], [17, 6, 1, 8], [1, 4096]] {

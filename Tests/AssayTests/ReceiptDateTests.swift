@@ -74,7 +74,7 @@ import Testing
         for (text, hours) in cases {
             let bytes = Array(text.utf8)
             guard let date = try? ReceiptDate.parse(bytes.span) else {
-                Issue.record("\(text) is no date")
+                Issue.record("\(text) is not a date")
                 continue
             }
             let offset = PacificTime.offset(atSecondsSince1970: date.seconds)
@@ -84,7 +84,7 @@ import Testing
 
     /// One reader of many dates, on the same day as the previous date or on another, gives the
     /// same results.
-    @Test func manyGiveTheSame() throws {
+    @Test func manyDatesMatchSingleOnes() throws {
         var dates = ReceiptDates()
         let texts = [
             "2015-09-22T08:55:28Z", "2015-09-22T00:00:00Z", "2015-09-22T23:59:59Z",

@@ -100,7 +100,7 @@ enum MintedReceipts {
         #expect(renewals > 100 && single > 0, "\(renewals) renewals, \(single) single")
     }
 
-    @Test func filesComeBack() throws {
+    @Test func filesRoundTrip() throws {
         let ca = try Minted.ca.get()
         let files = try ca.files()
         #expect(files.map(\.name) == ReceiptCA.fileNames)

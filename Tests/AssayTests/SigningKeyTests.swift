@@ -31,7 +31,7 @@ import Testing
     }
 
     /// A public key alone cannot sign.
-    @Test func publicKeyIsNoPrivateKey() throws {
+    @Test func publicKeyIsNotAPrivateKey() throws {
         let key = try SigningKey(generating: .p256)
         let pem = PEM.encode(key.subjectPublicKeyInfo, label: "PUBLIC KEY")
         #expect(throws: SigningKeyError.notAKey) { try SigningKey(encoded: pem) }
@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: [
         SigningKey.Kind.p256, .p384, .p521, .rsa(bits: 1024), .rsa(bits: 2048),
     ])
-    func signaturesHold(kind: SigningKey.Kind) throws {
+    func signaturesVerify(kind: SigningKey.Kind) throws {
         guard let tool = try OpenSSLTool() else { return }
         defer { tool.cleanUp() }
         let key = try SigningKey(generating: kind)

@@ -6,7 +6,7 @@ import Testing
 /// Tests bytes around a token that arrives alone, and the names in a refusal.
 @Suite struct TokenEdgeTests {
     @Test(arguments: ["", "\n", "\r\n"])
-    func oneLineBreakMayFollow(end: String) {
+    func oneLineBreakCanFollow(end: String) {
         for kind in [EvidenceKind.transaction, .renewalInfo, .appTransaction, .notification] {
             let token = Fixture.token(Fixture.payload(kind)) + Array(end.utf8)
             Fixture.expect(Fixture.verify(token, as: kind), .valid)
@@ -14,12 +14,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "\n\n", "white space stands after"), ("", "\r", "white space stands after"),
-        ("", " \n", "white space stands after"), ("", "\t", "white space stands after"),
-        ("\n", "", "white space stands before"), (" ", "", "white space stands before"),
+        ("", "\n\n", "white space after"), ("", "\r", "white space after"),
+        ("", " \n", "white space after"), ("", "\t", "white space after"),
+        ("\n", "", "white space before"), (" ", "", "white space before"),
         ("\u{feff}", "", "byte order mark"), ("\u{feff}", "\n", "byte order mark"),
-        ("\"", "\"", "quotation mark stands before"), ("'", "'", "quotation mark stands before"),
-        ("", "\"", "quotation mark stands after"), ("", "\"\n", "quotation mark stands after"),
+        ("\"", "\"", "quotation mark before"), ("'", "'", "quotation mark before"),
+        ("", "\"", "quotation mark after"), ("", "\"\n", "quotation mark after"),
     ])
     func othersAreNamed(start: String, end: String, name: String) {
         let token = Array(start.utf8) + Fixture.token() + Array(end.utf8)
@@ -45,7 +45,7 @@ import Testing
         Fixture.expect(Fixture.verify(Fixture.token(payload), as: .notification), .malformed)
     }
 
-    @Test func aTokenOfALineBreakAlone() {
+    @Test func aLineBreakAlone() {
         for text in ["\n", "\r\n", ""] {
             Fixture.expect(Fixture.verify(Array(text.utf8)), .malformed)
         }
@@ -59,7 +59,7 @@ import Testing
             "\(answer.detail)")
         // A root with the same name and another key.
         let other = Fixture.verify(
-            Fixture.token(), by: Verifier(trust: Fixture.trust(Fixture.stranger.rootCertificate)))
+            Fixture.token(), by: Verifier(trust: Fixture.trust(Fixture.foreignCA.rootCertificate)))
         #expect(other.verdict == .untrustedChain)
         #expect(other.detail.contains("not signed by the pinned root named \"Assay Dev"))
     }

@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(.enabled(if: Vectors.has("sk1/legacy")))
-    func environmentKeyTakenOut() throws {
+    func environmentKeyRemoved() throws {
         let vector = try #require(
             try Self.vectors().first { $0.name == "v2-sbx-demo-20151118" })
         let text = String(decoding: vector.text, as: UTF8.self)

@@ -40,7 +40,7 @@ struct HostileMessageTests {
 
     private static let fullRequest = RequestHead(
         id: 300, call: .verify(VerifyCall(kind: .notification, expectations: .sample(.full))),
-        app: "app", timeoutMilliseconds: 5, traceparent: "00-aa-bb-01")
+        app: "app", timeoutMilliseconds: 5)
 
     private static func bytes(_ head: RequestHead) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -130,7 +130,7 @@ struct HostileMessageTests {
     }
 
     /// Memory runs out at each point of decoding. The head is rejected, without other effects.
-    @Test("line 60: memory that runs out") func memoryThatRunsOut() {
+    @Test("line 60: memory exhaustion") func memoryExhaustion() {
         for bytes in Self.responses {
             guard case .success(let head) = response(bytes) else {
                 Issue.record("a sample that does not decode")
@@ -180,7 +180,7 @@ struct HostileMessageTests {
         #expect(request([0x08, 1]) == .success(RequestHead(id: 1, call: .unknown)))
     }
 
-    @Test("line 60: groups in groups, lengths of 2^31 and more") func unusableBytes() {
+    @Test("line 60: nested groups, lengths of 2^31 and more") func invalidBytes() {
         let cases: [[UInt8]] = [
             [0x0b], [0x0b, 0x0c],  // a group
             .init(repeating: 0x7b, count: 60_000),  // groups in groups
@@ -201,10 +201,11 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("line 60: enumerations unknown and negative") func enumerations() {
-        // Kinds 8, 0, -1 and Int32.min are unknown.
+    @Test("line 60: unknown and negative enumerations") func enumerations() {
+        // Kinds 10, 0, -1 and Int32.min are unknown.
         let kinds: [([UInt8], EvidenceKind?)] = [
-            ([1], .transaction), ([7], .transactionReceipt), ([8], nil), ([0], nil),
+            ([1], .transaction), ([7], .transactionReceipt), ([8], .serverAnswer),
+            ([9], .notificationV1), ([10], nil), ([0], nil),
             (Self.varint(UInt64(bitPattern: -1)), nil),
             (Self.varint(UInt64(bitPattern: Int64(Int32.min))), nil),
         ]

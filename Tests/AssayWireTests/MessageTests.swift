@@ -1,5 +1,6 @@
 import AssayModels
 import AssayWire
+import TestSupport
 import Testing
 
 /// Tests that heads survive a round trip through the codec.
@@ -24,9 +25,20 @@ struct MessageTests {
             let bare = RequestHead(id: id, call: call)
             #expect(try roundTrip(bare) == bare)
             let full = RequestHead(
-                id: id, call: call, app: "a\0pp", timeoutMilliseconds: .max, traceparent: "00-é")
+                id: id, call: call, app: "a\0pp", timeoutMilliseconds: .max)
             #expect(try roundTrip(full) == full)
         }
+    }
+
+    @Test(
+        "trace context is ignored",
+        arguments: ["", "-", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"])
+    func traceContext(value: String) throws {
+        let head = RequestHead(id: 1, call: .ping, app: "app")
+        var bytes: [UInt8] = []
+        codec.encode(head, into: &bytes)
+        let field: [UInt8] = [0x1a, UInt8(value.utf8.count)] + Array(value.utf8)
+        #expect(try codec.decodeRequest((bytes + field).span) == head)
     }
 
     @Test(arguments: Sample.Style.allCases)
@@ -82,6 +94,9 @@ struct MessageTests {
                 VerifiedNotification(
                     notification: bare(.init()), transaction: nil, renewalInfo: nil,
                     appTransaction: nil)),
+            .serverAnswer(ServerAnswer()),
+            .notificationV1(.init(receipt: AppReceipt(), unsigned: .init())),
+            .serverAnswer(ServerAnswer(transactions: [bare(.init())])),
         ]
         for evidence in evidence {
             let head = ResponseHead(
@@ -101,7 +116,8 @@ struct MessageTests {
 
     @Test func info() throws {
         let limits = ServerInfo.Limits(
-            frameBytes: .max, headBytes: 1, jwsBytes: 2, notificationBytes: 3, requestsInFlight: 4)
+            frameBytes: .max, headBytes: 1, jwsBytes: 2, notificationBytes: 3, requestsInFlight: 4,
+            serverAnswerBytes: 5, notificationV1Bytes: 6)
         let root = ServerInfo.TrustedRoot(
             name: "Apple Root CA - G3", fingerprint: "63343abfb8", notAfter: .init(milliseconds: 5),
             development: false)
@@ -115,13 +131,25 @@ struct MessageTests {
             result: .info(
                 .init(version: "", kinds: [], limits: limits, trustedRoots: [], proto: "")))
         #expect(try roundTrip(bare) == bare)
-        #expect(protoText.contains("\nmessage RequestHead {\n"))
+    }
+
+    @Test func protoTextIsTheContract() throws {
+        let contract = try #require(
+            Vectors.bytes(Vectors.packageRoot + "/proto/assay/v1/assay.proto"))
+        #expect(Array(protoText.utf8) == contract)
     }
 
     /// The samples set every field. A field that a model has and Message/ or the samples lack
     /// fails here.
     @Test func samplesAreComplete() {
-        for evidence in Self.evidence(.full) { Self.expectPresent(evidence) }
+        for evidence in Self.evidence(.full) {
+            // Receipts have tests of their own.
+            if case .notificationV1(let notification) = evidence {
+                Self.expectPresent(notification.unsigned)
+            } else {
+                Self.expectPresent(evidence)
+            }
+        }
     }
 
     @Test func frame() throws {
@@ -152,6 +180,7 @@ struct MessageTests {
                 VerifiedNotification(
                     notification: bare(.sample(style)), transaction: bare(.sample(style)),
                     renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)))),
+            .serverAnswer(.sample(style)), .notificationV1(.sample(style)),
         ]
     }
 
@@ -163,6 +192,36 @@ struct MessageTests {
         for child in mirror.children {
             expectPresent(child.value, path: "\(path).\(child.label ?? "")")
         }
+    }
+}
+
+extension VerifiedNotificationV1 {
+    fileprivate static func sample(_ style: Sample.Style) -> Self {
+        var receipt = AppReceipt()
+        receipt.receiptType = "Production"
+        receipt.bundleId = "b"
+        receipt.inApp.append(InAppPurchaseReceipt())
+        return VerifiedNotificationV1(
+            receipt: receipt, unsigned: .sample(style),
+            warnings: [EvidenceWarning(code: .unsignedDisagrees, message: "m", member: "bid")])
+    }
+}
+
+extension ServerAnswer {
+    fileprivate static func sample(_ style: Sample.Style) -> Self {
+        ServerAnswer(
+            transactions: [bare(.sample(style)), bare(.sample(.full))],
+            renewalInfos: [bare(.sample(style))], appTransaction: bare(.sample(style)),
+            notifications: [
+                VerifiedNotification(
+                    notification: bare(.sample(style)), transaction: bare(.sample(style)),
+                    renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)))
+            ],
+            unsigned: .sample(style),
+            warnings: [
+                EvidenceWarning(code: .incomplete, message: "m", member: "hasMore"),
+                EvidenceWarning(code: .init(rawValue: "LATER"), message: "", member: ""),
+            ])
     }
 }
 

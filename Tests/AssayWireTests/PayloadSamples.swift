@@ -38,6 +38,11 @@ extension JWSTransactionDecodedPayload: Sampled {
         commitmentInfo = sample.object()
         deviceVerification = sample.text()
         deviceVerificationNonce = sample.text()
+        previousOriginalTransactionId = sample.text()
+        bundleProductID = sample.text()
+        bundleSubscriptionGroupID = sample.text()
+        bundleTransactionID = sample.text()
+        bundleOriginalTransactionID = sample.text()
     }
 }
 
@@ -79,6 +84,10 @@ extension JWSRenewalInfoDecodedPayload: Sampled {
         commitmentInfo = sample.object()
         deviceVerification = sample.text()
         deviceVerificationNonce = sample.text()
+        bundleProductID = sample.text()
+        bundleSubscriptionGroupID = sample.text()
+        bundleOriginalTransactionID = sample.text()
+        willUnbundle = sample.flag()
         renewalBillingPlanType = sample.named()
     }
 }
@@ -144,6 +153,8 @@ extension ExternalPurchaseToken: Sampled {
         tokenCreationDate = sample.number()
         appAppleId = sample.number()
         bundleId = sample.text()
+        tokenType = sample.named()
+        tokenExpirationDate = sample.number()
     }
 }
 
@@ -174,6 +185,42 @@ extension AppTransaction: Sampled {
         appTransactionId = sample.text()
         originalPlatform = sample.named()
         requestDate = sample.time()
+        storeType = sample.named()
+        revocationDate = sample.time()
+    }
+}
+
+extension UnsignedAnswerMembers: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        environment = sample.named()
+        bundleId = sample.text()
+        appAppleId = sample.number()
+        revision = sample.text()
+        hasMore = sample.flag()
+        paginationToken = sample.text()
+        status = sample.number()
+        subscriptions = sample.list()
+    }
+}
+
+extension UnsignedNotificationV1: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        notificationType = sample.text()
+        environment = sample.text()
+        bundleId = sample.text()
+        bundleVersion = sample.text()
+        autoRenewProductId = sample.text()
+        autoRenewStatus = sample.text()
+    }
+}
+
+extension UnsignedSubscriptionStatus: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        originalTransactionId = sample.text()
+        status = sample.coded()
     }
 }
 

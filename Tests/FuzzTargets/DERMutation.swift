@@ -92,8 +92,8 @@ enum DERMutation {
             element.prefix = [content.removeFirst()]
             element.content.removeFirst()
         }
-        let mayHold = element.tag & 0x20 != 0 || element.tag == 0x04 || element.tag == 0x03
-        if mayHold, !content.isEmpty {
+        let canHold = element.tag & 0x20 != 0 || element.tag == 0x04 || element.tag == 0x03
+        if canHold, !content.isEmpty {
             element.children = parse(content, depth: depth + 1, &left)
         }
         return element
@@ -146,9 +146,9 @@ enum DERMutation {
         guard element.tag == 0x04 || element.tag == 0x24, !body.isEmpty else { return }
         let size = 1 + mutation.below(min(body.count, 64))
         element.children = stride(from: 0, to: body.count, by: size).map { start in
-            let piece = Element(tag: 0x04)
-            piece.content = Array(body[start..<min(start + size, body.count)])
-            return piece
+            let segment = Element(tag: 0x04)
+            segment.content = Array(body[start..<min(start + size, body.count)])
+            return segment
         }
         element.tag = 0x24
         element.isIndefinite = mutation.once(in: 2)

@@ -109,9 +109,9 @@ private final class FuzzAdmin: Sendable {
         do {
             let client = try BlockingClient(started().endpoint)
             for start in stride(from: 0, to: stream.count, by: cut) {
-                let piece = Array(stream[start..<min(start + cut, stream.count)])
+                let part = Array(stream[start..<min(start + cut, stream.count)])
                 // The server can have closed early.
-                guard (try? client.send(piece)) != nil else { break }
+                guard (try? client.send(part)) != nil else { break }
             }
             // The listener waits seconds for a head that does not end. The client does not wait:
             // only answers are under test.

@@ -118,6 +118,11 @@ public struct FuzzAuthority: Sendable {
         precondition(believed.contains(Self.signed(evidence)), "valid, and never signed")
     }
 
+    /// Traps when a member of an answer is evidence that the authority did not sign.
+    func checkBelieved(_ evidence: VerifiedEvidence) {
+        precondition(meetsApple || believed.contains(evidence), "valid, and never signed")
+    }
+
     /// Removes the unsigned fields of a transaction receipt.
     private static func signed(_ evidence: VerifiedEvidence) -> VerifiedEvidence {
         guard case .transactionReceipt(var receipt) = evidence else { return evidence }

@@ -248,7 +248,7 @@ private struct ExpectedEnds {
             case .failure(.protocolViolation): .violation
             case .failure(let error): .failure(error)
             }
-        precondition(ends[id] == end, "another end than the server's bytes tell")
+        precondition(ends[id] == end, "the connection ended differently from the server's bytes")
     }
 }
 

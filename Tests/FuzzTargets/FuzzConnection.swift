@@ -16,18 +16,7 @@ extension FuzzTarget {
         return FuzzTarget(
             "Connection", seeds: connectionSeeds(authority), words: ["GET / HTTP/1.1\r\n\r\n"],
             mutate: { ConnectionMutation.mutate($0, &$1, authority) }
-        ) { bytes in
-            guard bytes.count > 4 else { return }
-            let stream = bytes.array(4..<bytes.count)
-            let expected = ExpectedAnswers(stream)
-            guard expected.complete.count <= 64 else { return }
-            let cuts = (0..<4).map { Int(bytes[$0]) * 8 + 1 }
-            let whole = server.answers(to: stream, cuts: [stream.count])
-            expected.check(whole, authority)
-            let cut = server.answers(to: stream, cuts: cuts)
-            expected.check(cut, authority)
-            expected.compare(whole, cut)
-        }
+        ) { bytes in server.check(bytes) }
     }
 
     private static func connectionSeeds(_ authority: FuzzAuthority) -> [[UInt8]] {
@@ -59,7 +48,7 @@ extension FuzzTarget {
 }
 
 /// The server, started once, with limits that an input of a few kilobytes can reach.
-private final class FuzzServer: Sendable {
+final class FuzzServer: Sendable {
     private let authority: FuzzAuthority
     private let endpoint = Locked<Endpoint?>(nil)
 
@@ -99,6 +88,20 @@ private final class FuzzServer: Sendable {
             endpoint = bound
             return bound
         }
+    }
+
+    /// Sends an input whole and cut, and checks the answers. Its first four bytes are the cuts.
+    func check(_ bytes: Span<UInt8>) {
+        guard bytes.count > 4 else { return }
+        let stream = bytes.array(4..<bytes.count)
+        let expected = ExpectedAnswers(stream)
+        guard expected.complete.count <= 64 else { return }
+        let cuts = (0..<4).map { Int(bytes[$0]) * 8 + 1 }
+        let whole = answers(to: stream, cuts: [stream.count])
+        expected.check(whole, authority)
+        let cut = answers(to: stream, cuts: cuts)
+        expected.check(cut, authority)
+        expected.compare(whole, cut)
     }
 
     /// Writes the stream in slices, ends it, and reads until the server closes.
@@ -158,8 +161,9 @@ struct ExpectedAnswers {
     /// The ids of the complete frames that get an answer.
     private(set) var complete: [UInt64] = []
     private var verifications: [UInt64: (call: VerifyCall, app: String, body: [UInt8])] = [:]
+    private var resolves: [UInt64: (call: ResolveCall, body: [UInt8])] = [:]
     /// The id of an incomplete frame whose head can already be refused.
-    private var mayBeRefused: UInt64?
+    private var canBeRefused: UInt64?
     /// True if the stream ends within a frame or can't continue: the server sends a
     /// connection-level response.
     private var lastWord = false
@@ -178,7 +182,7 @@ struct ExpectedAnswers {
                 return
             case .head(let frame):
                 lastWord = true
-                mayBeRefused = Self.head(rest, frame.head).id
+                canBeRefused = Self.head(rest, frame.head).id
                 return
             case .frame(let frame):
                 note(Self.head(rest, frame.head), Array(rest[frame.body]))
@@ -208,12 +212,13 @@ struct ExpectedAnswers {
         if case .verify(let call)? = head.head?.call {
             verifications[head.id] = (call, head.head!.app, body)
         }
+        if case .resolve(let call)? = head.head?.call { resolves[head.id] = (call, body) }
     }
 
     func check(_ answers: [FuzzAnswer], _ authority: FuzzAuthority) {
         var open = complete
         if lastWord { open.append(ResponseHead.connectionId) }
-        if let mayBeRefused, answers.count > open.count { open.append(mayBeRefused) }
+        if let canBeRefused, answers.count > open.count { open.append(canBeRefused) }
         precondition(answers.map(\.head.id).sorted() == open.sorted(), "not one answer each")
         for answer in answers { check(answer, authority) }
     }
@@ -221,6 +226,9 @@ struct ExpectedAnswers {
     private func check(_ answer: FuzzAnswer, _ authority: FuzzAuthority) {
         precondition(answer.head.status != .internal)
         precondition((answer.head.status == .ok) == answer.head.message.isEmpty)
+        if case .resolution(let resolution) = answer.head.result {
+            return check(answer, resolution, authority)
+        }
         guard case .verification(let verification) = answer.head.result else {
             return precondition(answer.body.isEmpty)
         }
@@ -243,13 +251,23 @@ struct ExpectedAnswers {
         }
     }
 
+    /// Each item has the library's answer, and the order of the items decides nothing.
+    private func check(
+        _ answer: FuzzAnswer, _ resolution: Resolution, _ authority: FuzzAuthority
+    ) {
+        guard complete.count(where: { $0 == answer.head.id }) == 1,
+            let asked = resolves[answer.head.id]
+        else { return }
+        FuzzResolve(call: asked.call, body: asked.body).check(resolution, answer.body, authority)
+    }
+
     /// Compares two sets of answers, except those that depend on time.
     func compare(_ whole: [FuzzAnswer], _ cut: [FuzzAnswer]) {
-        guard mayBeRefused == nil, Set(complete).count == complete.count else { return }
+        guard canBeRefused == nil, Set(complete).count == complete.count else { return }
         for answer in whole where !answer.dependsOnTime {
             let same = cut.filter { $0.head.id == answer.head.id }
             precondition(
-                same.contains { $0 == answer || $0.dependsOnTime }, "in pieces, another answer")
+                same.contains { $0 == answer || $0.dependsOnTime }, "chunks change the answer")
         }
     }
 }

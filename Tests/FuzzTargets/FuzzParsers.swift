@@ -76,7 +76,8 @@ extension FuzzTarget {
         let whole = streamed(bytes, cuts: [bytes.count + 1])
         for cuts in [[1], [2, 3], [4], [5, 1, 7]] {
             let cut = streamed(bytes, cuts: cuts)
-            precondition(cut.bytes == whole.bytes && cut.error == whole.error, "in pieces")
+            precondition(
+                cut.bytes == whole.bytes && cut.error == whole.error, "chunks change the answer")
         }
     }
 
@@ -188,10 +189,10 @@ extension FuzzTarget {
             }
         }
         return FuzzTarget("Signature", seeds: seeds) { bytes in
-            let pieces = min(bytes.count / 96, 70)
+            let parts = min(bytes.count / 96, 70)
             func checks(_ key: PublicKey) -> [ES256Check] {
-                (0..<pieces).compactMap { piece in
-                    let start = piece * 96
+                (0..<parts).compactMap { part in
+                    let start = part * 96
                     guard
                         let signature = ES256Signature(
                             bytes.extracting(start + 32..<start + 96))

@@ -17,7 +17,8 @@ extension FuzzTarget {
             let middle = receipt.count / 2
             let cuts = (0..<4).map { Int(receipt[max(0, middle - $0)]) + 1 }
             let answer = answer(receipt, cuts: [receipt.count], authority)
-            precondition(answer == self.answer(receipt, cuts: cuts, authority), "in pieces")
+            precondition(
+                answer == self.answer(receipt, cuts: cuts, authority), "chunks change the answer")
             precondition(answer == self.answer(receipt, cuts: [1], authority), "byte by byte")
             authority.check(answer)
         }
@@ -102,7 +103,7 @@ extension FuzzTarget {
             let cut = self.answer(
                 receipt.span, cuts: [7, 1, 64], authority, inApp: selection,
                 expecting: expectations)
-            precondition(answer == cut, "in pieces")
+            precondition(answer == cut, "chunks change the answer")
             FuzzAuthority.checkShape(answer)
             checkVerifyReceipt(answer)
         }

@@ -74,7 +74,7 @@ struct TLSScript {
     var asksClient: Bool
     var showsClient: Bool
     var said: [UInt8]
-    var pieces: Int
+    var partCount: Int
     var cut: Int
     var edits: [TLSEdit]
 
@@ -82,7 +82,7 @@ struct TLSScript {
         usesSocket = bytes[0] & 1 != 0
         asksClient = bytes[0] & 2 != 0
         showsClient = bytes[0] & 4 != 0
-        pieces = Int(bytes[1] & 7) + 1
+        partCount = Int(bytes[1] & 7) + 1
         said = (0..<Int(bytes[2]) * 97 + 1).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         cut = Int(bytes[3]) * 16 + 1
         edits = stride(from: 4, to: min(bytes.count - 4, 80), by: 5).map { start in
@@ -90,7 +90,7 @@ struct TLSScript {
         }
     }
 
-    func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
+    func parts(_ bytes: [UInt8]) -> [[UInt8]] {
         stride(from: 0, to: bytes.count, by: cut).map {
             Array(bytes[$0..<min($0 + cut, bytes.count)])
         }
@@ -102,9 +102,9 @@ struct TLSScript {
         return bytes
     }
 
-    /// The data to send, in `pieces` parts.
+    /// The data to send, in `partCount` parts.
     var sayings: [[UInt8]] {
-        let size = said.count / pieces + 1
+        let size = said.count / partCount + 1
         return stride(from: 0, to: said.count, by: size).map {
             Array(said[$0..<min($0 + size, said.count)])
         }

@@ -129,7 +129,7 @@ final class TLSBench: Sendable {
         for (flight, saying) in script.sayings.enumerated() {
             _ = client.say(saying)
             let ciphertext = script.changed(client.takeCiphertext(), flight: flight)
-            for piece in script.pieces(ciphertext) { try socket.send(piece) }
+            for part in script.parts(ciphertext) { try socket.send(part) }
         }
         socket.finishWriting()
         let rest = try socket.receiveToEnd()
@@ -142,7 +142,7 @@ final class TLSBench: Sendable {
     ) throws {
         while true {
             _ = client.advance()
-            for piece in script.pieces(client.takeCiphertext()) { try socket.send(piece) }
+            for part in script.parts(client.takeCiphertext()) { try socket.send(part) }
             if client.isOpen { return }
             let more = try socket.receive(upTo: script.cut)
             precondition(!more.isEmpty, "a genuine handshake is refused")

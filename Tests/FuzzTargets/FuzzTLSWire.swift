@@ -75,14 +75,14 @@ struct TLSWire {
             _ = client.advance()
             if let saying = sayings.first, client.say(saying) { sayings.removeFirst() }
             let toServer = flight(client.takeCiphertext())
-            for piece in script.pieces(toServer) {
-                server.feed(piece.span)
+            for part in script.parts(toServer) {
+                server.feed(part.span)
                 let read = server.advance()
                 if !read.isEmpty { _ = server.say(read) }
             }
             let toClient = flight(server.takeCiphertext())
-            for piece in script.pieces(toClient) {
-                client.feed(piece.span)
+            for part in script.parts(toClient) {
+                client.feed(part.span)
                 _ = client.advance()
             }
             if toServer.isEmpty, toClient.isEmpty { return }

@@ -30,9 +30,10 @@ public struct FuzzTarget: Sendable {
     public static func all(_ authority: FuzzAuthority) -> [FuzzTarget] {
         [
             json, base64, der, certificate(authority), signature(authority), token(authority),
-            receipt(authority), receiptPayload(authority), transactionReceipt(authority), frame,
-            head, connection(authority), client(), tls(), handshake(), admin(authority),
-            configuration(authority),
+            receipt(authority), receiptPayload(authority), transactionReceipt(authority),
+            serverAnswer(authority), notificationV1(authority), frame, head,
+            connection(authority), resolve(authority), client(), tls(), handshake(),
+            admin(authority), configuration(authority), scenario(authority),
         ]
     }
 }

@@ -98,8 +98,8 @@ extension FuzzTarget {
             seeds.append([role.rawValue, UInt8(kind)] + bytes)
         }
         for (index, kind) in FuzzAuthority.tokenKinds.enumerated() {
-            for piece in authority.genuine where piece.kind == kind {
-                add(.token, index, piece.bytes)
+            for item in authority.genuine where item.kind == kind {
+                add(.token, index, item.bytes)
             }
             add(.payload, index, FuzzSamples.payloads[index])
         }

@@ -85,7 +85,48 @@ extension FuzzTarget {
                     appAccountToken: "t", transactionId: "1", deviceIdentifier: [1, 2, 3],
                     notOlderThan: FuzzAuthority.now),
                 returnsPayloadJSON: true, inApp: .latest)),
+        .resolve(resolveCall),
     ]
+
+    /// Items of three bytes together, and every option.
+    private static let resolveCall = {
+        var policy = EntitlementPolicy()
+        policy.maxAgeMilliseconds = 1
+        policy.billingRetryLeniencyMilliseconds = 2
+        policy.durations = ["pass": 3]
+        policy.acceptsFamilySharing = false
+        policy.expectedAppAccountToken = "t"
+        return ResolveCall(
+            items: [
+                ResolveCall.Item(.named(.transaction), length: 1, label: "a"),
+                ResolveCall.Item(length: 2),
+            ],
+            at: FuzzAuthority.now, policy: policy,
+            expectations: Expectations(bundleId: FuzzAuthority.bundle),
+            returnsTypedPayloads: true, returnsPayloadJSON: true)
+    }()
+
+    private static let entitlements = {
+        let decided = DecidedBy(item: 0, transactionId: "1", signedDate: FuzzAuthority.now)
+        let subscription = Subscription(
+            originalTransactionId: "1", status: .active, isEntitled: true, productId: "p",
+            decidedBy: decided)
+        var app = AppEntitlements(environment: .production, bundleId: FuzzAuthority.bundle)
+        app.subscriptionGroups = [
+            SubscriptionGroup(deciding: subscription, subscriptions: [subscription])
+        ]
+        app.nonConsumables = [
+            ProductEntitlement(productId: "p", transactionId: "2", decidedBy: decided)
+        ]
+        app.consumables = [
+            ConsumablePurchase(transactionId: "3", dedupKey: "k", decidedBy: decided)
+        ]
+        app.customers.appAccountTokens = ["t"]
+        var entitlements = Entitlements(at: FuzzAuthority.now)
+        entitlements.apps = [app]
+        entitlements.warnings = [EntitlementWarning(code: .customersMixed, message: "m", item: 0)]
+        return entitlements
+    }()
 
     private static let transaction = {
         var payload = JWSTransactionDecodedPayload()
@@ -105,6 +146,14 @@ extension FuzzTarget {
                     serial: "1f", notAfter: FuzzAuthority.now, expired: false),
                 evidence: .transaction(VerifiedPayload(transaction, json: [])))),
         .verification(Verification(verdict: .wrongBundle, detail: "another bundle")),
+        .resolution(
+            Resolution(
+                items: [
+                    ResolvedItem(
+                        label: "a", verification: Verification(verdict: .malformed, detail: "d"),
+                        payloadJSONLength: 0)
+                ],
+                entitlements: entitlements)),
     ]
 
     private static var headSeeds: [[UInt8]] {

@@ -1,4 +1,4 @@
-"""Attacks a server in a process of its own, and prints what honest clients saw meanwhile."""
+"""Runs attacks on a server in its own process, and prints what honest clients see meanwhile."""
 import argparse
 import json
 import os
@@ -14,7 +14,7 @@ from hostile.trial import ATTACKS, Evidence, Measure, Trial
 
 assert all([chains, memory, overload, peers, process, work])
 
-COLUMNS = ["asked", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "after"]
+COLUMNS = ["sent", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "after"]
 UNITS = {"p50": "ms", "p99": "ms", "before": "MB", "peak": "MB", "after": "MB"}
 
 
@@ -42,25 +42,25 @@ def cell(measure):
 
 
 def lines_of(trial):
-    """Rows of the table: an honest client's, its bounds, and what else was measured."""
+    """The rows of the table: an honest client's, its bounds, and the other measures."""
     groups, rest = {}, []
     for measure in trial.measures:
-        who, _, name = measure.name.rpartition(" ")
+        label, _, name = measure.name.rpartition(" ")
         if name in COLUMNS:
-            groups.setdefault(who, {})[name] = measure
+            groups.setdefault(label, {})[name] = measure
         else:
             rest.append(measure)
-    # Memory is the server's: it stands with the first client.
+    # The memory is that of the server; it is shown with the first client.
     memory_of_server = {name: measure for name, measure in groups.get("", {}).items()
                         if name in COLUMNS[-3:]}
     lines = []
-    for index, (who, measures) in enumerate(groups.items()):
-        own = {name: m for name, m in measures.items() if name not in memory_of_server or who}
+    for index, (label, measures) in enumerate(groups.items()):
+        own = {name: m for name, m in measures.items() if name not in memory_of_server or label}
         if index == 0:
             own |= memory_of_server
         if not own:
             continue
-        lines.append(row("  " + (who or "known tokens"), [cell(own.get(c)) for c in COLUMNS]))
+        lines.append(row("  " + (label or "known tokens"), [cell(own.get(c)) for c in COLUMNS]))
         bounds = [bound(own[c]) if c in own else "" for c in COLUMNS]
         if any(bounds):
             lines.append(row("    bound", bounds))
@@ -80,14 +80,14 @@ def header():
 
 
 def run(attack, evidence, folder, is_short):
-    """The trial after the attack, and whether it held."""
+    """Runs an attack; returns its trial and whether all bounds were met."""
     trial = Trial(evidence, pathlib.Path(folder) / attack.name, is_short)
     begin = time.monotonic()
     try:
         attack.run(trial)
         trial.end()
     except (Exception, SystemExit) as error:
-        # A server that has ended shows itself in many ways. The other attacks go on.
+        # A server that ended causes many kinds of errors. The other attacks still run.
         trial.measures.append(Measure(f"could not be measured: {error!r}", 1, most=0))
     finally:
         trial.close()
@@ -100,13 +100,13 @@ def report(results):
     print(header())
     for attack, trial in results:
         held = all(measure.holds for measure in trial.measures)
-        print(f"{attack.line}  {attack.name}: {'holds' if held else 'DOES NOT HOLD'}")
+        print(f"{attack.line}  {attack.name}: {'passed' if held else 'FAILED'}")
         for line in lines_of(trial):
             print(line)
     failed = [attack.name for attack, trial in results
               if not all(measure.holds for measure in trial.measures)]
     print()
-    print(f"{len(results) - len(failed)} of {len(results)} hold")
+    print(f"{len(results) - len(failed)} of {len(results)} passed")
     if failed:
         print("FAILED: " + ", ".join(failed))
     return not failed
@@ -137,12 +137,12 @@ def main():
         return
     unknown = set(options.names) - {attack.name for attack in ATTACKS}
     if unknown:
-        parser.error(f"no attack {', '.join(sorted(unknown))}; --list has them")
+        parser.error(f"unknown attack: {', '.join(sorted(unknown))}; --list shows all")
     chosen = [attack for attack in attacks if attack.name in options.names
               or not options.names and (attack.short or not options.short)]
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
-    # Servers end with this process, however it ends.
+    # Ends the servers when this process is terminated.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         evidence = Evidence(os.path.abspath(options.server), folder)
@@ -152,7 +152,7 @@ def main():
             trial = run(attack, evidence, folder, options.short)
             results.append((attack, trial))
             held = all(measure.holds for measure in trial.measures)
-            print(f"{'holds' if held else 'DOES NOT HOLD'}, {trial.seconds:.0f} s", flush=True)
+            print(f"{'passed' if held else 'FAILED'}, {trial.seconds:.0f} s", flush=True)
         if options.json:
             save(results, options.json)
         sys.exit(0 if report(results) else 1)

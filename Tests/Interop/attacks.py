@@ -1,5 +1,5 @@
-"""Hostile and broken clients, for soak.py: each is one visit to a server, of which it counts what
-was refused, with which reason, and what should not have been.
+"""Hostile and broken clients for soak.py. Each is one visit to a server; counts refusals by reason,
+and defects.
 """
 import asyncio
 import collections
@@ -17,20 +17,19 @@ refused = collections.Counter()
 defects = collections.Counter()
 
 
-def expect_timeout(what, said, room_was_asked=True):
-    """A frame that does not come to its end: the connection is told so, and closed. Before that
-    its request (id 1) may have been refused, if its head has come when the server had no room for
-    its evidence; with a time after which to try again, and no other answer.
+def expect_timeout(what, said, memory_was_requested=True):
+    """Checks the answers to an unfinished frame: a DEADLINE_EXCEEDED of the connection, before
+    which its request (id 1) can have been refused for lack of memory, with a time to retry after.
     """
     heard = [(head.id, head.status, head.retry_after_ms > 0) for head in said]
     closed = (0, assay.STATUS_DEADLINE_EXCEEDED, False)
-    no_room = (1, assay.STATUS_RESOURCE_EXHAUSTED, True)
-    if heard != [closed] and not (room_was_asked and heard == [no_room, closed]):
+    no_memory = (1, assay.STATUS_RESOURCE_EXHAUSTED, True)
+    if heard != [closed] and not (memory_was_requested and heard == [no_memory, closed]):
         defects[f"{what}: {heard}"] += 1
 
 
 async def answers(reader):
-    """All answers up to the stream's end, or to a reset."""
+    """Yields all answers until the stream ends or is reset."""
     while True:
         try:
             length, head_length = struct.unpack(">II", await reader.readexactly(8))
@@ -63,10 +62,10 @@ class Attack:
         await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", self.port))
         return await asyncio.open_connection(sock=made)
 
-    # Each of these is one visit; it is repeated for as long as the soak lasts.
+    # Each method is one visit, repeated until the soak test ends.
 
     async def garbage(self):
-        """Bytes of other protocols, or of none: told so, and closed."""
+        """Bytes of another protocol, or garbage: reported, and the connection is closed."""
         reader, writer = await self.connect()
         writer.write(random.choice([
             b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -80,7 +79,7 @@ class Attack:
         writer.close()
 
     async def oversized(self):
-        """Lengths that no frame has."""
+        """Frame lengths out of range."""
         reader, writer = await self.connect()
         length = random.choice([1 << 31, (1 << 32) - 1, 64 << 20, (32 << 20) + 1])
         writer.write(struct.pack(">II", length, 4) + bytes(1000))
@@ -90,7 +89,7 @@ class Attack:
         writer.close()
 
     async def pipelined(self):
-        """Much in one write, some of it with a head that can't be used: each is answered once."""
+        """Many requests in one write, some with an invalid head: each is answered once."""
         reader, writer = await self.connect()
         ids = random.sample(range(1, 1 << 40), 200)
         stream = b""
@@ -109,7 +108,7 @@ class Attack:
         writer.close()
 
     async def half_open(self):
-        """A frame begun and never ended: closed by the server's timer."""
+        """A frame that never ends: closed by the server's timer."""
         reader, writer = await self.connect()
         head, body = verify(1, assay.EVIDENCE_KIND_APP_RECEIPT, bytes(1 << 20))
         count = random.choice([3, 8, 20, 5000])
@@ -119,7 +118,7 @@ class Attack:
         writer.close()
 
     async def slow_writer(self):
-        """One byte a second."""
+        """Sends one byte per second."""
         reader, writer = await self.connect()
         data = frame(*verify(1, assay.EVIDENCE_KIND_TRANSACTION, bytes(8000)))
         said = asyncio.ensure_future(all_of(reader))
@@ -132,7 +131,7 @@ class Attack:
         writer.close()
 
     async def slow_reader(self):
-        """Asks for much, and reads a byte a second of it until it is closed."""
+        """Requests many answers, and reads one byte per second until the connection is closed."""
         reader, writer = await self.connect(buffer=4096)
         writer.transport.pause_reading()
         made = writer.get_extra_info("socket")
@@ -152,7 +151,7 @@ class Attack:
         writer.transport.abort()
 
     async def midway(self):
-        """Goes away within a frame, by a reset or by an end."""
+        """Disconnects inside a frame, by a reset or by an end."""
         reader, writer = await self.connect()
         receipt = random.choice(self.receipts)[0]
         data = frame(*verify(1, assay.EVIDENCE_KIND_APP_RECEIPT, receipt))
@@ -168,7 +167,7 @@ class Attack:
         writer.close()
 
     async def receipt(self):
-        """A receipt of megabytes, genuine or not, in pieces as a network brings them."""
+        """A receipt of megabytes, genuine or not, in chunks of random size."""
         reader, writer = await self.connect()
         receipt, expected = random.choice(self.receipts)
         data = frame(*verify(
@@ -182,7 +181,7 @@ class Attack:
                 await writer.drain()
             writer.write_eof()
         except ConnectionError:
-            pass  # refused before its end, or lost: the answer tells
+            pass  # refused before its end, or lost: the answer shows which
         said = [head async for head in answers(reader)]
         if len(said) != 1:
             defects[f"{len(said)} answers to a receipt"] += 1
@@ -199,8 +198,8 @@ async def all_of(reader):
     return [head async for head in answers(reader)]
 
 
-# How many of each at a time, and how long one waits until the next: some hundred connections,
-# most of which stall, and some hundred visits a second.
+# The number of each kind, and the pause between visits in seconds: more than a hundred
+# connections, most of which stall, and more than a hundred visits per second.
 CROWD = {
     "garbage": (2, 0.05), "oversized": (2, 0.1), "pipelined": (2, 0.2), "half_open": (60, 0.5),
     "slow_writer": (60, 0.5), "slow_reader": (20, 0.5), "midway": (2, 0.2), "receipt": (2, 0.3),

@@ -1,9 +1,9 @@
-"""An honest client in a process of its own: asks at a steady rate, and counts what it sees.
+"""An honest client in its own process: sends requests at a steady rate and counts the answers.
 
-usage: honest.py, with its plan as JSON on standard input (see `Plan`) and then nothing until it
-is to stop. Prints "ready" once it has had its first right answer, and at the end JSON (`seen`).
+usage: honest.py, with its plan as JSON on standard input (see `Plan`), and later a line to stop
+it. Prints "ready" after the first correct answer, and at the end JSON (`seen`).
 
-A latency counts from the time at which the request was due, whatever happened to the one before.
+Latency counts from the time when the request was due.
 """
 import base64
 import dataclasses
@@ -18,29 +18,29 @@ from assay.v1 import assay_pb2 as assay
 from exchange import connect
 from wire import REFUSED, Answers, frame, verify
 
-# After its own time a request has this long to be answered; then its answer is lost.
+# The time after a request's deadline until its answer counts as lost.
 PATIENCE_SECONDS = 3
-# A server under attack has so long for the first right answer.
+# The time that a server under attack has for the first correct answer.
 WARM_UP_SECONDS = 15
 
 
 @dataclasses.dataclass
 class Plan:
-    """How to ask."""
+    """The requests to send."""
     # HOST:PORT, or the path of a Unix socket.
     address: str
     # One of wire.EvidenceKind's names, in lower case.
     kind: str
-    # Base64. With `in_turn` one request for each, else the first for ever.
+    # Base64. With `in_turn` one request for each, otherwise always the first.
     evidence: list
     per_second: float = 100
     timeout_ms: int = 2000
-    # A connection for each request: what is closed without a word is lost.
+    # A connection for each request. A connection that closes without an answer counts as lost.
     fresh: bool = False
-    # One try after the other, each with new evidence; what is refused is asked again when the
-    # server says, until its time is over.
+    # One try after the other, each with new evidence. A refused request is retried after the time
+    # that the server names, until its deadline.
     in_turn: bool = False
-    # Whether to wait for a right answer before measuring.
+    # Whether to wait for a correct answer before measuring.
     warm_up: bool = True
 
 
@@ -52,7 +52,7 @@ class Honest:
         self.bodies = [base64.b64decode(text) for text in plan.evidence]
         self.kind = kind
         self.latencies = []
-        self.seen = dict.fromkeys(["asked", "valid", "wrong", "refused", "late", "lost"], 0)
+        self.seen = dict.fromkeys(["sent", "valid", "wrong", "refused", "late", "lost"], 0)
         self.messages = {}
         self.waiting = {}
         self.next_id = 1
@@ -91,7 +91,7 @@ class Honest:
         self.out = bytearray()
 
     def lose(self, why):
-        """The connection is gone, and with it what waited."""
+        """Counts all pending requests of a closed connection as lost."""
         for _ in self.waiting:
             self.note("lost", why)
         self.waiting.clear()
@@ -99,7 +99,7 @@ class Honest:
         self.connection = None
 
     def exchange(self, until):
-        """Sends and receives until that time."""
+        """Sends and receives until this time."""
         while True:
             if self.connection is None:
                 try:
@@ -147,7 +147,7 @@ class Honest:
         while not is_over():
             self.exchange(due)
             now = time.monotonic()
-            self.seen["asked"] += 1
+            self.seen["sent"] += 1
             if self.connection is None:
                 self.note("lost", "no connection")
             else:
@@ -169,7 +169,7 @@ class Honest:
     # ---- A connection for each request ----
 
     def ask_once(self, body, seconds):
-        """The head of the answer, of the connection itself where it was refused; None: silence."""
+        """Returns the head of the answer (id 0 for a refused connection), or None without one."""
         try:
             with connect(self.plan.address) as connection:
                 connection.settimeout(seconds)
@@ -186,7 +186,7 @@ class Honest:
         gap = 1 / self.plan.per_second
         while not is_over():
             due = time.monotonic()
-            self.seen["asked"] += 1
+            self.seen["sent"] += 1
             head = self.ask_once(
                 self.bodies[0], self.plan.timeout_ms / 1000 + PATIENCE_SECONDS)
             if head is None:
@@ -198,13 +198,13 @@ class Honest:
     # ---- Tries ----
 
     def ask_in_turn(self, is_over):
-        """Each try is right within its time, or lost."""
+        """Each try gets a correct answer before its deadline, or counts as lost."""
         for body in self.bodies:
             if is_over():
                 return
             begin = time.monotonic()
             until = begin + self.plan.timeout_ms / 1000
-            self.seen["asked"] += 1
+            self.seen["sent"] += 1
             while True:
                 head = self.ask_once(body, max(0.01, until - time.monotonic()))
                 now = time.monotonic()

@@ -1,7 +1,7 @@
-"""Talks to a running server as a client of another language does, and says where it surprises.
+"""Tests a running server with a client in another language.
 
-With --file: verifies it and prints the answer. Without: goes through calls, limits and faults.
-Exits with 1 on the first surprise.
+With --file: verifies the file and prints the answer. Without: tests calls, limits and faults.
+Exits with 1 at the first unexpected answer.
 """
 import argparse
 import pathlib
@@ -15,17 +15,17 @@ from exchange import connect, receive, send
 CONTRACT = pathlib.Path(__file__).parents[2] / "proto/assay/v1/assay.proto"
 
 
-class Surprise(Exception):
+class Unexpected(Exception):
     pass
 
 
 def expect(condition, what):
     if not condition:
-        raise Surprise(what)
+        raise Unexpected(what)
 
 
 class Client:
-    """A connection. Reading from a server that says nothing fails after ten seconds."""
+    """A connection. Reading from a silent server fails after ten seconds."""
 
     def __init__(self, address):
         self.connection = connect(address)
@@ -65,15 +65,15 @@ class Client:
         return answer.info
 
     def expect_closed(self, statuses):
-        """An answer of the connection's own with one of these statuses, and then the end."""
+        """Expects a connection-level answer with one of these statuses, and then the end."""
         answer, _ = self.receive()
         expect(answer.id == 0, f"id {answer.id}, not 0: {answer}")
         expect(answer.status in statuses, answer)
-        expect(answer.message, "no message in plain words")
+        expect(answer.message, "no message")
         try:
-            expect(self.stream.read(1) == b"", "the connection goes on")
+            expect(self.stream.read(1) == b"", "the connection stays open")
         except ConnectionResetError:
-            pass  # bytes that the server did not read any more
+            pass  # the server did not read these bytes
         return answer
 
 
@@ -81,7 +81,7 @@ def verify_call(kind, **fields):
     return assay.RequestHead(id=3, verify=assay.VerifyCall(kind=kind, **fields))
 
 
-# Each check takes the address; its name is what it says.
+# Each check takes the address; its name is printed.
 
 
 def ping(address):
@@ -159,8 +159,8 @@ def unknown_things(address):
         client.ping()
 
 
-def unusable_heads(address):
-    """A head that is no message, and one above its limit: refused, and the connection goes on."""
+def invalid_heads(address):
+    """An invalid head, and one above its limit: refused, and the connection stays open."""
     with Client(address) as client:
         limit = client.info().limits.head_bytes
         for head in [b"\xff\xff\xff", b"\x0b\x0c", b"\x1a\x02\xff\xff", b"\x7a\x00" * 20_000]:
@@ -185,7 +185,7 @@ def body_above_its_limit(address):
         client.ping()
 
 
-def oversize_frame(address):
+def oversized_frame(address):
     with Client(address) as client:
         limit = client.info().limits.frame_bytes
         client.send_bytes(struct.pack(">I", limit + 1))
@@ -211,7 +211,7 @@ def garbage(address):
 
 CHECKS = [
     ping, health, info, refused_evidence, pipelined, byte_by_byte, unknown_things,
-    unusable_heads, body_above_its_limit, oversize_frame, garbage,
+    invalid_heads, body_above_its_limit, oversized_frame, garbage,
 ]
 
 
@@ -224,7 +224,7 @@ def verify(options):
     head.verify.expectations.environments.extend(options.environment)
     evidence = open(options.file, "rb").read()
     if options.kind != "app-receipt":
-        evidence = evidence.strip()  # a text file's last newline is no part of a token
+        evidence = evidence.strip()  # the final newline of a text file is not part of the token
     with Client(options.address) as client:
         answer, body = client.call(head, evidence)
     print(answer, body.decode(), sep="\n")
@@ -258,5 +258,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (Surprise, OSError, struct.error) as surprise:
-        sys.exit(f"interop: {type(surprise).__name__}: {surprise}")
+    except (Unexpected, OSError, struct.error) as error:
+        sys.exit(f"interop: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""A server as a process of its own, with its memory and metrics; minted evidence; assay load."""
+"""A server process with its memory and metrics, minted evidence, and assay load."""
 import os
 import pathlib
 import resource
@@ -11,7 +11,7 @@ BUNDLE, APP_ID = "com.example.game", "1234567890"
 
 
 def mint(tool, *arguments):
-    """Standard output of assay mint."""
+    """Returns the standard output of assay mint."""
     return subprocess.run([tool, "mint", *arguments], check=True, capture_output=True).stdout
 
 
@@ -26,7 +26,7 @@ def roots(ca):
 
 
 def load_command(tool, address, ca, path, *arguments):
-    """assay load, with its results as JSON at that path."""
+    """The command of assay load that writes its results as JSON to this path."""
     return [tool, "load", address, "--ca", str(ca), "--json", str(path), "--quiet", *arguments]
 
 
@@ -35,9 +35,9 @@ class Server:
 
     def __init__(self, tool, log, *arguments, limits=None, before=(), admin=None):
         """
-        limits: of the process, as resource names them, with the value of each
-        before: a command that runs the server's, taskset for one
-        admin: path of the socket for metrics
+        limits: limits of the process, by the names of `resource`
+        before: a command that runs the server, such as taskset
+        admin: the path of the socket for metrics
         """
         def set_limits():
             for limit, value in (limits or {}).items():
@@ -53,7 +53,7 @@ class Server:
         self.pid = self.process.pid
 
     def wait_ready(self, seconds=20):
-        """Waits for the line that says so, and reads the addresses from it."""
+        """Waits for the line "assay ready", and reads the addresses from it."""
         ready = ""
         if select.select([self.process.stdout], [], [], seconds)[0]:
             ready = self.process.stdout.readline()
@@ -75,7 +75,7 @@ class Server:
         return int(self.address("tcp").rsplit(":", 1)[1])
 
     def resident(self):
-        """Bytes of resident memory; 0 once the process has ended."""
+        """Bytes of resident memory; 0 after the process has ended."""
         try:
             pages = pathlib.Path(f"/proc/{self.pid}/statm").read_text().split()[1]
         except (OSError, IndexError):
@@ -83,7 +83,7 @@ class Server:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def metrics(self):
-        """Values by name and labels, as the admin listener has them."""
+        """The metrics of the admin listener: values by name and labels."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(5)
             connection.connect(str(self.admin))
@@ -94,7 +94,7 @@ class Server:
         return {name: float(value) for name, value in lines}
 
     def stop(self, seconds=20):
-        """Ends the server. None: well; else how it ended."""
+        """Ends the server. Returns None, or a description if it did not end normally."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:

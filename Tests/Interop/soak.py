@@ -1,8 +1,8 @@
-"""Good clients beside hostile and broken ones, for minutes, against a server under a memory limit.
+"""Honest clients beside hostile and broken ones, for minutes, against a server with a memory limit.
 
-The good ones are `assay load`, first alone, then under attack; so is the crowd that sends forged
-evidence and chains that the server has not seen. What speaks no protocol, stalls, floods or goes
-away midway is in attacks.py. Exits with 1 where something did not hold that has to.
+The honest ones are `assay load`, first alone, then under attack. Another `assay load` sends forged
+evidence and unknown chains. Clients that send garbage, stall, flood or disconnect early are in
+attacks.py. Exits with 1 if a check failed.
 """
 import argparse
 import asyncio
@@ -19,20 +19,19 @@ import time
 from attacks import CROWD, Attack, counts, defects, refused, visits
 from server import APP_ID, BUNDLE, Server, load_command, mint, mint_receipt, roots
 
-# What the server may map. Its threads' stacks and allocator arenas are most of it, touched or not.
+# The server's limit of address space, most of which stacks and allocator arenas reserve.
 ADDRESS_SPACE = 1 << 30
-# Evidence of all connections; the default is above what the address space allows.
+# The limit of evidence of all connections; the default exceeds the address space.
 EVIDENCE_BYTES = 64 << 20
 GOOD_RATE = 400
-# Requests a second of the crowd, and how many in a hundred are forged, or bring a chain of
-# their own.
-CROWD_RATE, CROWD_FORGED, CROWD_UNSEEN = 200, 60, 10
-# Attackers have machines of their own: here they give way to the server and the good clients.
+# Requests per second of the crowd, and the percentages of forged ones and of unknown chains.
+CROWD_RATE, CROWD_FORGED, CROWD_UNKNOWN = 200, 60, 10
+# Real attackers use their own machines: here they have a lower priority.
 ATTACKERS_NICE = 10
-# Resident memory may be higher at the end than after the warm-up by the larger of these.
+# The allowed growth of resident memory from the warm-up to the end: the larger of these.
 GROWTH_BYTES, GROWTH_SHARE = 24 << 20, 0.2
-# The good clients' p99 under attack: so many times what it is alone, or so many ms on a machine
-# where alone is too small to multiply.
+# The bound of the honest clients' p99 under attack: this multiple of their p99 alone, but at least
+# this many ms.
 P99_FACTOR, P99_LEAST_MS = 10, 40
 
 
@@ -55,7 +54,7 @@ class Soak:
             good = mint_receipt(self.tool, ca, size)
             self.receipts.append((good, "VALID"))
             self.receipts.append((good[:-1000], "MALFORMED"))
-            # Within the signature, which is the last thing in a receipt.
+            # Inside the signature, which is at the end of a receipt.
             other = b"A" if good[-100:-99] != b"A" else b"B"
             self.receipts.append((good[:-100] + other + good[-99:], "INVALID_SIGNATURE"))
         (self.work / "assay.toml").write_text(
@@ -86,14 +85,14 @@ class Soak:
         return json.loads(path.read_text())
 
     async def watch(self, until):
-        """A line every few seconds, and what the server's memory is."""
+        """Prints a line every few seconds, and samples the server's memory."""
         start = time.monotonic()
         last = start
         every = max(2, min(15, self.seconds / 12))
         while time.monotonic() < until:
             await asyncio.sleep(0.5)
             if self.server.process.poll() is not None:
-                return  # stop() says how it ended
+                return  # stop() reports how it ended
             now = time.monotonic()
             self.samples.append((now - start, self.server.resident()))
             if now - last >= every:
@@ -107,14 +106,14 @@ class Soak:
     async def run(self):
         quiet = max(8, min(30, self.seconds / 6))
         mix = ["--mix", "transaction=70,notification=20,renewal-info=10"]
-        print(f"good clients alone, {quiet:.0f} s", flush=True)
+        print(f"honest clients alone, {quiet:.0f} s", flush=True)
         self.alone = await self.result(*self.load("alone", quiet, GOOD_RATE, *mix))
         print(f"under attack, {self.seconds:.0f} s", flush=True)
         until = time.monotonic() + self.seconds
         good = self.load("good", self.seconds - 4, GOOD_RATE, *mix)
         crowd = self.load(
             "crowd", self.seconds - 4, CROWD_RATE, "--forged", str(CROWD_FORGED),
-            "--unseen", str(CROWD_UNSEEN), nice=ATTACKERS_NICE)
+            "--unseen", str(CROWD_UNKNOWN), nice=ATTACKERS_NICE)
         os.nice(ATTACKERS_NICE)
         attack = Attack(self.server.port, self.receipts)
         tasks = [self.watch(until)]
@@ -139,7 +138,7 @@ class Soak:
         alone, under = self.alone["latency"]["p99"], self.good["latency"]["p99"]
         bound = max(P99_FACTOR * alone, P99_LEAST_MS)
         if under > bound:
-            defects[f"p99 of the good clients is {under:.1f} ms, its bound {bound:.1f} ms"] += 1
+            defects[f"p99 of the honest clients is {under:.1f} ms, its bound {bound:.1f} ms"] += 1
         for name, result in [("good, alone", self.alone), ("good", self.good)]:
             for what in ["wrong", "errors", "unanswered"]:
                 if result[what]:
@@ -155,12 +154,12 @@ class Soak:
         rows = [
             ("good clients' requests", self.good["sent"]),
             ("  with the right verdict", self.good["correct"]),
-            ("forged, unseen and genuine ones of the crowd", self.crowd["sent"]),
+            ("forged, unknown and genuine evidence of the crowd", self.crowd["sent"]),
             ("  with the right verdict", self.crowd["correct"]),
             ("wrong verdicts", self.good["wrong"] + self.crowd["wrong"]),
             ("requests without an answer", self.good["unanswered"] + self.crowd["unanswered"]),
-            ("p99 of the good clients, alone", f"{alone:.2f} ms"),
-            ("p99 of the good clients, under attack", f"{under:.2f} ms (bound {bound:.0f} ms)"),
+            ("p99 of the honest clients, alone", f"{alone:.2f} ms"),
+            ("p99 of the honest clients, under attack", f"{under:.2f} ms (bound {bound:.0f} ms)"),
             ("resident memory after the warm-up", megabytes(begin)),
             ("resident memory at the end", megabytes(end)),
             ("  at its highest", megabytes(max(size for _, size in self.samples))),
@@ -172,8 +171,8 @@ class Soak:
         for name, value in rows:
             print(f"{name:<84} {value:>10}")
         for what, number in defects.items():
-            print(f"DID NOT HOLD: {what} ({number})")
-        print("held" if not defects else "FAILED")
+            print(f"DEFECT: {what} ({number})")
+        print("passed" if not defects else "FAILED")
 
 
 def main():
@@ -181,7 +180,7 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--minutes", type=float, default=10)
     options = parser.parse_args()
-    # The stalled crowd takes some descriptors.
+    # The stalled connections need descriptors.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     with tempfile.TemporaryDirectory() as work:

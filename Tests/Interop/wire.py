@@ -1,9 +1,9 @@
-"""Frames of the wire contract, for clients that do not want one request after the other."""
+"""Frames of the wire contract, for clients that pipeline."""
 import struct
 
 from assay.v1 import assay_pb2 as assay
 
-# Refusals: an answer that says why, from which a client learns.
+# The statuses of refusals that a client can retry.
 REFUSED = {assay.STATUS_RESOURCE_EXHAUSTED, assay.STATUS_DEADLINE_EXCEEDED,
            assay.STATUS_UNAVAILABLE}
 
@@ -14,7 +14,7 @@ def frame(head, body=b""):
 
 
 def frame_start(head, body_bytes):
-    """The frame up to its body, which is sent apart, or never."""
+    """The frame up to its body, which is sent separately, or never."""
     data = head.SerializeToString()
     return struct.pack(">II", 4 + len(data) + body_bytes, len(data)) + data
 
@@ -30,7 +30,7 @@ def verify(id, kind, body, **fields):
 
 
 class Answers:
-    """Cuts received bytes into the heads of answers."""
+    """Splits received bytes into the heads of answers."""
 
     def __init__(self):
         self.buffer = bytearray()

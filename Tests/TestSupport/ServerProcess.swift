@@ -82,6 +82,12 @@ package final class ServerProcess: @unchecked Sendable {
     /// The resident memory of the process.
     package var residentBytes: Int? { AddressSpace.residentBytes(of: process.processIdentifier) }
 
+    /// The number of open descriptors.
+    package var descriptors: Int {
+        let folder = "/proc/\(process.processIdentifier)/fd"
+        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.count ?? 0
+    }
+
     package func limitAddresses(to bytes: Int) throws {
         try AddressSpace.limit(process.processIdentifier, to: bytes)
     }

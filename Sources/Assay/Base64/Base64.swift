@@ -39,9 +39,9 @@ package enum Base64Error: Error, Equatable {
 extension Base64Error: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .length: "the length is none of base64"
-        case .invalidCharacter(let offset): "no base64 digit at offset \(offset)"
-        case .trailingBits: "the last base64 digit has bits set that belong to no byte"
+        case .length: "the length is not valid for base64"
+        case .invalidCharacter(let offset): "not a base64 digit at offset \(offset)"
+        case .trailingBits: "the last base64 digit sets bits beyond the last byte"
         }
     }
 }
@@ -109,7 +109,7 @@ final class Base64Digits: Sendable {
     /// The number of bytes that `digits` digits without padding encode.
     static func size(_ digits: Int) -> Int { digits / 4 * 3 + max(digits % 4 - 1, 0) }
 
-    /// Decodes digits into an output that has room for the bytes. On error, the output's contents
+    /// Decodes digits into an output with space for the bytes. On error, the output's contents
     /// are undefined.
     ///
     /// - Precondition: the number of digits is valid for base64.

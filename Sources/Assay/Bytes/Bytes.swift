@@ -75,6 +75,14 @@ extension String {
     }
 }
 
+extension String {
+    /// The digits of a number that is not negative, with zeros in front up to `width` digits.
+    package init(_ number: some BinaryInteger, width: Int, radix: Int = 10) {
+        let digits = String(number, radix: radix)
+        self = String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+    }
+}
+
 /// Hexadecimal of one octet with the prefix `0x`, for messages.
 package func hexadecimal(_ byte: UInt8) -> String { "0x" + hexadecimal([byte].span) }
 

@@ -38,7 +38,7 @@ struct UnverifiedSignedData: Sendable {
         guard version == [signer.identifier.version] || version == [5] && revocationLists else {
             throw Refusal(
                 .malformed,
-                "the version of SignedData is not \(signer.identifier.version), as what it holds "
+                "the version of SignedData is not \(signer.identifier.version), as its contents "
                     + "demands")
         }
     }

@@ -180,7 +180,7 @@ extension SignedDataReader {
         case .header(let header):
             guard header.tag == .octetString else {
                 throw Refusal(
-                    .malformed, "a segment of the content is no primitive OCTET STRING")
+                    .malformed, "a segment of the content is not a primitive OCTET STRING")
             }
             try segments.count(header.length ?? 0)
             return primitiveOctets(header, isSegment: true)
@@ -307,7 +307,7 @@ extension SignedDataReader {
 
     private func malformed(_ error: DERError) -> Refusal {
         Refusal(
-            .malformed, "the CMS structure is broken near byte \(position): " + error.description)
+            .malformed, "the CMS structure is invalid near byte \(position): " + error.description)
     }
 
     /// Opens a constructed encoding with the given tag.

@@ -167,7 +167,7 @@ struct SignedAttributes: Sendable {
         }
         guard messageDigests[0] == contentDigest else {
             throw Refusal(
-                .invalidSignature, "the signed message digest is not that of the content")
+                .invalidSignature, "the signed message digest does not match the content")
         }
     }
 }

@@ -78,10 +78,22 @@ final class ValidatedChain: AnchoredChain {
 }
 
 extension UnvalidatedChain {
+    /// Apple's marker extensions that the certificates of a chain must have.
+    struct Markers: Sendable {
+        let leaf: CertificateExtensions.Markers
+        let intermediate: CertificateExtensions.Markers
+
+        static let appStore = Markers(
+            leaf: .receiptSigning, intermediate: .worldwideDeveloperRelations)
+    }
+
     /// Parses the x5c of RFC 7515, section 4.1.6, as Apple fills it: leaf, intermediate, root.
     ///
     /// The third entry has to be present. It is never trusted and never becomes an anchor.
-    init(x5c: [[UInt8]], trust: TrustStore) throws(Refusal) {
+    /// - Parameter markers: others than the App Store's only for tests of the other rules.
+    init(
+        x5c: [[UInt8]], trust: TrustStore, markers: Markers = .appStore
+    ) throws(Refusal) {
         guard x5c.count == Limits.x5cCertificates else {
             self = try Self.pinnedLeaf(x5c, trust)
             return
@@ -111,8 +123,8 @@ extension UnvalidatedChain {
             try candidate.certificate.checkIssues(as: .root, certificatesBelow: 1)
         }
         try Self.checkAlgorithms(leaf, intermediate)
-        try leaf.checkMarker(.receiptSigning, as: .leaf)
-        try intermediate.checkMarker(.worldwideDeveloperRelations, as: .intermediate)
+        try leaf.checkMarker(markers.leaf, as: .leaf)
+        try intermediate.checkMarker(markers.intermediate, as: .intermediate)
         try trust.checkNotDenied(leaf, as: .leaf)
         try trust.checkNotDenied(intermediate, as: .intermediate)
         candidates = try passing(candidates) { candidate throws(Refusal) in
@@ -131,8 +143,8 @@ extension UnvalidatedChain {
         else {
             throw Refusal(
                 .invalidChain,
-                "x5c has \(x5c.count) certificates; \(Limits.x5cCertificates) are needed, or 1 "
-                    + "that is itself pinned")
+                "x5c has \(x5c.count) certificates, not \(Limits.x5cCertificates), or 1 that is "
+                    + "itself pinned")
         }
         try pin.certificate.checkKey(.leaf, isOn: [.p256])
         try trust.checkNotDenied(pin.certificate, as: .leaf)

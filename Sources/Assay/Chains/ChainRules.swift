@@ -52,8 +52,8 @@ extension Certificate {
         if case .contradictory = signatureAlgorithm {
             throw Refusal(
                 .invalidChain,
-                "the \(name) names one signature algorithm inside and another outside of what "
-                    + "is signed")
+                "the \(name) names one signature algorithm inside the signed part and another "
+                    + "outside")
         }
         if let extensionName = extensions.unknownCritical {
             throw Refusal(
@@ -74,8 +74,8 @@ extension Certificate {
         if let limit = constraints.pathLength, limit < certificatesBelow {
             throw Refusal(
                 .invalidChain,
-                "the path length \(limit) of the \(name) is less than its place "
-                    + "in the chain demands")
+                "the path length \(limit) of the \(name) is too small for its place "
+                    + "in the chain")
         }
     }
 
@@ -184,7 +184,7 @@ extension SignatureAlgorithm {
         case .other(let oid):
             Refusal(.unsupportedAlgorithm, "the \(name) is signed with \(oid)")
         case .contradictory:
-            Refusal(.invalidChain, "the \(name) contradicts itself")
+            Refusal(.invalidChain, "the \(name) has contradictory signature algorithms")
         }
     }
 }

@@ -183,7 +183,7 @@ struct RSAChainBuilder {
             try candidate.checkForm(as: .intermediate)
             try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
         }
-        // Ordered by root, as `tries` requires.
+        // Ordered by root: the first root that a path reaches is the one of the verdict.
         let paths = trust.anchors.flatMap { anchor in
             candidates.filter { $0.isIssued(inNameOf: anchor.certificate) }
                 .map { Path(intermediate: $0, anchor: anchor) }
@@ -218,7 +218,7 @@ struct RSAChainBuilder {
             }
         }
         var isAnchored = false
-        for path in Self.tries(paths, known: known) {
+        for path in paths {
             guard let rootKey = path.anchor.rsaKey,
                 let key = path.intermediate.rsaKey(smallestBits: Limits.smallestRSAKeyBits),
                 links.holds(path.intermediate, under: path.anchor.certificate, rootKey)
@@ -237,16 +237,6 @@ struct RSAChainBuilder {
                     + paths[0].intermediate.issuerText)
         links.remember(refusal, of: Self.identity(leaf, paths))
         throw refusal
-    }
-
-    /// The paths whose signatures decide. The verdict names the root, not the intermediate. So
-    /// the first root that any path reaches is found, and other paths to the root of a known path
-    /// are not tried. Intermediates that an attacker adds to a receipt with a known leaf cost no
-    /// signature check.
-    private static func tries(_ paths: [Path], known: Int?) -> [Path] {
-        guard let known else { return paths }
-        let root = paths[known].anchor.fingerprint
-        return paths[..<known].filter { $0.anchor.fingerprint != root } + [paths[known]]
     }
 
     /// A digest of everything that the signatures depend on. DER includes each certificate's

@@ -4,6 +4,7 @@ public import AssayModels
 ///
 /// Only this store provides trust anchors. A root certificate inside the evidence proves nothing.
 public struct TrustStore: Sendable {
+    /// The pinned certificates, in the order of pinning.
     public private(set) var anchors: [TrustAnchor]
     /// Certificates and keys that are refused wherever they occur (CERTIFICATE_REVOKED): SHA-256
     /// of a certificate, of its TBSCertificate or of its SubjectPublicKeyInfo. A certificate's
@@ -44,7 +45,10 @@ public struct TrustStore: Sendable {
     ///
     /// A certificate authority becomes a root. A self-signed certificate, such as Xcode's for
     /// StoreKit testing, is valid alone in `x5c`, for `Xcode` and `LocalTesting` evidence.
-    /// - Parameter development: if true, the certificate never validates Production evidence.
+    ///
+    /// - Parameters:
+    ///   - certificate: one X.509 certificate.
+    ///   - development: if true, the certificate never validates Production evidence.
     public func pinning(
         _ certificate: [UInt8], development: Bool
     ) throws(TrustStoreError) -> TrustStore {
@@ -106,7 +110,9 @@ public struct TrustAnchor: Sendable {
     public let name: String
     /// SHA-256 of the DER, in lower-case hexadecimal.
     public let fingerprint: String
+    /// The first second of the certificate's validity.
     public let notBefore: Timestamp
+    /// The last second of the certificate's validity.
     public let notAfter: Timestamp
     /// Whether the anchor is for development only and never validates Production evidence.
     public internal(set) var development: Bool

@@ -57,9 +57,9 @@ internal import COpenSSL
 
     /// Empties the batch and releases its keys. Keeps the storage of a batch of usual size.
     package func clear() {
-        let keepsRoom = checks.capacity <= Limits.signaturesKept
-        checks.removeAll(keepingCapacity: keepsRoom)
-        holds.removeAll(keepingCapacity: keepsRoom)
+        let keepsCapacity = checks.capacity <= Limits.signaturesKept
+        checks.removeAll(keepingCapacity: keepsCapacity)
+        holds.removeAll(keepingCapacity: keepsCapacity)
     }
 
     /// A run of consecutive signatures of one key.

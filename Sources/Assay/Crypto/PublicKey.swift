@@ -101,5 +101,5 @@ private enum Methods {
 
 /// Ends the process when OpenSSL cannot allocate: a verdict must never be a guess.
 func outOfMemory() -> Never {
-    fatalError("OpenSSL could not allocate; ending rather than answering wrongly")
+    fatalError("OpenSSL is out of memory; ends the process, because no verdict is possible")
 }

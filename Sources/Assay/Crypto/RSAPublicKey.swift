@@ -126,31 +126,20 @@ package enum DigestAlgorithm: Sendable, Equatable {
 
 /// A key prepared for verification by EVP with one digest algorithm. Not thread-safe.
 @safe private final class PreparedRSAKey: @unchecked Sendable {
-    private let context: OpaquePointer
+    private let context: VerifyContext
     let algorithm: DigestAlgorithm
 
     init(_ key: OpaquePointer, _ algorithm: DigestAlgorithm) {
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { outOfMemory() }
         let method = unsafe algorithm == .sha1 ? RSAMethods.sha1 : RSAMethods.sha256
-        unsafe precondition(EVP_PKEY_verify_init(context) == 1)
-        unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1)
-        unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
-        unsafe self.context = context
+        unsafe context = VerifyContext(key) { context in
+            unsafe precondition(EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1)
+            unsafe precondition(EVP_PKEY_CTX_set_signature_md(context, method) == 1)
+        }
         self.algorithm = algorithm
     }
 
-    deinit { unsafe EVP_PKEY_CTX_free(context) }
-
     func verifies(_ signature: Span<UInt8>, overDigest digest: Span<UInt8>) -> Bool {
-        let verifies = unsafe signature.withUnsafeBufferPointer { signature in
-            unsafe digest.withUnsafeBufferPointer { digest in
-                unsafe EVP_PKEY_verify(
-                    context, signature.baseAddress, signature.count,
-                    digest.baseAddress, digest.count) == 1
-            }
-        }
-        if !verifies { ERR_clear_error() }
-        return verifies
+        context.verifies(signature, overDigest: digest)
     }
 }
 

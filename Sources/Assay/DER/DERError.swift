@@ -41,24 +41,25 @@ package enum DERError: Error, Equatable, Sendable {
 extension DERError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .truncated: "the bytes end inside an encoding"
+        case .truncated: "the bytes end inside an element"
         case .trailingBytes(let at): "bytes follow the structure at offset \(at)"
         case .unexpectedTag(let expected, let found, let at):
-            "tag \(hexadecimal(found)) at offset \(at) where \(hexadecimal(expected)) belongs"
+            "tag \(hexadecimal(found)) at offset \(at), not \(hexadecimal(expected))"
         case .highTagNumber(let at): "a multi-octet tag at offset \(at)"
         case .indefiniteLength(let at): "an indefinite length at offset \(at)"
-        case .nonMinimalLength(let at): "a length with needless octets at offset \(at)"
+        case .nonMinimalLength(let at): "a length that is not minimal at offset \(at)"
         case .lengthTooLarge(let at): "a length beyond 4 GiB at offset \(at)"
         case .elementTooLarge(let octets, let limit):
             "an element of \(octets) bytes, above the limit of \(limit)"
         case .nonMinimalInteger(let at): "an INTEGER that is not minimal at offset \(at)"
         case .integerOutOfRange(let at): "an INTEGER out of range at offset \(at)"
         case .invalidBoolean(let at): "a BOOLEAN that is neither 00 nor FF at offset \(at)"
-        case .invalidBitString(let at): "a BIT STRING with an unexpected form at offset \(at)"
-        case .invalidTime(let at): "no valid time at offset \(at)"
-        case .defaultEncoded(let at): "a default value written out at offset \(at)"
+        case .invalidBitString(let at): "an invalid BIT STRING at offset \(at)"
+        case .invalidTime(let at): "an invalid time at offset \(at)"
+        case .defaultEncoded(let at): "an explicitly encoded default value at offset \(at)"
         case .invalidText(let at): "text that is not UTF-8 at offset \(at)"
-        case .tooManyElements(let limit, let at): "a list beyond \(limit) elements at offset \(at)"
+        case .tooManyElements(let limit, let at):
+            "a list of more than \(limit) elements at offset \(at)"
         case .unorderedSet(let at): "a SET OF out of order at offset \(at)"
         case .contradictoryVersion(let at):
             "a version that contradicts what follows it, at offset \(at)"

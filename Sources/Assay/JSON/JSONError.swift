@@ -54,7 +54,7 @@ extension JSONError: CustomStringConvertible {
         case .byteOrderMark: "the JSON text begins with a byte order mark"
         case .unexpectedEnd: "the JSON text ends too early"
         case .unexpectedByte(let offset): "unexpected byte in JSON at offset \(offset)"
-        case .trailingBytes(let offset): "bytes behind the JSON value, at offset \(offset)"
+        case .trailingBytes(let offset): "bytes follow the JSON value at offset \(offset)"
         case .tooDeep(let limit, let offset):
             "JSON nested deeper than \(limit) levels, at offset \(offset)"
         case .invalidNumber(let offset): "invalid number in JSON at offset \(offset)"

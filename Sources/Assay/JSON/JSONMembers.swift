@@ -107,6 +107,14 @@ package struct JSONMembers: ~Escapable {
         return text.string(tokens[index])
     }
 
+    /// The first of two spellings of a member that is present.
+    package mutating func string(
+        _ name: JSONName, or other: JSONName
+    ) throws(JSONError) -> String? {
+        if let value = try string(name) { return value }
+        return try string(other)
+    }
+
     package mutating func bool(_ name: JSONName) throws(JSONError) -> Bool? {
         guard let index = present(name) else { return nil }
         switch tokens[index].kind {

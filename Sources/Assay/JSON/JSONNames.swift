@@ -84,9 +84,9 @@ struct JSONNames {
         let tag = tokens[name].tag
         while other < name {
             let otherTag = tokens[other].tag
-            let mayBeEqual =
+            let couldBeEqual =
                 tag == otherTag || tag == JSONToken.anyTag || otherTag == JSONToken.anyTag
-            if mayBeEqual, text.equalJSONStrings(tokens[name], tokens[other]) {
+            if couldBeEqual, text.equalJSONStrings(tokens[name], tokens[other]) {
                 throw .duplicateMember(offset: Int(tokens[name].start))
             }
             other = Int(tokens[other + 1].next)

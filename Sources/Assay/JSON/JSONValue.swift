@@ -30,6 +30,20 @@ package struct JSONValue: Sendable {
         kind == .string && document.equals(token, other)
     }
 
+    /// Calls `body` with a string's UTF-8 bytes, escapes decoded; returns nil for other types.
+    /// A string without escapes is not copied.
+    func withUTF8<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard kind == .string else { return nil }
+        if token.escaped {
+            let decoded = Array(document.string(token).utf8)
+            return try body(decoded.span)
+        }
+        let text = document.text
+        return try body(text.span.extracting(token.content))
+    }
+
     package var bool: Bool? {
         switch kind {
         case .true: true

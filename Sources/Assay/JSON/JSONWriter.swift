@@ -10,13 +10,19 @@ package struct JSONWriter {
     /// The UTF-8 text so far.
     package private(set) var text: [UInt8] = []
     private let pretty: Bool
+    private let escaping: JSONEscaping
     private var depth = 0
     /// Whether the next value or name follows another in the same container.
     private var needsComma = false
     /// Whether the next value follows its name.
     private var afterName = false
 
-    package init(pretty: Bool = false) { self.pretty = pretty }
+    /// - Parameter capacity: the expected size of the text in bytes.
+    package init(pretty: Bool = false, escaping: JSONEscaping = .required, capacity: Int = 0) {
+        self.pretty = pretty
+        self.escaping = escaping
+        text.reserveCapacity(capacity)
+    }
 
     // MARK: Values
 
@@ -30,7 +36,7 @@ package struct JSONWriter {
 
     package mutating func value(_ string: String) {
         separate()
-        append(quoted: string)
+        escaping.append(string, to: &text)
     }
 
     package mutating func value(_ number: Int64) { literal(String(number)) }
@@ -73,7 +79,7 @@ package struct JSONWriter {
     /// Writes a member's name. Its value has to follow.
     package mutating func name(_ name: String) {
         separate()
-        append(quoted: name)
+        escaping.append(name, to: &text)
         text.append(UInt8(ascii: ":"))
         if pretty { text.append(UInt8(ascii: " ")) }
         afterName = true
@@ -122,6 +128,12 @@ package struct JSONWriter {
 
     // MARK: Layout
 
+    /// Ends the line after a complete value, for a sequence of values on lines of their own.
+    package mutating func endLine() {
+        text.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
     private mutating func container(
         _ open: UInt8, _ close: UInt8, _ content: (inout JSONWriter) -> Void
     ) {
@@ -157,24 +169,5 @@ package struct JSONWriter {
         guard pretty else { return }
         text.append(UInt8(ascii: "\n"))
         text += repeatElement(UInt8(ascii: " "), count: 2 * depth)
-    }
-
-    private mutating func append(quoted string: String) {
-        text.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-            case 0x08: text += "\\b".utf8
-            case 0x09: text += "\\t".utf8
-            case 0x0A: text += "\\n".utf8
-            case 0x0C: text += "\\f".utf8
-            case 0x0D: text += "\\r".utf8
-            case 0..<0x20:
-                text += (byte < 0x10 ? "\\u000" : "\\u00").utf8
-                text += String(byte, radix: 16).utf8
-            default: text.append(byte)
-            }
-        }
-        text.append(UInt8(ascii: "\""))
     }
 }

@@ -16,16 +16,16 @@ extension Span<UInt8> {
     func checkTokenEdges() throws(Refusal) {
         guard count > 0 else { return }
         if count >= 3, self[0] == 0xEF, self[1] == 0xBB, self[2] == 0xBF {
-            throw Refusal(.malformed, "a byte order mark (U+FEFF) stands before the JWS")
+            throw Refusal(.malformed, "a byte order mark (U+FEFF) precedes the JWS")
         }
         for (byte, place) in [(self[0], "before"), (self[count - 1], "after")] {
             if byte.isWhiteSpace {
                 throw Refusal(
                     .malformed,
-                    "white space stands \(place) the JWS; only one line break may follow it")
+                    "white space \(place) the JWS; only one line break can follow it")
             }
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-                throw Refusal(.malformed, "a quotation mark stands \(place) the JWS")
+                throw Refusal(.malformed, "a quotation mark \(place) the JWS")
             }
         }
     }

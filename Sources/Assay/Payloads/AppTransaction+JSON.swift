@@ -17,5 +17,7 @@ extension AppTransaction: PayloadObject {
         appTransactionId = try members.string("appTransactionId")
         originalPlatform = try members.enumeration("originalPlatform")
         requestDate = try members.date("requestDate")
+        storeType = try members.enumeration("storeType")
+        revocationDate = try members.date("revocationDate")
     }
 }

@@ -50,6 +50,8 @@ extension ExternalPurchaseToken: PayloadObject {
         tokenCreationDate = try members.int64("tokenCreationDate")
         appAppleId = try members.int64("appAppleId")
         bundleId = try members.string("bundleId")
+        tokenType = try members.enumeration("tokenType")
+        tokenExpirationDate = try members.int64("tokenExpirationDate")
     }
 }
 

@@ -29,6 +29,12 @@ extension JWSRenewalInfoDecodedPayload: PayloadObject {
         renewalBillingPlanType = try members.enumeration("renewalBillingPlanType")
         deviceVerification = try members.string("deviceVerification")
         deviceVerificationNonce = try members.string("deviceVerificationNonce")
+        bundleProductID = try members.string("bundleProductID", or: "bundleProductId")
+        bundleSubscriptionGroupID = try members.string(
+            "bundleSubscriptionGroupID", or: "bundleSubscriptionGroupId")
+        bundleOriginalTransactionID = try members.string(
+            "bundleOriginalTransactionID", or: "bundleOriginalTransactionId")
+        willUnbundle = try members.bool("willUnbundle")
     }
 }
 

@@ -44,6 +44,13 @@ extension JWSTransactionDecodedPayload: PayloadObject {
         commitmentInfo = try members.object("commitmentInfo")
         deviceVerification = try members.string("deviceVerification")
         deviceVerificationNonce = try members.string("deviceVerificationNonce")
+        previousOriginalTransactionId = try members.string("previousOriginalTransactionId")
+        bundleProductID = try members.string("bundleProductID", or: "bundleProductId")
+        bundleSubscriptionGroupID = try members.string(
+            "bundleSubscriptionGroupID", or: "bundleSubscriptionGroupId")
+        bundleTransactionID = try members.string("bundleTransactionID", or: "bundleTransactionId")
+        bundleOriginalTransactionID = try members.string(
+            "bundleOriginalTransactionID", or: "bundleOriginalTransactionId")
     }
 }
 

@@ -13,16 +13,45 @@ extension VerifiedEvidence {
         case .renewalInfo(let payload): [("payload", payload.json)]
         case .appTransaction(let payload): [("payload", payload.json)]
         case .realtimeRequest(let payload): [("payload", payload.json)]
-        case .notification(let verified):
-            [
-                ("payload", verified.notification.json),
-                ("transaction", verified.transaction?.json),
-                ("renewalInfo", verified.renewalInfo?.json),
-                ("appTransaction", verified.appTransaction?.json),
-            ].compactMap { name, json in json.map { (name, $0) } }
+        case .notification(let verified): verified.membersJSON
         case .appReceipt(let receipt): [("payload", receipt.json)]
         case .transactionReceipt(let receipt): [("payload", receipt.json)]
+        case .serverAnswer(let answer): answer.membersJSON
+        case .notificationV1(let notification): notification.membersJSON
         }
+    }
+}
+
+extension VerifiedNotification {
+    var membersJSON: [(name: String, json: [UInt8])] {
+        [
+            ("payload", notification.json), ("transaction", transaction?.json),
+            ("renewalInfo", renewalInfo?.json), ("appTransaction", appTransaction?.json),
+        ].compactMap { name, json in json.map { (name, $0) } }
+    }
+}
+
+extension VerifiedNotificationV1 {
+    fileprivate var membersJSON: [(name: String, json: [UInt8])] {
+        var members = [("payload", receipt.json), ("unsigned", unsigned.json)]
+        if !warnings.isEmpty { members.append(("warnings", warnings.json)) }
+        return members
+    }
+}
+
+extension UnsignedNotificationV1 {
+    /// Under the names of the notification.
+    fileprivate var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("notification_type", notificationType)
+            object.member("environment", environment)
+            object.member("bid", bundleId)
+            object.member("bvrs", bundleVersion)
+            object.member("auto_renew_product_id", autoRenewProductId)
+            object.member("auto_renew_status", autoRenewStatus)
+        }
+        return writer.text
     }
 }
 

@@ -32,8 +32,8 @@ extension VerifiedJWS {
                 notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
                 renewalInfo: nil, appTransaction: nil)
             return (.notification(notification), claims)
-        case .appReceipt, .transactionReceipt:
-            throw Refusal(.wrongKind, "a JWS is no \(kind.name)")
+        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")
         }
     }
 

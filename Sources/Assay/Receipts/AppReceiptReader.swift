@@ -104,7 +104,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             self.remaining = remaining - whole
             return .consumed(whole)
         } catch {
-            throw Refusal(.malformed, "the receipt's payload is broken: " + error.description)
+            throw Refusal(.malformed, "the receipt's payload is invalid: " + error.description)
         }
     }
 

@@ -30,7 +30,13 @@ public struct AppReceiptStream: Sendable {
         case wrapper([UInt8])
     }
 
-    /// - Parameter inApp: the in-app records to return; all records are checked.
+    /// Creates a stream for one receipt.
+    ///
+    /// - Parameters:
+    ///   - verifier: the verifier whose trust store applies.
+    ///   - policy: the evidence that the operator accepts.
+    ///   - expectations: the caller's expectations, which narrow the policy.
+    ///   - inApp: the in-app records to return; all records are checked.
     public init(
         _ verifier: Verifier, policy: Policy, expecting expectations: Expectations = .none,
         inApp: InAppSelection = .all
@@ -73,7 +79,7 @@ public struct AppReceiptStream: Sendable {
     }
 
     /// Prepares the answer as an item of a batch. It leaves no signature for `verifySignatures`.
-    public func prepared(at now: Timestamp, unknownChains: UnknownChainPolicy)
+    package func prepared(at now: Timestamp, unknownChains: UnknownChainPolicy)
         -> PreparedVerification
     {
         var copy = self
@@ -121,9 +127,9 @@ public struct AppReceiptStream: Sendable {
             while start < chunk.count {
                 let end = min(start + Limits.base64ChunkBytes, chunk.count)
                 octets.removeAll(keepingCapacity: true)
-                let piece = chunk.extracting(start..<end)
+                let slice = chunk.extracting(start..<end)
                 do throws(Base64Error) {
-                    try stream.decode(piece, into: &octets)
+                    try stream.decode(slice, into: &octets)
                 } catch {
                     // The bytes before the fault are read first, as if they had arrived alone: an
                     // error in them takes precedence.
@@ -157,11 +163,11 @@ public struct AppReceiptStream: Sendable {
         case UInt8(ascii: "e"):
             throw Refusal(
                 .wrongKind,
-                "this looks like a JWS or a transaction receipt (base64 that begins "
+                "this looks like a JWS or a transaction receipt (base64 that starts "
                     + "with an opening brace), not like an app receipt")
         default:
             throw Refusal(
-                .malformed, "this begins neither like DER nor like base64 of a receipt")
+                .malformed, "this starts neither like DER nor like base64 of a receipt")
         }
     }
 
@@ -222,12 +228,12 @@ public struct AppReceiptStream: Sendable {
         } catch {
             throw Refusal(
                 .wrongKind,
-                "this begins with an opening brace and is no JSON: a transaction "
-                    + "receipt, perhaps, but not an app receipt")
+                "this starts with an opening brace and is not JSON: possibly a "
+                    + "transaction receipt, but not an app receipt")
         }
         guard document.root.hasMember("Store"), let payload = document.root["Payload"]?.string
         else {
-            throw Refusal(.wrongKind, "this is JSON, and not Unity's wrapper around a receipt")
+            throw Refusal(.wrongKind, "this is JSON, but not Unity's wrapper around a receipt")
         }
         guard payload.utf8.first != UInt8(ascii: "{") else {
             throw Refusal(.wrongKind, "the wrapper's payload is not an app receipt")

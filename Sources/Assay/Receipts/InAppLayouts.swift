@@ -147,7 +147,7 @@ struct InAppLayouts: Sendable {
         guard unknown.isEmpty, record.count <= Limits.inAppLayoutBytes,
             attributes.count <= Limits.inAppLayoutAttributes
         else { return }
-        if layouts.isEmpty { makeRoom() }
+        if layouts.isEmpty { allocateLayouts() }
         let place = nextPlace
         // Once the places are full, only every fourth miss replaces a layout: if no two records
         // are alike, remembering each costs more than it saves.
@@ -195,7 +195,7 @@ struct InAppLayouts: Sendable {
         return copy
     }
 
-    private mutating func makeRoom() {
+    private mutating func allocateLayouts() {
         let count = Limits.inAppLayouts
         layouts = [Layout](repeating: Layout(), count: count)
         records = [UInt8](repeating: 0, count: count * Limits.inAppLayoutBytes)

@@ -47,8 +47,8 @@ enum TextPropertyListError: Error, Equatable {
 extension TextPropertyListError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .truncated: "it ends inside of the dictionary"
-        case .unexpected(let at): "something unexpected at offset \(at)"
+        case .truncated: "it ends inside the dictionary"
+        case .unexpected(let at): "an unexpected character at offset \(at)"
         case .invalidEscape(let at): "an unknown escape at offset \(at)"
         case .notUTF8(let at): "a string that is not UTF-8 at offset \(at)"
         case .duplicate: "a member occurs twice"

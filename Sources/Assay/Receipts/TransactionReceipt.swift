@@ -34,8 +34,8 @@ struct VerifiedTransactionReceipt: Sendable {
         guard blob.version != .v2 || allowsLegacyKey else {
             throw Refusal(
                 .unsupportedAlgorithm,
-                "it is signed with the old key of \(Limits.legacyRSAKeyBits) bits, which is "
-                    + "switched off")
+                "it is signed with the old key of \(Limits.legacyRSAKeyBits) bits, which the "
+                    + "policy refuses")
         }
         guard let purchaseDate = receipt.purchaseDate else {
             throw Refusal(.malformed, "purchase-info has no purchase-date")
@@ -94,7 +94,7 @@ extension TransactionReceipt {
         do throws(TextPropertyListError) {
             list = try TextPropertyList(purchaseInfo.span)
         } catch {
-            throw Refusal(.malformed, "purchase-info is no text property list: \(error)")
+            throw Refusal(.malformed, "purchase-info is not a text property list: \(error)")
         }
         self.init(
             members: list.members.map { Member(name: $0.name, value: $0.value) },
@@ -138,7 +138,7 @@ extension TransactionReceipt {
     private func milliseconds(_ name: String) throws(Refusal) -> Timestamp? {
         guard let text = self[name], !text.isEmpty else { return nil }
         guard let value = Int64(text) else {
-            throw Refusal(.malformed, "\(name) is no number of milliseconds")
+            throw Refusal(.malformed, "\(name) is not a number of milliseconds")
         }
         return Timestamp(milliseconds: value)
     }
@@ -147,7 +147,7 @@ extension TransactionReceipt {
         do throws(ReceiptDateError) {
             return try ReceiptDate.parseGMT(Array(text.utf8).span)
         } catch {
-            throw Refusal(.malformed, "\(name) is no date of its form")
+            throw Refusal(.malformed, "\(name) is not a date of the expected form")
         }
     }
 }

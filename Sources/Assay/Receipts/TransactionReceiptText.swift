@@ -27,7 +27,7 @@ struct TransactionReceiptText: Sendable {
             list = try TextPropertyList(text.span)
         } catch {
             throw Refusal(
-                .malformed, "the transaction receipt is no text property list: \(error)")
+                .malformed, "the transaction receipt is not a text property list: \(error)")
         }
         let blob = try Self.part("signature", of: list)
         signature = try TransactionReceiptSignature(blob.span)
@@ -89,7 +89,7 @@ struct TransactionReceiptSignature: Sendable {
         guard blob.count > 0 else { throw Refusal(.malformed, "the signature is empty") }
         guard let version = Version(rawValue: blob[0]) else {
             throw Refusal(
-                .malformed, "the signature is of version \(blob[0]), which is neither 2 nor 3")
+                .malformed, "the signature has version \(blob[0]), not 2 or 3")
         }
         let lengthAt = 1 + version.signatureOctets
         guard blob.count >= lengthAt + 4 else {
@@ -100,7 +100,7 @@ struct TransactionReceiptSignature: Sendable {
         guard length == blob.count - lengthAt - 4 else {
             throw Refusal(
                 .malformed,
-                "the signature says its certificate has \(length) octets; "
+                "the signature gives its certificate \(length) octets; "
                     + "\(blob.count - lengthAt - 4) follow")
         }
         self.version = version

@@ -51,15 +51,16 @@ enum PayloadKind {
             guard renews, payload.has("originalTransactionId") else { return false }
             return !payload.has("transactionId")
         case .appTransaction:
+            // The App Store Server API omits the version of the app on the device.
             guard payload.has("receiptType") else { return false }
-            return payload.has("applicationVersion")
+            return payload.has("applicationVersion") ? true : payload.has("receiptCreationDate")
         case .notification:
             guard payload.has("notificationType") else { return false }
             return payload.has("notificationUUID")
         case .realtimeRequest:
             guard payload.has("requestIdentifier") else { return false }
             return payload.has("userLocale")
-        case .appReceipt, .transactionReceipt: return false
+        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1: return false
         }
     }
 
@@ -81,7 +82,7 @@ enum PayloadKind {
         if identifies(&payload, as: kind) {
             for other in kinds where other != kind && identifies(&payload, as: other) {
                 throw Refusal(
-                    .wrongKind, "the payload is \(kind.phrase) and \(other.phrase) at once")
+                    .wrongKind, "the payload is both \(kind.phrase) and \(other.phrase)")
             }
             return
         }
@@ -89,12 +90,12 @@ enum PayloadKind {
             for member in members where payload.has(member) {
                 throw Refusal(
                     .wrongKind,
-                    "the payload has \(member.text), which belongs to \(other.phrase), not to "
+                    "the payload has \(member.text), a member of \(other.phrase), not of "
                         + kind.phrase)
             }
         }
         guard kind == .transaction || kind == .renewalInfo else {
-            throw Refusal(.wrongKind, "the payload lacks what \(kind.phrase) always has")
+            throw Refusal(.wrongKind, "the payload lacks the members of \(kind.phrase)")
         }
     }
 }

@@ -12,6 +12,7 @@ public struct Policy: Sendable, Equatable {
     /// Whether transaction receipts signed with the 1024-bit key, until 2015, are accepted.
     public var allowsLegacyKey: Bool
 
+    /// Creates a policy. By default it accepts only Production.
     public init(
         bundleId: String?, appAppleId: Int64? = nil,
         environments: Set<StoreEnvironment> = [.production], allowsLegacyKey: Bool = true

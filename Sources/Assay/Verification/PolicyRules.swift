@@ -70,7 +70,7 @@ extension EvidenceClaims {
         if chain.isPinnedLeaf, !isXcode {
             throw Refusal(
                 .wrongEnvironment,
-                "a certificate that stands alone signs Xcode and LocalTesting "
+                "a single pinned certificate signs Xcode and LocalTesting "
                     + "evidence only, not \(quoted(environment.rawValue))")
         }
         if chain.anchor.isApple, isXcode {
@@ -81,7 +81,7 @@ extension EvidenceClaims {
         if chain.anchor.development, isProduction {
             throw Refusal(
                 .untrustedChain,
-                "the root is pinned for development and never validates "
+                "the root is pinned for development and does not validate "
                     + "\(environment) evidence")
         }
     }

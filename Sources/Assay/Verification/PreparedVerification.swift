@@ -1,4 +1,4 @@
-public import AssayModels
+package import AssayModels
 
 /// The inputs of one verification. A class, so that a batch moves references.
 final class VerificationRequest: Sendable {
@@ -25,15 +25,19 @@ final class VerificationRequest: Sendable {
 
 /// A verification in progress: its signatures are pending until `Verifier.verifySignatures`, or
 /// it has an answer.
-public struct PreparedVerification: Sendable {
+package struct PreparedVerification: Sendable {
     let request: VerificationRequest
     var state: State
+    /// Whether the evidence shows no known kind, and the caller named none.
+    var hasUnknownKind = false
 
     enum State: Sendable {
         /// Its own signature is pending.
         case jws(UnverifiedJWS)
         /// Its own signature holds; those of its nested evidence are pending.
         case notification(SignedNotification)
+        /// Signatures of its members are pending.
+        case serverAnswer(PendingAnswer)
         indirect case answered(Verification)
         /// No answer: a chain needs validation first.
         case deferred(ChainID)
@@ -50,24 +54,25 @@ public struct PreparedVerification: Sendable {
 
     /// The chain that needs validation, if the verification was deferred. Final after
     /// `Verifier.verifySignatures`.
-    public var unknownChain: ChainID? {
+    package var unknownChain: ChainID? {
         if case .deferred(let chain) = state { chain } else { nil }
     }
 
     /// The answer.
     ///
     /// - Precondition: `Verifier.verifySignatures` has processed it, and it was not deferred.
-    public var verification: Verification {
+    package var verification: Verification {
         guard case .answered(let verification) = state else {
-            preconditionFailure("the batch was not settled")
+            preconditionFailure("the batch's signatures were not verified")
         }
-        return verification
+        return hasUnknownKind ? verification.ofUnknownKind : verification
     }
 
     var pendingSignatureCount: Int {
         switch state {
         case .jws: 1
         case .notification(let notification): notification.nested.count
+        case .serverAnswer(let answer): answer.pendingSignatureCount
         case .answered, .deferred: 0
         }
     }
@@ -77,6 +82,7 @@ public struct PreparedVerification: Sendable {
         case .jws(let jws): checks.append(jws.signature)
         case .notification(let notification):
             for nested in notification.nested { checks.append(nested.jws.signature) }
+        case .serverAnswer(let answer): answer.appendPendingSignatures(to: &checks)
         case .answered, .deferred: break
         }
     }
@@ -94,8 +100,12 @@ public struct PreparedVerification: Sendable {
                     holds, expecting: request.expectations, chains: chains)
                 state = .answered(
                     request.accepted(notification.chain, notification.claims, evidence))
+            case .serverAnswer(var answer):
+                // Frees the storage that the local value changes.
+                state = .answered(Verification(verdict: .malformed, detail: "", kind: nil))
+                state = try answer.advance(holds, request, chains: chains)
             case .answered, .deferred:
-                preconditionFailure("nothing was pending")
+                preconditionFailure("no verification is pending")
             }
         } catch {
             state = .answered(refused(error))

@@ -11,4 +11,7 @@ package struct Refusal: Error, Equatable, Sendable {
         self.verdict = verdict
         self.detail = detail
     }
+
+    /// The refusal of evidence because of one of its members.
+    func naming(_ member: String) -> Refusal { Refusal(verdict, member + ": " + detail) }
 }

@@ -77,8 +77,9 @@ final class SignedNotification: Sendable {
                     renewalInfo = payload
                     if transaction == nil { expected.take(nestedClaims) }
                 case .appTransaction(let payload): appTransaction = payload
-                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
-                    preconditionFailure("not nested in notifications")
+                case .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
+                    .serverAnswer, .notificationV1:
+                    preconditionFailure("a kind that notifications do not carry")
                 }
             }
         }
@@ -130,7 +131,7 @@ final class SignedNotification: Sendable {
         do throws(Refusal) {
             return try body()
         } catch {
-            throw Refusal(error.verdict, member + ": " + error.detail)
+            throw error.naming(member)
         }
     }
 }

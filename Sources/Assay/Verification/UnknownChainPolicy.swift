@@ -1,6 +1,6 @@
 /// How to handle evidence whose chain has not validated before. Validating a chain takes a few
 /// milliseconds, as long as a hundred signatures under a known chain.
-public enum UnknownChainPolicy: Sendable {
+package enum UnknownChainPolicy: Sendable {
     /// Validates the chain immediately.
     case validate
     /// Runs all checks that do not need the chain's validation; they can refuse the evidence.
@@ -11,11 +11,11 @@ public enum UnknownChainPolicy: Sendable {
 
 /// Identifies the chain that deferred evidence waits for. Once this chain is validated or
 /// refused, other evidence with it is answered without deferral.
-public struct ChainID: Hashable, Sendable {
+package struct ChainID: Hashable, Sendable {
     private let octets: [UInt8]
     /// Whether a pinned root's signature over the chain's intermediate has been verified before.
     /// Apple uses one intermediate, so this is true of genuine chains once any has validated.
-    public let hasValidatedIssuer: Bool
+    package let hasValidatedIssuer: Bool
 
     /// - Parameter digest: SHA-256 of the bytes that identify the chain.
     init(digest: [UInt8], hasValidatedIssuer: Bool = false) {
@@ -24,8 +24,8 @@ public struct ChainID: Hashable, Sendable {
     }
 
     /// Whether both are the same chain. `hasValidatedIssuer` is ignored.
-    public static func == (first: Self, second: Self) -> Bool { first.octets == second.octets }
-    public func hash(into hasher: inout Hasher) { hasher.combine(octets) }
+    package static func == (first: Self, second: Self) -> Bool { first.octets == second.octets }
+    package func hash(into hasher: inout Hasher) { hasher.combine(octets) }
 
     func issued(byValidated isValidated: Bool) -> Self {
         Self(digest: octets, hasValidatedIssuer: isValidated)

@@ -13,6 +13,7 @@ public import AssayModels
 /// if case .transaction(let transaction) = answer.evidence { … }
 /// ```
 public final class Verifier: Sendable {
+    /// The trust store.
     public let trust: TrustStore
     let chains: KnownChains
     let links = ValidatedLinks()
@@ -20,8 +21,12 @@ public final class Verifier: Sendable {
     let signatures: ES256Verifiers
     private let keyTables: KeyTableBuilding
 
-    /// - Parameter keyTables: when key tables are built. A table makes a frequently used key
-    ///   three to four times faster.
+    /// Creates a verifier.
+    ///
+    /// - Parameters:
+    ///   - trust: the pinned certificates.
+    ///   - keyTables: when key tables are built. A table makes a frequently used key three to four
+    ///     times faster.
     public init(trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures) {
         self.trust = trust
         self.keyTables = keyTables
@@ -43,7 +48,11 @@ public final class Verifier: Sendable {
     ///
     /// - Parameters:
     ///   - evidence: a compact JWS with at most one trailing line break, or a notification's POST
-    ///     body; a transaction receipt as text or base64; an app receipt as DER, BER or base64.
+    ///     body of version 1 or 2; the JSON of a Server API answer; a transaction receipt as text
+    ///     or base64; an app receipt as DER, BER or base64.
+    ///   - kind: the kind of the evidence.
+    ///   - policy: the evidence that the operator accepts.
+    ///   - expectations: the caller's expectations, which narrow the policy.
     ///   - inApp: the in-app records of an app receipt to return.
     ///   - now: the current time. Evidence signed later is refused, with a tolerance of five
     ///     minutes.
@@ -63,7 +72,7 @@ public final class Verifier: Sendable {
     /// Whether this JWS has a chain that validated before, and cannot nest evidence with another
     /// chain: verifying it then takes one ES256 signature at most. The check costs about a
     /// microsecond. False for anything but a JWS.
-    public func hasKnownChain(_ evidence: Span<UInt8>, as kind: EvidenceKind) -> Bool {
+    package func hasKnownChain(_ evidence: Span<UInt8>, as kind: EvidenceKind) -> Bool {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest:
             if chains.recent(evidence, counts: false) != nil { return true }
@@ -71,7 +80,8 @@ public final class Verifier: Sendable {
                 return false
             }
             return chains.isKnown(header: evidence.extracting(0..<stop))
-        case .notification, .appReceipt, .transactionReceipt: return false
+        case .notification, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            return false
         }
     }
 
@@ -80,7 +90,7 @@ public final class Verifier: Sendable {
     /// half for a whole batch.
     ///
     /// - Parameter unknownChains: how to handle evidence whose chain has not validated before.
-    public func prepare(
+    package func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
         at now: Timestamp, unknownChains: UnknownChainPolicy = .validate
@@ -102,6 +112,19 @@ public final class Verifier: Sendable {
                 return PreparedVerification(
                     request: request, state: try .init(receipt) { .answered(request.answer($0)) })
             }
+            if kind == .notificationV1 {
+                let body = try NotificationV1Body(evidence)
+                return body.prepared(request, self, inApp: inApp)
+            }
+            if kind == .serverAnswer {
+                let answer = try PendingAnswer.read(evidence, request, self)
+                return PreparedVerification(
+                    request: request,
+                    state: try .init(answer) { answer throws(Refusal) in
+                        answer.pendingSignatureCount > 0
+                            ? .serverAnswer(answer) : .answered(try answer.verified(request))
+                    })
+            }
             let jws = try unverified(evidence, request)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
         } catch {
@@ -111,10 +134,10 @@ public final class Verifier: Sendable {
 
     /// Checks the signatures of the whole batch in one call, then each policy: the second half of
     /// a verification. Evidence nested in a notification is checked in a second round, once the
-    /// notification's own signature holds.
+    /// notification's own signature holds. All signatures of an answer are in the first round.
     ///
     /// - Precondition: this verifier prepared the whole batch.
-    public func verifySignatures(_ batch: inout [PreparedVerification]) {
+    package func verifySignatures(_ batch: inout [PreparedVerification]) {
         // Receipts have no pending signatures: `prepare` verified their chain and signature.
         if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
         if keyTables == .withSignatures, hasPendingKeyTables { buildPendingKeyTables() }
@@ -142,7 +165,7 @@ public final class Verifier: Sendable {
             // Nested evidence would be checked against another verifier's trust store.
             precondition(
                 batch[index].request.verifier == ObjectIdentifier(self),
-                "another verifier has prepared this")
+                "prepared by another verifier")
             batch[index].advance(holds[next..<next + count], chains: chains)
             next += count
         }
@@ -154,6 +177,8 @@ public final class Verifier: Sendable {
         switch EvidenceShape.detect(evidence) {
         case .appReceipt: return .appReceipt
         case .transactionReceipt: return .transactionReceipt
+        case .json where ServerAnswerBody.isLikely(evidence): return .serverAnswer
+        case .json where NotificationV1Body.isLikely(evidence): return .notificationV1
         case .jws, .json, nil: break
         }
         guard let token = try? token(in: evidence, as: .notification) else { return nil }
@@ -177,8 +202,8 @@ public final class Verifier: Sendable {
             try Self.checkBeginsLikeJWS(token)
             return try UnverifiedJWS.read(
                 token, chains: chains, now: request.now, unknownChains: request.unknownChains)
-        case .appReceipt, .transactionReceipt:
-            preconditionFailure("receipts are no JWS; prepare has them")
+        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            preconditionFailure("no JWS; prepare handles them")
         }
     }
 
@@ -190,8 +215,8 @@ public final class Verifier: Sendable {
         case UInt8(ascii: "{"):
             throw Refusal(
                 .malformed,
-                "this is JSON or a property list, not a compact JWS; a notification's POST body "
-                    + "is of the kind notification")
+                "this is JSON or a property list, not a compact JWS; for a notification's POST "
+                    + "body use the kind notification")
         case UInt8(ascii: "M"), Tag.sequence.rawValue:
             throw Refusal(.malformed, "this looks like an app receipt, not like a compact JWS")
         default: return
@@ -223,8 +248,8 @@ public final class Verifier: Sendable {
 public enum KeyTableBuilding: Sendable {
     /// Tables are never built.
     case never
-    /// `Verifier.verifySignatures` (and so `verify`) builds it on the calling thread. One call in
-    /// a key's life takes about 16 to 30 ms longer; for Apple's keys, one in about two years.
+    /// `Verifier.verify` builds it on the calling thread. One call in a key's life takes about 16
+    /// to 30 ms longer; for Apple's keys, one in about two years.
     case withSignatures
     /// `Verifier.buildPendingKeyTables` builds it, for example on a server's own thread.
     case onRequest

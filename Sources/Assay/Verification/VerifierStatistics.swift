@@ -15,9 +15,9 @@ package struct VerifierStatistics: Sendable {
     /// The known chains.
     package var chains: [KnownChain] = []
 
-    package static let knownChainsMost = Limits.knownChains
-    package static let refusedChainsMost = Limits.refusedChains
-    package static let keyTablesMost = Limits.keyTables
+    package static let knownChainLimit = Limits.knownChains
+    package static let refusedChainLimit = Limits.refusedChains
+    package static let keyTableLimit = Limits.keyTables
 
     /// One chain of JWS evidence, with the names in its certificates. A pinned root signed them.
     package struct KnownChain: Sendable {

@@ -120,10 +120,10 @@ extension CertificateError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .encoding(let error): error.description
-        case .notBase64: "what stands between BEGIN and END is not base64"
+        case .notBase64: "the text between BEGIN and END is not base64"
         case .duplicateExtension(let oid): "extension \(oid) occurs twice"
         case .invalidSerialNumber: "the serial number is not positive or exceeds 20 octets"
-        case .invalidValidity: "notAfter lies before notBefore"
+        case .invalidValidity: "notAfter is before notBefore"
         }
     }
 }

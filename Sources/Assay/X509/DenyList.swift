@@ -44,7 +44,7 @@ extension TrustStore {
         guard denied.isDisjoint(with: fingerprints) else {
             throw Refusal(
                 .certificateRevoked,
-                "the \(position.rawValue) of serial \(certificate.serialText) is on the deny list")
+                "the \(position.rawValue), serial \(certificate.serialText), is on the deny list")
         }
     }
 }

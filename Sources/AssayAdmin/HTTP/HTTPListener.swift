@@ -1,4 +1,5 @@
 import AssayIO
+import AssayServer
 import CMicrohttpd
 import Glibc
 import Synchronization
@@ -31,8 +32,10 @@ package struct HTTPAnswer: Sendable {
 /// fit into 8 KB. Connections above the limit wait in the system's listen queue.
 @safe
 final class HTTPListener: Sendable {
-    /// The connection limit: more than supervisors, scrapers and browsers open. Each takes 8 KB.
-    static let connections: UInt32 = 256
+    /// The connection limit.
+    static var connections: UInt32 {
+        UInt32(ServerLimits.adminConnections(ofDescriptors: Descriptors.limit))
+    }
     /// The memory of one connection. A browser's headers take 1 to 2 KB; the response headers
     /// have to fit, too.
     static let connectionBytes = 8 * 1024
@@ -44,9 +47,12 @@ final class HTTPListener: Sendable {
     private let thread: WorkerPool
     private let isStopping = Atomic(false)
 
-    /// - Parameter descriptor: A listening socket. The listener takes ownership of it.
+    /// - Parameters:
+    ///   - descriptor: A listening socket. The listener takes ownership of it.
+    ///   - clock: Nanoseconds, by which connections have their time limit.
     init(
-        _ descriptor: Int32, answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
+        _ descriptor: Int32, clock: @escaping @Sendable () -> UInt64,
+        answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
     ) throws(AdminError) {
         do throws(LoopError) {
             thread = try WorkerPool(count: 1, name: "assay-admin")
@@ -54,7 +60,7 @@ final class HTTPListener: Sendable {
             _ = Glibc.close(descriptor)
             throw .system(error)
         }
-        guard let service = HTTPService(descriptor, answer) else {
+        guard let service = HTTPService(descriptor, clock, answer) else {
             _ = Glibc.close(descriptor)
             thread.stop()
             throw unsafe cmicrohttpd_load() == nil ? .missingLibrary : .notStarted
@@ -80,13 +86,18 @@ final class HTTPListener: Sendable {
 private final class HTTPService: @unchecked Sendable {
     private let library: UnsafePointer<cmicrohttpd>
     private var daemon: OpaquePointer?
+    private let clock: @Sendable () -> UInt64
     private let answer: @Sendable (HTTPRequest) -> HTTPAnswer
     /// The open connections: the start time of each socket's connection.
     private var opened: [Int32: UInt64] = [:]
 
-    init?(_ descriptor: Int32, _ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer) {
+    init?(
+        _ descriptor: Int32, _ clock: @escaping @Sendable () -> UInt64,
+        _ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
+    ) {
         guard let library = unsafe cmicrohttpd_load() else { return nil }
         unsafe self.library = unsafe library
+        self.clock = clock
         self.answer = answer
         unsafe daemon = unsafe cmicrohttpd_start(
             descriptor,
@@ -107,7 +118,7 @@ private final class HTTPService: @unchecked Sendable {
     /// limit.
     func run(milliseconds: Int32) {
         _ = unsafe library.pointee.run_wait(daemon, milliseconds)
-        let now = SystemClock.monotonicNanoseconds
+        let now = clock()
         let oldest = now - min(now, HTTPListener.connectionSeconds * 1_000_000_000)
         for (socket, since) in opened where since < oldest {
             // The library sees the end of input and closes the socket. `opened` has no socket
@@ -124,7 +135,7 @@ private final class HTTPService: @unchecked Sendable {
     private func note(_ connection: OpaquePointer, _ event: MHD_ConnectionNotificationCode) {
         let socket = unsafe cmicrohttpd_socket(connection)
         opened[socket] =
-            event == .CONNECTION_NOTIFY_STARTED ? SystemClock.monotonicNanoseconds : nil
+            event == .CONNECTION_NOTIFY_STARTED ? clock() : nil
     }
 
     private func take(

@@ -26,6 +26,8 @@ enum KindChoice: String, Choice {
     case realtimeRequest = "realtime-request"
     case appReceipt = "app-receipt"
     case transactionReceipt = "transaction-receipt"
+    case serverAnswer = "server-answer"
+    case notificationV1 = "notification-v1"
     case auto
 
     /// The kind; nil for `auto`.
@@ -117,7 +119,7 @@ func timeoutArgument(_ text: String) throws -> Duration {
 /// Parses an App Store id, a positive number.
 func appAppleIdArgument(_ text: String) throws -> Int64 {
     guard let id = Int64(text), id > 0 else {
-        throw ValidationError("write the App Store id of the app as a positive whole number")
+        throw ValidationError("write the app's App Store id as a positive whole number")
     }
     return id
 }

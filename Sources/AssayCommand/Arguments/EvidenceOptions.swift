@@ -9,7 +9,7 @@ struct EvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The app's App Store id, demanded of Production evidence that carries one.",
+            "The app's App Store id, checked in Production evidence that carries one.",
             valueName: "number"),
         transform: appAppleIdArgument)
     var appAppleId: Int64?
@@ -26,21 +26,21 @@ struct EvidenceOptions: ParsableArguments {
     @Option(
         name: .customLong("root"),
         help: ArgumentHelp(
-            "A further root to trust beside Apple's, PEM or DER. Repeat for more.",
+            "A root to trust in addition to Apple's, PEM or DER. Repeat for more.",
             valueName: "file"))
     var roots: [String] = []
 
     @Option(
         name: .customLong("intermediate"),
         help: ArgumentHelp(
-            "A further intermediate for old receipts, which bring none, PEM or DER. Repeat for "
+            "An intermediate for old receipts, which contain none, PEM or DER. Repeat for "
                 + "more.",
             valueName: "file"))
     var intermediates: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Verify as of that time, \(DateArgument.help). (default: now)", valueName: "time"))
+            "Verify as of this time, \(DateArgument.help). (default: now)", valueName: "time"))
     var at: DateArgument?
 
     var now: Timestamp { at?.timestamp ?? .now }

@@ -7,24 +7,24 @@ struct TLSOptions: ParsableArguments {
     @Option(
         name: .customLong("tls-ca"),
         help: ArgumentHelp(
-            "Of a tls:// address: the authorities to trust, PEM. (default: the system's)",
+            "For a tls:// address: the authorities to trust, PEM. (default: the system's)",
             valueName: "file"))
     var authority: String?
 
     @Option(
         name: .customLong("tls-cert"),
-        help: ArgumentHelp("A certificate to show to the server, PEM.", valueName: "file"))
+        help: ArgumentHelp("The client certificate, PEM.", valueName: "file"))
     var certificate: String?
 
     @Option(
         name: .customLong("tls-key"),
-        help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"))
+        help: ArgumentHelp("The key of the client certificate, PEM.", valueName: "file"))
     var key: String?
 
     @Option(
         name: .customLong("tls-name"),
         help: ArgumentHelp(
-            "The name that the server's certificate has to have. (default: the address's host)",
+            "The expected name in the server's certificate. (default: the address's host)",
             valueName: "name"))
     var serverName: String?
 
@@ -36,7 +36,7 @@ struct TLSOptions: ParsableArguments {
     func context(for endpoint: Endpoint) throws -> TLSContext? {
         guard endpoint.isTLS else {
             guard isEmpty else {
-                throw Failure("--tls options go with a tls:// address")
+                throw Failure("--tls options need a tls:// address")
             }
             return nil
         }

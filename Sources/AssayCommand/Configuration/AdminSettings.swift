@@ -17,7 +17,7 @@ struct AdminSettings {
             do throws(EndpointError) {
                 endpoint = try Endpoint(text)
             } catch {
-                table.note("listen", "no usable address", error.description)
+                table.note("listen", "not a usable address", error.description)
             }
         } else if !table.has("listen") {
             table.note("listen", "missing", "write an address, such as \"tcp://127.0.0.1:7444\"")
@@ -36,11 +36,11 @@ struct AdminSettings {
             case .notLocal:
                 table.note(
                     "listen", "an address that other machines can reach",
-                    "choose one of the loopback interface, or add any-address = true")
+                    "choose a loopback address, or add any-address = true")
             case .notLiteral:
-                table.note("listen", "a name", "write the address in numbers, or localhost")
+                table.note("listen", "a host name", "write a numeric address, or localhost")
             case .notOffered, .listen, .missingLibrary, .notStarted, .system:
-                table.note("listen", "no usable address", "write tcp://HOST:PORT or unix:PATH")
+                table.note("listen", "not a usable address", "write tcp://HOST:PORT or unix:PATH")
             }
         }
     }

@@ -58,7 +58,7 @@ extension AppSettings {
             guard let choice = EnvironmentChoice(rawValue: name) else {
                 let all = EnvironmentChoice.allCases.map(\.rawValue)
                 table.note(
-                    "environments", "\"\(name)\" is no environment",
+                    "environments", "\"\(name)\" is not an environment",
                     Suggestion.remedy(for: name, among: all), element: index + 1)
                 return nil
             }
@@ -68,14 +68,14 @@ extension AppSettings {
 
     private func checkIdentity(_ table: ConfigurationTable) {
         if name.isEmpty {
-            table.note("name", "missing", "name the entry: requests choose it by that name")
+            table.note("name", "missing", "name the entry: requests select it by name")
         } else if name.utf8.count > Self.nameLimit {
             table.note("name", "longer than \(Self.nameLimit) bytes", "choose a shorter name")
         }
         if (bundleId ?? "").isEmpty {
             table.note(
                 "bundle-id", "missing",
-                "name the app: without it, purchases of any other app would pass")
+                "name the app: without it, purchases of any app would pass")
         }
         if environments?.contains(.production) == true, appAppleId == nil,
             !table.has("app-apple-id")
@@ -93,12 +93,12 @@ extension AppSettings {
         if let testing, !table.has("development-roots") {
             table.note(
                 "development-roots", "missing for an app that accepts \(testing)",
-                "pin the certificate that signs it: Apple's roots do not")
+                "pin the certificate that signs this evidence; Apple's roots do not sign it")
         }
         let productionOnly = accepted.allSatisfy { $0 == .production || $0 == .unspecified }
         if table.has("development-roots"), !accepted.isEmpty, productionOnly {
             table.note(
-                "development-roots", "never good for the environments of this app",
+                "development-roots", "not valid for the environments of this app",
                 "add \"Sandbox\" to environments, or leave the roots out")
         }
     }
@@ -115,7 +115,8 @@ extension AppSettings {
             } catch let failure as Failure {
                 table.note(
                     key, failure.reason,
-                    "name a file with one certificate; paths begin at the configuration's folder",
+                    "name a file with one certificate; relative paths start at the folder of the "
+                        + "configuration",
                     element: index + 1)
             } catch {
                 table.note(key, "\(error)", "name a file with one certificate", element: index + 1)

@@ -44,7 +44,7 @@ struct ConfigurationFile {
         apps = tables.map { AppSettings($0, folder: folder, trust: trust) }
         Self.checkTogether(apps, tables)
         if tables.isEmpty {
-            table.note("app", "missing", "add an [[app]] for each app that is served")
+            table.note("app", "missing", "add an [[app]] entry for each app")
         }
         table.finish()
         guard table.problems.isEmpty else { throw ConfigurationProblems(table.problems) }
@@ -60,7 +60,7 @@ struct ConfigurationFile {
                 return try Endpoint(text)
             } catch {
                 table.note(
-                    "listen", "no usable address", error.description, element: index + 1)
+                    "listen", "not a usable address", error.description, element: index + 1)
                 return nil
             }
         }
@@ -71,8 +71,8 @@ struct ConfigurationFile {
         for (index, text) in (table.strings("denied") ?? []).enumerated() {
             guard let fingerprint = Fingerprint(text) else {
                 table.note(
-                    "denied", "\"\(text)\" is no fingerprint",
-                    "write the SHA-256 of the certificate, or of its public key, in 64 "
+                    "denied", "\"\(text)\" is not a fingerprint",
+                    "write the SHA-256 of the certificate, or of its public key, as 64 "
                         + "hexadecimal digits", element: index + 1)
                 continue
             }
@@ -86,13 +86,13 @@ struct ConfigurationFile {
             let before = apps[..<index]
             if !app.name.isEmpty, let first = before.firstIndex(where: { $0.name == app.name }) {
                 tables[index].note(
-                    "name", "\"\(app.name)\" is the name of app[\(first + 1)] already",
-                    "give each entry a name of its own")
+                    "name", "app[\(first + 1)] already has the name \"\(app.name)\"",
+                    "give each entry a different name")
             }
             if app.isDefault, let first = before.firstIndex(where: \.isDefault) {
                 tables[index].note(
-                    "default", "app[\(first + 1)] is the default already",
-                    "leave default = true to one entry")
+                    "default", "app[\(first + 1)] is already the default",
+                    "keep default = true in one entry")
             }
         }
     }

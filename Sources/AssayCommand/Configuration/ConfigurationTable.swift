@@ -54,13 +54,13 @@ final class ConfigurationTable {
             switch found.trap {
             case .tableName:
                 (
-                    "not TOML: a table's name can't begin like this",
+                    "not TOML: a table name can't start with this character",
                     "write letters, digits, - and _, or put it in quotes"
                 )
             case .depth:
-                ("more than \(TOMLPreflight.mostDots) dots", "no name of a setting has so many")
-            case .brace: ("a } within an array", "an array ends with ]")
-            case .dateOrTime: ("a date or a time, which no setting takes", "put it in quotes")
+                ("more than \(TOMLPreflight.mostDots) dots", "setting names have fewer dots")
+            case .brace: ("a } inside an array", "end the array with ]")
+            case .dateOrTime: ("a date or time: no setting has one", "put it in quotes")
             }
         return ConfigurationProblem(
             source: file, place: "line \(line), column \(column)", problem: problem,
@@ -113,7 +113,7 @@ final class ConfigurationTable {
         return array.enumerated().compactMap { index, element in
             guard let string = element.string else {
                 note(
-                    key, "no string but of type \(element.type)",
+                    key, "of type \(element.type), not a string",
                     "put it in double quotes", element: index + 1)
                 return nil
             }
@@ -132,7 +132,7 @@ final class ConfigurationTable {
         guard let array = value(key, expected, { $0.array }) else { return [] }
         return array.enumerated().compactMap { index, element in
             guard let table = element.table else {
-                note(key, "no table", "write [[\(key)]] and its keys below", element: index + 1)
+                note(key, "not a table", "write [[\(key)]] and its keys below", element: index + 1)
                 return nil
             }
             return ConfigurationTable(

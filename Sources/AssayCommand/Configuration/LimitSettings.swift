@@ -1,4 +1,5 @@
 import Assay
+import AssayIO
 import AssayServer
 import AssayWire
 
@@ -6,34 +7,33 @@ import AssayWire
 struct LimitSettings {
     var server = ServerLimits()
 
+    /// Connections that the kernel queues. Of all limits, only this one needs a restart.
+    var backlog = Listener.usualBacklog
+
     /// A limit: its key, its range, and the field that it sets.
     struct Limit {
         let key: String
         let range: ClosedRange<Int>
-        let get: (ServerLimits) -> Int
-        let set: (inout ServerLimits, Int) -> Void
-
-        init(
-            _ key: String, _ range: ClosedRange<Int>, _ path: WritableKeyPath<ServerLimits, Int>
-        ) {
-            self.init(key, range, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 })
-        }
+        let get: (LimitSettings) -> Int
+        let set: (inout LimitSettings, Int) -> Void
 
         /// - Parameter unit: the number of the field's units in one unit of the key.
         init<Number: FixedWidthInteger>(
             _ key: String, _ range: ClosedRange<Int>,
-            _ path: WritableKeyPath<ServerLimits, Number>, unit: Int = 1
+            of path: WritableKeyPath<LimitSettings, Number>, unit: Int = 1
         ) {
-            self.init(
-                key, range, get: { Int($0[keyPath: path]) / unit },
-                set: { $0[keyPath: path] = Number($1 * unit) })
+            (self.key, self.range) = (key, range)
+            get = { Int($0[keyPath: path]) / unit }
+            set = { $0[keyPath: path] = Number($1 * unit) }
         }
 
-        private init(
-            _ key: String, _ range: ClosedRange<Int>, get: @escaping (ServerLimits) -> Int,
-            set: @escaping (inout ServerLimits, Int) -> Void
+        init<Number: FixedWidthInteger>(
+            _ key: String, _ range: ClosedRange<Int>,
+            _ path: WritableKeyPath<ServerLimits, Number>, unit: Int = 1
         ) {
-            (self.key, self.range, self.get, self.set) = (key, range, get, set)
+            (self.key, self.range) = (key, range)
+            get = { Int($0.server[keyPath: path]) / unit }
+            set = { $0.server[keyPath: path] = Number($1 * unit) }
         }
     }
 
@@ -41,7 +41,7 @@ struct LimitSettings {
     static var all: [Limit] {
         [
             Limit("connections", 1...1_000_000, \.connections),
-            Limit("backlog", 1...65_535, \.backlog),
+            Limit("backlog", 1...65_535, of: \.backlog),
             Limit("requests-in-flight", 1...65_536, \.requestsInFlight),
             // The largest notification and its head must fit.
             Limit("frame-bytes", 512 << 10...FrameLimits.largestFrame, \.frameBytes),
@@ -50,6 +50,11 @@ struct LimitSettings {
             Limit("jws-bytes", 1 << 10...Limits.jwsBytes, \.jwsBytes),
             Limit(
                 "notification-bytes", 1 << 10...Limits.notificationBytes, \.notificationBytes),
+            Limit(
+                "server-answer-bytes", 1 << 10...Limits.serverAnswerBytes, \.serverAnswerBytes),
+            Limit(
+                "notification-v1-bytes", 1 << 10...Limits.notificationV1Bytes,
+                \.notificationV1Bytes),
             Limit("connection-bytes", 256 << 10...1 << 40, \.evidenceBytesPerConnection),
             Limit("evidence-bytes", 1 << 20...1 << 40, \.evidenceBytes),
             Limit("unread-answer-bytes", 1 << 10...1 << 30, \.outputBytes),
@@ -80,7 +85,7 @@ struct LimitSettings {
     init(_ table: ConfigurationTable?) {
         guard let table else { return }
         for limit in Self.all {
-            if let number = table.int(limit.key, in: limit.range) { limit.set(&server, number) }
+            if let number = table.int(limit.key, in: limit.range) { limit.set(&self, number) }
         }
         if server.defaultTimeoutMilliseconds > server.longestTimeoutMilliseconds {
             table.note(

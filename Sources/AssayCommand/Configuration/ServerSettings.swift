@@ -106,7 +106,7 @@ struct ServerSettings {
         guard let number = Int(text), ConfigurationFile.workers.contains(number) else {
             let range = ConfigurationFile.workers
             throw Failure(
-                "ASSAY_WORKERS: \"\(text)\" is no number from \(range.lowerBound) to "
+                "ASSAY_WORKERS: \"\(text)\" is not a number from \(range.lowerBound) to "
                     + "\(range.upperBound)")
         }
         return number
@@ -140,6 +140,7 @@ extension ServerSettings {
             version: AssayVersion.current)
         if let workers { configuration.workers = workers }
         configuration.inherited = inherited
+        configuration.backlog = limits.backlog
         configuration.socketAccess = unix.access
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context

@@ -18,24 +18,26 @@ struct TLSSettings {
         let version = table.string("minimum-version") ?? "1.3"
         table.finish()
         if !["1.2", "1.3"].contains(version) {
-            table.note("minimum-version", "\"\(version)\" is none", "write \"1.3\" or \"1.2\"")
+            table.note(
+                "minimum-version", "\"\(version)\" is not supported", "write \"1.3\" or \"1.2\"")
         }
         if let names, authority == nil || names.isEmpty {
             table.note(
                 "client-names", names.isEmpty ? "empty" : "without client-ca",
                 names.isEmpty
                     ? "name at least one, or leave the key out"
-                    : "name the authorities of clients: without them nobody shows a name")
+                    : "add client-ca: clients without a certificate have no name")
         }
         for (index, name) in (names ?? []).enumerated() where name.hasPrefix("*.") {
             table.note(
-                "client-names", "\"\(name)\" is a pattern", "write out each name",
+                "client-names", "\"\(name)\" is a wildcard", "list each name",
                 element: index + 1)
         }
         for (name, value) in [("certificate", certificate), ("key", key)]
         where value == nil && !table.has(name) {
             table.note(
-                name, "missing", "name a PEM file; paths begin at the configuration's folder")
+                name, "missing",
+                "name a PEM file; relative paths start at the folder of the configuration")
         }
         let named = [("certificate", certificate), ("key", key), ("client-ca", authority)]
         let unreadable = named.filter { !Self.isReadable($1, $0, table) }
@@ -69,7 +71,7 @@ struct TLSSettings {
     private static func remedy(_ key: String) -> String {
         switch key {
         case "key": "name a PEM file with the certificate's private key, without a passphrase"
-        case "client-ca": "name a PEM file with the authorities of clients"
+        case "client-ca": "name a PEM file with the authorities that sign client certificates"
         default: "name a PEM file with the certificate and then its intermediates"
         }
     }

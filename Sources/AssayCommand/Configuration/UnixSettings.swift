@@ -17,8 +17,8 @@ struct UnixSettings {
                 access.mode = mode
             } else {
                 table.note(
-                    "mode", "\"\(text)\" is no mode of a socket",
-                    "write octal digits such as \"0660\", the owner's among them")
+                    "mode", "\"\(text)\" is not a file mode",
+                    "write octal digits, such as \"0660\", with access for the owner")
             }
         }
         access.owner = table.string("owner").flatMap { name in
@@ -48,7 +48,8 @@ struct UnixSettings {
     ) -> UInt32? {
         if id == nil {
             table.note(
-                key, "\"\(name)\" is no \(kind) of this machine", "name one, or write its number",
+                key, "this machine has no \(kind) \"\(name)\"",
+                "name an existing one, or write its number",
                 element: element)
         }
         return id

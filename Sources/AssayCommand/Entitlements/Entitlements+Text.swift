@@ -17,9 +17,9 @@ extension Entitlements {
             let rows = app.rows
             let width = rows.map(\.product.count).max() ?? 0
             for row in rows { lines.append("  \(row.product.padded(to: width))  \(row.state)") }
-            if rows.isEmpty { lines.append("  nothing was bought") }
+            if rows.isEmpty { lines.append("  no purchases") }
             if app.customers.isConflicting {
-                lines.append("  CONFLICT: evidence of several customers was mixed")
+                lines.append("  CONFLICT: the evidence is of several customers")
             }
             lines.append("")
         }

@@ -1,17 +1,18 @@
 import ArgumentParser
 import Assay
+import AssayClient
 import AssayEntitlements
 import AssayIO
 import AssayModels
 
-struct EntitlementsCommand: ParsableCommand {
+struct EntitlementsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "entitlements",
-        abstract: "Say what a customer owns now, from any mixture of evidence.",
+        abstract: "Report what a customer owns now, from any mixture of evidence.",
         discussion: """
-            Verifies each item, then decides which products the customer may use, until
-            when, and which item says so. A refused item contributes nothing and does not
-            refuse the others. The order of the items never changes the answer.
+            Verifies each item, then decides which products the customer can use, until
+            when, and which item proves it. A refused item contributes nothing and does
+            not affect the others. The order of the items never changes the answer.
 
             EXAMPLES
               A token of the app, a notification and an old receipt:
@@ -21,39 +22,41 @@ struct EntitlementsCommand: ParsableCommand {
                 assay entitlements --format text ./customer-4711
               One item on each line, from a pipe, as of last New Year:
                 assay entitlements --at 2026-01-01T00:00:00Z - < tokens.txt
-              Three days of leniency while Apple retries a payment:
+              Keep access for three days while Apple retries a payment:
                 assay entitlements --billing-retry-days 3 ./customer-4711
+              The answer of a running server, in one request:
+                assay entitlements --server unix:/run/assay/assay.sock ./customer-4711
 
             OUTPUT
               One JSON object: the items with their verdicts, then for each environment
               and app the subscription groups, products and consumables. decidedBy names
-              the item that decided. nextChange is when to ask again. Dates are
+              the deciding item. nextChange is the time to ask again. Dates are
               milliseconds since 1970.
 
             EXIT STATUS
               0  every item is VALID, whatever the customer owns
               1  an item was refused: its verdict and detail say why
-              2  wrong usage, or something could not be read
+              2  wrong usage, or a file or server could not be read or reached
             """)
 
     @OptionGroup(title: "TRUST") var trust: EvidenceOptions
 
     @Option(
         help: ArgumentHelp(
-            "What each item is: \(KindChoice.names). (default: auto)", valueName: "kind"),
+            "The kind of each item: \(KindChoice.names). (default: auto)", valueName: "kind"),
         transform: choiceArgument)
     var kind: KindChoice = .auto
 
     @Option(
         help: ArgumentHelp(
-            "Mark the answer stale when all evidence is older.", valueName: "days"),
+            "Mark the answer stale if all evidence is older.", valueName: "days"),
         transform: daysArgument)
     var maxAge: Int64?
 
     @Option(
         name: .customLong("billing-retry-days"),
         help: ArgumentHelp(
-            "Days after its end that a subscription in billing retry still entitles. (default: 0)",
+            "Days that a subscription in billing retry still entitles after its end. (default: 0)",
             valueName: "n"),
         transform: daysArgument)
     var billingRetry: Int64?
@@ -64,9 +67,11 @@ struct EntitlementsCommand: ParsableCommand {
     @Option(
         name: .customLong("duration"),
         help: ArgumentHelp(
-            "How long a non-renewing subscription lasts; Apple does not say. Repeat for more.",
+            "The duration of a non-renewing subscription: Apple does not say. Repeat for more.",
             valueName: "product=days"))
     var durations: [DurationArgument] = []
+
+    @OptionGroup var remote: ServerOptions
 
     @Option(
         help: ArgumentHelp("json, or text, a table. (default: json)", valueName: "format"),
@@ -76,18 +81,20 @@ struct EntitlementsCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A file, a folder of files, or - for one item on each line of standard input. A file "
-                + "of several lines of tokens counts as one item a line.",
+                + "of several lines of tokens has one item on each line.",
             valueName: "file"))
     var files: [String]
 
-    func run() throws {
-        let verifier = Verifier(trust: try trust.store())
+    func validate() throws { try remote.check(trust) }
+
+    func run() async throws {
         let inputs = try EvidenceInput.read(files)
-        let now = trust.now
-        let items = inputs.map { input in
-            EvidenceItem(verify(input.evidence, verifier, at: now), label: input.label)
-        }
-        let answer = Entitlements(of: items, at: now, policy: policy)
+        let (items, answer) =
+            if let server = remote.server {
+                try await ask(server, inputs)
+            } else {
+                try decide(inputs)
+            }
         switch format {
         case .json: try Output.line(json: answer.json(items))
         case .text: try Output.line(answer.text(items))
@@ -97,14 +104,45 @@ struct EntitlementsCommand: ParsableCommand {
         }
     }
 
+    private func decide(
+        _ inputs: [EvidenceInput]
+    ) throws -> (items: [EvidenceItem], answer: Entitlements) {
+        let verifier = Verifier(trust: try trust.store())
+        let now = trust.now
+        let items = inputs.map { input in
+            EvidenceItem(verify(input.evidence, verifier, at: now), label: input.label)
+        }
+        return (items, Entitlements(of: items, at: now, policy: policy))
+    }
+
+    /// Has a server verify the items and decide, in one request.
+    private func ask(
+        _ server: Endpoint, _ inputs: [EvidenceInput]
+    ) async throws -> (items: [EvidenceItem], answer: Entitlements) {
+        let expectations = Expectations(
+            bundleId: trust.bundleId, appAppleId: trust.appAppleId,
+            environments: trust.acceptedEnvironments)
+        let items = inputs.map { ResolveItem($0.evidence, as: kind.kind, label: $0.label) }
+        let (moment, policy, app) = (trust.at?.timestamp, policy, remote.app ?? "")
+        let answer = try await server.ask(
+            remote.tls.context(for: server), timeout: remote.answerTimeout
+        ) { client throws(ClientError) in
+            try await client.resolve(
+                items, at: moment, policy: policy, expecting: expectations, app: app)
+        }
+        return (
+            answer.items.map { EvidenceItem($0.verification, label: $0.label) },
+            answer.entitlements
+        )
+    }
+
     private func verify(
         _ evidence: [UInt8], _ verifier: Verifier, at now: Timestamp
     ) -> Verification {
         let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
         let verification = verifier.verify(
             evidence.span, as: named ?? .transaction, policy: trust.policy, at: now)
-        return named == nil
-            ? VerificationReport(verification).ofUnknownKind.verification : verification
+        return named == nil ? verification.ofUnknownKind : verification
     }
 
     private var policy: EntitlementPolicy {

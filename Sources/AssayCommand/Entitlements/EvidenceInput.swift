@@ -8,13 +8,13 @@ struct EvidenceInput {
     /// Reads files, the files of folders, and the lines of standard input (`-`).
     static func read(_ paths: [String]) throws -> [EvidenceInput] {
         guard paths.count(where: { $0 == "-" }) <= 1 else {
-            throw Failure("- stands for standard input, which can be read once")
+            throw Failure("- means standard input, which can be read only once: write it once")
         }
         var inputs: [EvidenceInput] = []
         for path in paths {
             if path != "-", let names = try files(in: path) {
                 let folder = path.hasSuffix("/") ? path : path + "/"
-                guard !names.isEmpty else { throw Failure("\(path) has no file in it") }
+                guard !names.isEmpty else { throw Failure("the folder \(path) has no files") }
                 for name in names { inputs += try items(of: folder + name) }
             } else {
                 inputs += try items(of: path)
@@ -36,7 +36,7 @@ struct EvidenceInput {
         let content = try Input.read(path, limit: Input.evidenceLimit)
         let lines = content.split(whereSeparator: isLineBreak).map(trimmed).filter { !$0.isEmpty }
         let name = path == "-" ? "standard input" : path
-        guard !lines.isEmpty else { throw Failure("\(name) holds no evidence") }
+        guard !lines.isEmpty else { throw Failure("\(name) has no evidence") }
         guard path == "-" || lines.count > 1 && lines.allSatisfy(isToken) else {
             return [EvidenceInput(label: path, evidence: whole(content))]
         }

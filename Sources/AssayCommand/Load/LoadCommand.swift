@@ -6,49 +6,49 @@ import AssayModels
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Ask a server much, and measure how it answers.",
+        abstract: "Send load to a server, and measure its answers.",
         discussion: """
-            Mints evidence, sends it, compares each verdict with the one it has to be, and
-            prints latencies. Wrong verdicts, refusals for a limit and errors are counted
-            apart; they are no throughput. Ctrl-C ends a run early and prints what there
-            is.
+            Mints evidence, sends it, compares each verdict with the expected one, and
+            prints latencies. Wrong verdicts, refusals because of a limit, and errors are
+            counted separately; they are not throughput. Ctrl-C ends a run early and
+            prints the results so far.
 
             TWO COMMANDS
-              The server has to trust the authority that signs the evidence:
+              The server must trust the authority that signs the evidence:
                 assay mint ca ./ca
                 assay serve --root ./ca/root.pem --root ./ca/receipt-root.pem
                 assay load tcp://127.0.0.1:7443 --ca ./ca --rate 5000 --report out.html
 
             OPEN AND CLOSED LOOPS
-              By default a clock decides when requests go out: --rate a second, at
-              constant gaps or, with --arrivals poisson, at those of independent clients.
-              A latency counts from the time at which the request was due, so that waiting
-              for a slow server is part of it. When the generator itself is late, the
-              figures tell of it and not of the server: it says so and exits with 1.
-              --closed asks again when an answer has come, with --depth requests in flight
-              on each connection. That shows the most that a server does; its latencies
-              flatter. --sweep looks for the highest rate at which 99 of 100 answers come
-              within --p99.
+              By default (an open loop) a clock decides when requests are sent: --rate per
+              second, at constant gaps or, with --arrivals poisson, at those of independent
+              clients. Latency counts from the time when the request was due, so it
+              includes the wait for a slow server. If the generator itself is late, the
+              results measure the generator: it reports this and exits with 1.
+              With --closed each answer triggers the next request, with --depth requests
+              in flight on each connection. This measures the server's maximum throughput;
+              the latencies are better than independent clients see. --sweep searches for
+              the highest rate with 99 of 100 answers within --p99.
 
             EXAMPLES
-              Four fifths transactions, the rest notifications, some of them forged:
+              80 % transactions, 20 % notifications, 5 % of all forged:
                 assay load unix:/run/assay.sock --ca ./ca --rate 2000 \\
                   --mix transaction=80,notification=20 --forged 5
-              Some app receipts of two sizes between (the server: --root
+              Transactions with a few app receipts of two sizes (the server needs --root
               ./ca/receipt-root.pem):
                 assay load tcp://127.0.0.1:7443 --ca ./ca --rate 500 \\
                   --mix transaction=97,app-receipt:64KB=2,app-receipt:1MB=1
-              The most that it does on 4 connections with 64 requests in flight on each:
+              The maximum on 4 connections with 64 requests in flight on each:
                 assay load tcp://127.0.0.1:7443 --ca ./ca --closed -c 4 --depth 64
               The highest rate with p99 within 5 ms:
                 assay load tcp://127.0.0.1:7443 --ca ./ca --sweep --p99 5 --duration 5
-              Evidence of yours, each file of which has to be VALID:
+              Your own evidence; each file must be VALID:
                 assay load tcp://127.0.0.1:7443 --file transaction=token.jws \\
                   --environment Sandbox --rate 500
 
             EXIT STATUS
-              0  every request got the expected verdict, and the generator was in time
-              1  it did not, or was not; what was wrong is printed
+              0  every request got the expected verdict, and the generator kept its pace
+              1  otherwise; the reasons are printed
               2  wrong usage, or the server could not be reached
             """)
 
@@ -59,11 +59,11 @@ struct LoadCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The server's process, to report its processor time; on this machine.",
+            "The server's process on this machine, to report its processor time.",
             valueName: "pid"))
     var serverPid: Int32?
 
-    @Option(help: ArgumentHelp("The server's app entry. (default: its default one)"))
+    @Option(help: ArgumentHelp("The server's app entry. (default: its default entry)"))
     var app = ""
 
     @Argument(
@@ -108,21 +108,21 @@ struct LoadCommand: AsyncParsableCommand {
                 let p99 = step.result.latencies.milliseconds(at: 99).short
                 Output.note(
                     "\(step.rate.rounded0)/s: "
-                        + (step.failure.map { "too much: \($0)" } ?? "p99 \(p99) ms"))
+                        + (step.failure.map { "too high: \($0)" } ?? "p99 \(p99) ms"))
             }
         } catch {
             throw failure(error)
         }
         guard let best = RateSweep.best(of: steps) else {
-            try Output.line("no rate was answered within \(pace.p99.short) ms")
+            try Output.line("no rate has p99 within \(pace.p99.short) ms")
             throw ExitStatus.refused
         }
         let least = steps.filter { $0.failure != nil }.min { $0.rate < $1.rate }
-        var text = "\(best.rate.rounded0) requests a second with p99 within \(pace.p99.short) ms"
+        var text = "\(best.rate.rounded0) requests per second with p99 within \(pace.p99.short) ms"
         if let least, least.wasLate {
-            text += "; at more the generator was late, so that the server may do more"
+            text += "; above it the generator was late, so the server can possibly do more"
         } else if least == nil || least?.result.wasInterrupted == true {
-            text += "; the search did not come to its end"
+            text += "; the search was not completed"
         }
         try report(best.result, text + "\n" + best.result.summary, steps: steps)
     }
@@ -158,7 +158,7 @@ struct LoadCommand: AsyncParsableCommand {
     private func failure(_ error: LoadError) -> Failure {
         switch error {
         case .notReached(let reason): Failure("\(server): \(reason)")
-        case .system(let reason): Failure("the generator can't work: \(reason)")
+        case .system(let reason): Failure("the generator failed: \(reason)")
         }
     }
 }
@@ -179,7 +179,7 @@ final class LoadInterruption: Sendable {
             }
             return Watching(loop: loop)
         } catch {
-            throw Failure("signals can't be watched: \(error)")
+            throw Failure("can't watch for signals: \(error)")
         }
     }
 

@@ -9,14 +9,15 @@ import AssayWire
 struct LoadEvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The authority that signs, as 'assay mint ca' wrote it; the server has to have its "
+            "The signing authority, a folder made by 'assay mint ca'; the server needs its "
                 + "root.pem as --root.", valueName: "folder"))
     var ca: String?
 
     @Option(
         help: ArgumentHelp(
-            "Kinds and their shares, such as transaction=80,notification=20; app-receipt has a "
-                + "size, such as app-receipt:64KB=5, or app-receipt:1MB=5. "
+            "Kinds and their shares, such as transaction=80,notification=20; app-receipt needs a "
+                + "size, such as app-receipt:64KB=5 or app-receipt:1MB=5; resolve:20=5 sends "
+                + "Resolve requests of 20 transactions. "
                 + "(default: transaction=100)",
             valueName: "mix"),
         transform: KindMix.init(text:))
@@ -24,29 +25,30 @@ struct LoadEvidenceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Percent that are forged: changed after they were signed, or a stranger's.",
+            "Percentage of forged evidence: changed after signing, or signed by another authority.",
             valueName: "percent"))
     var forged = 0.0
 
     @Option(
+        name: .customLong("unseen"),
         help: ArgumentHelp(
-            "Percent of the tokens whose chain the server has not seen: each costs it two "
-                + "signatures of P-384 more.", valueName: "percent"))
-    var unseen = 0.0
+            "Percentage of tokens with a chain unknown to the server: each costs it two "
+                + "P-384 signatures more.", valueName: "percent"))
+    var unknownChains = 0.0
 
     @Option(
         name: .customLong("file"),
         help: ArgumentHelp(
-            "Evidence to send instead, which has to be VALID. Repeat for more.",
+            "Evidence to send instead; it must be VALID. Repeat for more.",
             valueName: "kind=path"),
         transform: KindFile.init(text:))
     var files: [KindFile] = []
 
-    @Option(help: "The app of what is minted.")
+    @Option(help: "The bundle identifier in minted evidence.")
     var bundleId = "com.example.game"
 
     @Option(
-        help: ArgumentHelp("The App Store id of the app of what is minted.", valueName: "number"),
+        help: ArgumentHelp("The App Store id in minted evidence.", valueName: "number"),
         transform: appAppleIdArgument)
     var appAppleId: Int64 = 1_234_567_890
 
@@ -57,26 +59,29 @@ struct LoadEvidenceOptions: ParsableArguments {
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
-    @Flag(help: "Have the server leave the typed payload out of its answers.")
+    @Flag(help: "Request answers without the typed payload.")
     var noPayload = false
 
     func validate() throws {
         guard (ca == nil) != files.isEmpty else {
             throw ValidationError(
-                "name either --ca, an authority to mint with, or --file, evidence to send")
+                "name either --ca, to mint evidence, or --file, evidence to send")
         }
-        guard (0...100).contains(forged), (0...100).contains(unseen), forged + unseen <= 100 else {
-            throw ValidationError("--forged and --unseen are percentages, 100 together at most")
+        guard forged >= 0, unknownChains >= 0, forged + unknownChains <= 100 else {
+            throw ValidationError("--forged and --unseen are percentages: together at most 100")
         }
-        guard unseen == 0 || mix.shares.contains(where: { $0.kind != .appReceipt }) else {
-            throw ValidationError("--unseen is about tokens, and --mix has none")
+        guard
+            unknownChains == 0
+                || mix.shares.contains(where: { $0.kind != .appReceipt && $0.items == nil })
+        else {
+            throw ValidationError("--unseen applies to tokens, and --mix has none")
         }
         guard
             !mix.shares.contains(where: { $0.kind == .appReceipt })
                 || [.production, .sandbox, .xcode].contains(environment)
-        else { throw ValidationError("an app receipt is of Production, Sandbox or Xcode") }
-        if !files.isEmpty, forged + unseen > 0 {
-            throw ValidationError("--forged and --unseen are minted: name --ca")
+        else { throw ValidationError("app receipts exist for Production, Sandbox and Xcode only") }
+        if !files.isEmpty, forged + unknownChains > 0 {
+            throw ValidationError("--forged and --unseen need minted evidence: name --ca")
         }
     }
 
@@ -97,7 +102,7 @@ struct LoadEvidenceOptions: ParsableArguments {
             }
             return groups
         } catch {
-            throw Failure("nothing was minted: \(error.reason)")
+            throw Failure("can't mint: \(error.reason)")
         }
     }
 
@@ -108,15 +113,23 @@ struct LoadEvidenceOptions: ParsableArguments {
         func add(_ prefix: String, _ percent: Double, _ items: [LoadItem]) {
             groups.append(LoadGroup(prefix + part.name, weight: part.share * percent, items))
         }
-        // Receipts get no share of unknown chains: validating their chain costs too little.
-        let unseen = part.size == nil ? unseen : 0
-        let genuine = 100 - forged - unseen
+        // Receipts get no share of unknown chains: validating their chain costs too little. A
+        // Resolve has none either: its items would wait for one another's chains.
+        let unknownChains = part.size == nil && part.items == nil ? unknownChains : 0
+        let genuine = 100 - forged - unknownChains
+        if let items = part.items {
+            if genuine > 0 { add("", genuine, try pool.resolves(ofItems: items)) }
+            if forged > 0 {
+                add("forged ", forged, try pool.resolves(ofItems: items, isForged: true))
+            }
+            return groups
+        }
         if genuine > 0 { add("", genuine, try pool.genuine(part.kind, size: part.size)) }
         if forged > 0 { add("forged ", forged, try pool.forged(part.kind, size: part.size)) }
-        if unseen > 0 {
-            let wanted = Double(chains) * part.share / mix.total * unseen / 100
+        if unknownChains > 0 {
+            let wanted = Double(chains) * part.share / mix.total * unknownChains / 100
             let count = min(max(Int(wanted * 1.1), 16), LoadLimits.mintedChains)
-            add("unseen ", unseen, try pool.unseen(part.kind, count: count))
+            add("unknown-chain ", unknownChains, try pool.unknownChains(part.kind, count: count))
         }
         return groups
     }
@@ -141,16 +154,25 @@ struct KindMix: Sendable {
         /// Bytes of an app receipt. Other kinds have the size of Apple's evidence.
         var size: Int?
         var sizeText: String
+        /// Transactions of a Resolve; nil for Verify.
+        var items: Int?
         var share: Double
 
-        init(_ kind: EvidenceKind, size: Int? = nil, _ sizeText: String = "", share: Double) {
+        init(
+            _ kind: EvidenceKind, size: Int? = nil, _ sizeText: String = "", items: Int? = nil,
+            share: Double
+        ) {
             self.kind = kind
             self.size = size
             self.sizeText = sizeText
+            self.items = items
             self.share = share
         }
 
-        var name: String { size == nil ? kind.name : kind.name + " " + sizeText }
+        var name: String {
+            if let items { return "resolve \(items)" }
+            return size == nil ? kind.name : kind.name + " " + sizeText
+        }
     }
 
     let shares: [Share]
@@ -161,30 +183,49 @@ struct KindMix: Sendable {
 
     @Sendable init(text: String) throws {
         self.init(shares: try text.split(separator: ",").map(Self.share))
-        guard !shares.isEmpty else { throw ValidationError("name a kind") }
+        guard !shares.isEmpty else { throw ValidationError("name at least one kind") }
     }
 
     private static func share(_ part: Substring) throws -> Share {
         let pair = part.split(separator: "=", maxSplits: 1)
         let named = (pair.first ?? "").split(separator: ":", maxSplits: 1)
+        if named.first == "resolve" { return try resolve(named, pair) }
         let kind = try mintedKind(String(named.first ?? ""))
         guard (kind == .appReceipt) == (named.count == 2) else {
-            throw ValidationError("app-receipt has a size, as in app-receipt:64KB=5, others none")
+            throw ValidationError(
+                "app-receipt needs a size, as in app-receipt:64KB=5; other kinds have none")
         }
-        guard let share = pair.count == 2 ? Double(pair[1]) : 1, share > 0, share.isFinite else {
-            throw ValidationError("write a share as a number above 0, as in \(kind.name)=20")
-        }
+        let share = try number(of: pair, named: kind.name)
         guard named.count == 2 else { return Share(kind, share: share) }
         let size = try sizeArgument(String(named[1]))
         guard size <= Input.evidenceLimit else {
-            throw ValidationError("a receipt has \(Input.evidenceLimit >> 20)MB at most")
+            throw ValidationError("a receipt can have at most \(Input.evidenceLimit >> 20)MB")
         }
         return Share(kind, size: size, String(named[1]), share: share)
     }
 
+    private static func number(of pair: [Substring], named name: String) throws -> Double {
+        guard let share = pair.count == 2 ? Double(pair[1]) : 1, share > 0, share.isFinite else {
+            throw ValidationError("write a share as a number above 0, as in \(name)=20")
+        }
+        return share
+    }
+
+    private static func resolve(_ named: [Substring], _ pair: [Substring]) throws -> Share {
+        let limit = RequestLimits.resolveItems
+        guard named.count == 2, let items = Int(named[1]), (1...limit).contains(items) else {
+            throw ValidationError(
+                "resolve needs a number of items from 1 to \(limit), as in resolve:20=5")
+        }
+        return Share(
+            .transaction, items: items, share: try number(of: pair, named: "resolve:\(items)"))
+    }
+
     private static func mintedKind(_ name: String) throws -> EvidenceKind {
-        // The tool can't mint transaction receipts.
-        let kinds = EvidenceKind.allCases.filter { $0 != .transactionReceipt }
+        // The tool can't mint transaction receipts and version 1 notifications.
+        let kinds = EvidenceKind.allCases.filter {
+            $0 != .transactionReceipt && $0 != .notificationV1
+        }
         guard let kind = kinds.first(where: { $0.name == name }) else {
             throw ValidationError(Suggestion.remedy(for: name, among: kinds.map(\.name)))
         }

@@ -5,17 +5,20 @@ import AssayModels
 
 /// The destinations of the results.
 struct LoadOutputOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Write a report with plots, one HTML file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a report with plots to this HTML file.", valueName: "file"))
     var report: String?
 
     @Option(
-        help: ArgumentHelp("Write the results as JSON; - is standard output.", valueName: "file"))
+        help: ArgumentHelp(
+            "Write the results as JSON to this file; - is standard output.", valueName: "file"))
     var json: String?
 
-    @Option(help: ArgumentHelp("Write the latencies as HdrHistogram's text.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Write the latencies to this file, in HdrHistogram's text format.", valueName: "file"))
     var hgrm: String?
 
-    @Flag(help: "No line on standard error each second.")
+    @Flag(help: "Do not write a line to standard error each second.")
     var quiet = false
 
     /// Checks before the run that no output file exists: files are never replaced.

@@ -4,20 +4,20 @@ import AssayIO
 
 /// The rate, the duration and the connections of a load run.
 struct LoadPaceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Requests a second. (default: 1000)", valueName: "number"))
+    @Option(help: ArgumentHelp("Requests per second. (default: 1000)", valueName: "number"))
     var rate: Double?
 
     @Option(
         help: ArgumentHelp(
-            "The gaps between them: constant or poisson. (default: constant)",
+            "The gaps between requests: constant or poisson. (default: constant)",
             valueName: "arrivals"),
         transform: choiceArgument)
     var arrivals: Arrivals = .constant
 
-    @Flag(help: "Ask again when an answer has come, instead of by the clock.")
+    @Flag(help: "Send the next request when an answer arrives, instead of by the clock.")
     var closed = false
 
-    @Flag(help: "Look for the highest rate that is answered within --p99; --rate is the first.")
+    @Flag(help: "Search for the highest rate with p99 within --p99; start at --rate.")
     var sweep = false
 
     @Option(
@@ -28,35 +28,37 @@ struct LoadPaceOptions: ParsableArguments {
 
     var p99: Double { givenP99 ?? 10 }
 
-    @Option(name: [.long, .customShort("c")], help: ArgumentHelp("Connections.", valueName: "n"))
+    @Option(
+        name: [.long, .customShort("c")],
+        help: ArgumentHelp("Number of connections.", valueName: "n"))
     var connections = 1
 
     @Option(
         help: ArgumentHelp(
             "Requests in flight on one connection. "
-                + "(default: 1 of --closed, else without a limit)",
+                + "(default: 1 with --closed, otherwise no limit)",
             valueName: "n"))
     var depth: Int?
 
     @Option(
         help: ArgumentHelp(
-            "The run fails where one request in a hundred goes out later than so many "
-                + "milliseconds: the generator was too slow, or was not let run.", valueName: "ms"))
+            "The run fails if one request in a hundred is sent more than this late: the "
+                + "generator was too slow, or got no processor time.", valueName: "ms"))
     var lateLimit = 1.0
 
-    @Flag(help: "Requests that rather wait than be refused, as bulk work does.")
+    @Flag(help: "Send requests that wait instead of being refused, like bulk work.")
     var mayWait = false
 
-    @Option(help: ArgumentHelp("Threads of the generator.", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of threads of the generator.", valueName: "n"))
     var threads = 1
 
-    @Option(help: ArgumentHelp("What is measured, in seconds.", valueName: "s"))
+    @Option(help: ArgumentHelp("Measured time, in seconds.", valueName: "s"))
     var duration = 10.0
 
-    @Option(help: ArgumentHelp("Before that, unmeasured, in seconds.", valueName: "s"))
+    @Option(help: ArgumentHelp("Time before the measurement, in seconds.", valueName: "s"))
     var warmUp = 2.0
 
-    @Option(help: ArgumentHelp("How long an answer is waited for, in seconds.", valueName: "s"))
+    @Option(help: ArgumentHelp("Time to wait for each answer, in seconds.", valueName: "s"))
     var timeout = 2.0
 
     func validate() throws {
@@ -64,26 +66,27 @@ struct LoadPaceOptions: ParsableArguments {
             throw ValidationError("--closed has no rate: leave out --rate and --sweep")
         }
         if givenP99 != nil, !sweep {
-            throw ValidationError("--p99 is the bound of --sweep, which is not asked for")
+            throw ValidationError("--p99 is the bound of --sweep: add --sweep")
         }
         guard (rate ?? 1) > 0, p99 > 0, duration > 0, warmUp >= 0, timeout > 0 else {
-            throw ValidationError("rates and times have to be above 0")
+            throw ValidationError("rates and times must be above 0")
         }
         guard lateLimit > 0, lateLimit <= 1000 else {
-            throw ValidationError("--late-limit is above 0 and at most 1000 ms")
+            throw ValidationError("--late-limit must be above 0 and at most 1000 ms")
         }
         guard (1...LoadLimits.connections).contains(connections),
             (1...LoadLimits.depth).contains(depth ?? 1)
         else {
             throw ValidationError(
-                "--connections is from 1 to \(LoadLimits.connections), "
+                "--connections must be from 1 to \(LoadLimits.connections), "
                     + "--depth from 1 to \(LoadLimits.depth)")
         }
         guard (1...LoadLimits.threads).contains(threads) else {
-            throw ValidationError("--threads is 1 to \(LoadLimits.threads)")
+            throw ValidationError("--threads must be from 1 to \(LoadLimits.threads)")
         }
         guard timeout <= Double(LoadLimits.longestTimeout) else {
-            throw ValidationError("a server waits \(LoadLimits.longestTimeout) s at most")
+            throw ValidationError(
+                "--timeout must be at most \(LoadLimits.longestTimeout) s, like a server's")
         }
     }
 

@@ -5,13 +5,13 @@ import AssayMint
 struct MintCACommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ca",
-        abstract: "Make a development authority of the shape of Apple's.",
+        abstract: "Make a development authority of the same form as Apple's.",
         discussion: """
-            Writes root.pem, intermediate.pem and leaf.pem, and beside each its private
-            key (mode 0600); the same for receipts of StoreKit 1, whose keys are RSA, in
-            receipt-root.pem and so on. Pin root.pem, or receipt-root.pem, to trust what
-            the authority signs. Nothing is replaced; where a file can't be written, none
-            is left behind.
+            Writes root.pem, intermediate.pem and leaf.pem, each with its private key
+            (mode 0600), and receipt-root.pem and so on with RSA keys, for receipts of
+            StoreKit 1. Pin root.pem, or receipt-root.pem, to trust what the authority
+            signs. Never replaces a file. If a file can't be written, the others are
+            removed.
 
             EXAMPLES
               assay mint ca ./ca
@@ -20,10 +20,10 @@ struct MintCACommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When it begins to be, \(DateArgument.help). (default: now)", valueName: "time"))
+            "The start of its validity, \(DateArgument.help). (default: now)", valueName: "time"))
     var date: DateArgument?
 
-    @Argument(help: ArgumentHelp("The folder to write; made where it is missing."))
+    @Argument(help: ArgumentHelp("The folder to write to; created if it does not exist."))
     var folder: String
 
     func run() throws {
@@ -32,7 +32,7 @@ struct MintCACommand: ParsableCommand {
             let now = date?.timestamp ?? .now
             files = try DevelopmentCA.make(at: now).files() + ReceiptCA.make(at: now).files()
         } catch {
-            throw Failure("no authority was made: \(error.reason)")
+            throw Failure("can't make an authority: \(error.reason)")
         }
         try write(files)
     }

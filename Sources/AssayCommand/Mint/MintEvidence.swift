@@ -33,7 +33,7 @@ extension MintEvidence {
                 let payload = if let given { given } else { try Self.sample(values, minter) }
                 token = try minter.sign(payload)
             } catch {
-                throw Failure("nothing was signed: \(error.reason)")
+                throw Failure("can't sign: \(error.reason)")
             }
             let (content, suffix) = form(token)
             if options.output == "-" {

@@ -7,53 +7,55 @@ import AssayModels
 struct MintOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The folder of the authority, as 'assay mint ca' wrote it.", valueName: "folder"))
+            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"))
     var ca: String
 
     @Option(
         help: ArgumentHelp(
-            "Sign this JSON as it is, instead of a sample; - is standard input.",
+            "Sign this JSON unchanged, instead of a sample; - is standard input.",
             valueName: "file"))
     var payload: String?
 
-    @Option(help: "Of a sample: its app.")
+    @Option(help: "The bundle identifier of a sample.")
     var bundleId = "com.example.game"
 
     @Option(
-        help: ArgumentHelp("Of a sample: the App Store id of its app.", valueName: "number"),
+        help: ArgumentHelp("The App Store id of a sample's app.", valueName: "number"),
         transform: appAppleIdArgument)
     var appAppleId: Int64 = 1_234_567_890
 
     @Option(
         help: ArgumentHelp(
-            "Of a sample: Production, Sandbox, Xcode or LocalTesting. (default: Production)",
+            "The environment of a sample: Production, Sandbox, Xcode or LocalTesting. "
+                + "(default: Production)",
             valueName: "name"),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
-    @Option(help: "Of a sample: its product. (default: the bundle id and .premium.monthly)")
+    @Option(help: "The product of a sample. (default: the bundle id and .premium.monthly)")
     var productId: String?
 
     @Option(
         help: ArgumentHelp(
-            "Of a sample: when it was signed, \(DateArgument.help). (default: now)",
+            "The date of a sample's signature, \(DateArgument.help). (default: now)",
             valueName: "time"))
     var date: DateArgument?
 
-    @Option(help: ArgumentHelp("How many; samples are different purchases.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("How many to sign; samples are different purchases.", valueName: "n"))
     var count = 1
 
     @Option(
         help: ArgumentHelp(
-            "A folder to write one file each into, or - for one line each on standard output.",
+            "A folder for one file each, or - for one line each on standard output.",
             valueName: "folder"))
     var output = "-"
 
     func validate() throws {
-        guard count >= 1 else { throw ValidationError("--count has to be 1 or more") }
+        guard count >= 1 else { throw ValidationError("--count must be 1 or more") }
         guard environment != .unspecified else {
             throw ValidationError(
-                "a sample names its environment: sign a payload without one by --payload")
+                "a sample names its environment: use --payload to sign a payload without one")
         }
     }
 
@@ -76,12 +78,12 @@ extension DevelopmentCA {
             files.append(.init(name: name, contents: content, secret: false))
         }
         guard !files.isEmpty else {
-            throw Failure("\(folder) holds no authority: make one with 'assay mint ca \(folder)'")
+            throw Failure("\(folder) has no authority: make one with 'assay mint ca \(folder)'")
         }
         do throws(MintError) {
             return try DevelopmentCA(files: files)
         } catch {
-            throw Failure("\(folder) holds no usable authority: \(error.reason)")
+            throw Failure("the authority in \(folder) can't be used: \(error.reason)")
         }
     }
 }
@@ -121,17 +123,21 @@ extension MintError {
     /// The reason in plain words, with the remedy if there is one.
     var reason: String {
         switch self {
-        case .keyGenerationFailed: "OpenSSL made no key"
-        case .noRandomness: "OpenSSL gave no random bytes"
-        case .signingFailed: "OpenSSL did not sign"
+        case .keyGenerationFailed: "OpenSSL failed to generate a key"
+        case .noRandomness: "OpenSSL has no random bytes"
+        case .signingFailed: "OpenSSL failed to sign"
         case .missingFile(let name): "\(name) is missing"
         case .malformedFile(let name):
             "\(name) is not the PEM of a certificate or of an unencrypted private key"
         case .keyMismatch(let name): "\(name) is not the key of its certificate"
         case .foreignCertificate(let name):
-            "\(name) was not made by 'assay mint ca', and evidence of Apple's can't be minted"
-        case .notAToken(let kind): "a \(kind.name) is no JWS"
-        case .missingIssuerKey(let name): "\(name) is missing, which has to sign"
+            "\(name) was not made by 'assay mint ca': Apple's evidence can't be minted"
+        case .notAToken(let kind): "a \(kind.name) is not a JWS"
+        case .malformedScenario(let reason): "it is not a scenario: \(reason)"
+        case .unknownMember(let name, let place, let known):
+            "\(place): unknown \"\(name)\": " + Suggestion.remedy(for: name, among: known)
+        case .invalidMember(let place, let reason): "\(place) \(reason)"
+        case .missingIssuerKey(let name): "\(name) is missing: it must sign"
         }
     }
 }

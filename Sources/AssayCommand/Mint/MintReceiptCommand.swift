@@ -7,8 +7,8 @@ struct MintReceiptCommand: ParsableCommand {
         commandName: "receipt",
         abstract: "Sign app receipts of StoreKit 1, of any size.",
         discussion: """
-            Subscriptions with their renewals and some single purchases, as the sandbox
-            writes them: about 415 bytes a record. The same options give the same payload.
+            Subscriptions with their renewals and single purchases, in the form of the
+            sandbox: about 415 bytes per record. The same options give the same payload.
             Pin receipt-root.pem of the authority's folder to trust what it signs.
 
             EXAMPLES
@@ -18,60 +18,61 @@ struct MintReceiptCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder of the authority, as 'assay mint ca' wrote it.", valueName: "folder"))
+            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"))
     var ca: String
 
-    @Option(help: ArgumentHelp("How many in-app records. (default: 3)", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of in-app records. (default: 3)", valueName: "n"))
     var records: Int?
 
     @Option(
         help: ArgumentHelp(
-            "As many records as fit that size: bytes, or with KB or MB.", valueName: "size"),
+            "Fill this size with records: a number of bytes, or with KB or MB.", valueName: "size"),
         transform: sizeArgument)
     var size: Int?
 
-    @Option(help: "Its app.")
+    @Option(help: "The bundle identifier.")
     var bundleId = "com.example.game"
 
     @Option(
-        help: ArgumentHelp("The App Store id of its app, in Production.", valueName: "number"),
+        help: ArgumentHelp("The App Store id of the app, in Production.", valueName: "number"),
         transform: appAppleIdArgument)
     var appAppleId: Int64 = 1_234_567_890
 
     @Option(
         help: ArgumentHelp(
-            "Production, Sandbox or Xcode. (default: Production)", valueName: "name"),
+            "The environment: Production, Sandbox or Xcode. (default: Production)",
+            valueName: "name"),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
     @Option(
         help: ArgumentHelp(
-            "When it was signed, \(DateArgument.help). (default: now)", valueName: "time"))
+            "The date of the signature, \(DateArgument.help). (default: now)", valueName: "time"))
     var date: DateArgument?
 
     @Option(
         help: ArgumentHelp(
-            "What is hashed by: sha1, as in most real ones, or sha256. (default: sha256)",
+            "The digest: sha1, as in most real receipts, or sha256. (default: sha256)",
             valueName: "digest"),
         transform: choiceArgument)
     var digest: DigestChoice = .sha256
 
     @Option(
         help: ArgumentHelp(
-            "der, as Apple writes it, or ber, as Xcode does. (default: der)",
+            "The encoding: der, like Apple, or ber, like Xcode. (default: der)",
             valueName: "encoding"),
         transform: choiceArgument)
     var encoding: EncodingChoice = .der
 
     @Option(
         help: ArgumentHelp(
-            "Base64: line, one line; lines, of 76 characters each; none, the bytes themselves. "
+            "The form of base64: line, one line; lines, of 76 characters each; none, raw bytes. "
                 + "(default: line)",
             valueName: "form"),
         transform: choiceArgument)
     var base64: Base64Choice = .line
 
-    @Option(help: ArgumentHelp("Of everything that looks random.", valueName: "n"))
+    @Option(help: ArgumentHelp("The seed of all random values.", valueName: "n"))
     var seed: UInt64 = 1
 
     @Option(help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
@@ -90,17 +91,17 @@ struct MintReceiptCommand: ParsableCommand {
 
     func validate() throws {
         guard records == nil || size == nil else {
-            throw ValidationError("--records and --size exclude each other")
+            throw ValidationError("write --records or --size, not both")
         }
         let most = Self.largest / Self.recordSize
         guard (0...most).contains(records ?? 0) else {
-            throw ValidationError("--records has to be from 0 to \(most)")
+            throw ValidationError("--records must be from 0 to \(most)")
         }
         guard size ?? 0 <= Self.largest else {
-            throw ValidationError("--size has to be \(Self.largest >> 20)MB at most")
+            throw ValidationError("--size must be at most \(Self.largest >> 20)MB")
         }
         guard [.production, .sandbox, .xcode].contains(environment) else {
-            throw ValidationError("an app receipt is of Production, Sandbox or Xcode")
+            throw ValidationError("app receipts exist for Production, Sandbox and Xcode only")
         }
     }
 
@@ -123,11 +124,12 @@ struct MintReceiptCommand: ParsableCommand {
                     try minter.sign(sample.payload)
                 }
         } catch {
-            throw Failure("nothing was signed: \(error.reason)")
+            throw Failure("can't sign: \(error.reason)")
         }
         // A receipt without records has about 4,700 bytes.
         if let size, receipt.count > size, size < Self.recordSize * 20 {
-            throw Failure("--size \(size) is too small: without records it is \(receipt.count)")
+            throw Failure(
+                "--size \(size) is too small: a receipt without records has \(receipt.count) bytes")
         }
         try write(receipt)
     }
@@ -141,8 +143,8 @@ struct MintReceiptCommand: ParsableCommand {
             }
         guard content.count <= Input.evidenceLimit else {
             throw Failure(
-                "nothing is written: it has \(content.count) bytes, and nobody verifies more than "
-                    + "\(Input.evidenceLimit)" + (base64 == .none ? "" : "; see --base64 none"))
+                "the receipt has \(content.count) bytes, above the largest limit of a verifier, "
+                    + "\(Input.evidenceLimit)" + (base64 == .none ? "" : "; try --base64 none"))
         }
         guard output != "-" else { return try Output.content(content, isText: base64 != .none) }
         try Output.file(output, content)
@@ -159,12 +161,12 @@ extension ReceiptCA {
         }
         guard !files.isEmpty else {
             throw Failure(
-                "\(folder) holds no authority for receipts: make one with 'assay mint ca FOLDER'")
+                "\(folder) has no authority for receipts: make one with 'assay mint ca FOLDER'")
         }
         do throws(MintError) {
             return try ReceiptCA(files: files)
         } catch {
-            throw Failure("\(folder) holds no usable authority for receipts: \(error.reason)")
+            throw Failure("the authority for receipts in \(folder) can't be used: \(error.reason)")
         }
     }
 }

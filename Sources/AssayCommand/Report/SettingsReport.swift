@@ -10,16 +10,16 @@ extension ServerSettings {
         func add(_ name: String, _ value: String) {
             lines.append("\(name.padded(to: 10)) \(value)")
         }
-        add("configured", configuration ?? "without a file")
+        add("configured", configuration ?? "no file")
         for endpoint in listen { add("listen", endpoint.description) }
-        for socket in inherited { add("listen", "passed: \"\(socket.name)\"") }
+        for socket in inherited { add("listen", "inherited: \"\(socket.name)\"") }
         if let endpoint = admin.endpoint { add("admin", endpoint.description) }
         if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
         for (index, limit) in LimitSettings.all.enumerated() {
-            let value = limit.get(limits.server)
-            let isChanged = value != limit.get(ServerLimits())
+            let value = limit.get(limits)
+            let isChanged = value != limit.get(LimitSettings())
             add(
                 index == 0 ? "limits" : "",
                 limit.key.padded(to: 25) + "\(value)" + (isChanged ? " (changed)" : ""))
@@ -30,7 +30,7 @@ extension ServerSettings {
             add(
                 "app",
                 app.name.isEmpty
-                    ? "any, by the default entry" : app.name + (isDefault ? " (default)" : ""))
+                    ? "any, in the default entry" : app.name + (isDefault ? " (default)" : ""))
             add("bundle", app.bundleId ?? "any: reported, not checked")
             add("app id", app.appAppleId.map { String($0) } ?? "not checked")
             add("accepts", app.acceptedText)
@@ -45,7 +45,7 @@ extension ServerSettings {
         }
         if apps.count > 1, defaultApp == nil {
             lines.append("")
-            lines.append("no entry is the default: every request has to name its app")
+            lines.append("no entry is the default: every request must name its app")
         }
         return lines.joined(separator: "\n")
     }
@@ -70,7 +70,7 @@ extension TLSSettings {
 
 extension AppSettings {
     fileprivate var acceptedText: String {
-        guard let environments else { return "what the request names, Production without" }
+        guard let environments else { return "those that the request names, by default Production" }
         return environments.map(\.rawValue).joined(separator: ", ")
     }
 }
@@ -88,7 +88,7 @@ extension TrustAnchor {
         let isForeign = !isApple && acceptsProduction
         let use =
             development
-            ? ", development only" : isForeign ? ", NOT APPLE'S and good for Production" : ""
+            ? ", development only" : isForeign ? ", NOT APPLE'S and valid for Production" : ""
         return "\(name), \(state)\(use), sha256 \(fingerprint)"
     }
 }

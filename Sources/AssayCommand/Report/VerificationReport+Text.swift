@@ -34,13 +34,13 @@ extension VerificationReport {
             if check.isAfter(failed) { return ("-", "not reached") }
             // Evidence that is clearly of another kind is refused before any verification.
             if failed == .kind, check.isAfter(.shape) {
-                return ("-", "not told: another kind may be refused before")
+                return ("-", "unknown: a wrong kind can be refused before this check")
             }
         }
         switch check {
         case .bundle where !question.namesBundle && !question.isRemote:
             return ("-", "not checked: no --bundle-id")
-        case .app where verification.kind.map { !$0.mayCarryAppAppleId } ?? false:
+        case .app where verification.kind.map { !$0.canCarryAppAppleId } ?? false:
             return ("-", "not checked: this kind carries no App Store id")
         case .app where !question.namesApp && !question.isRemote:
             return ("-", "not checked: no --app-apple-id")
@@ -61,19 +61,37 @@ extension VerificationReport {
         add("environment", verification.environment?.rawValue)
         add("dedupKey", verification.dedupKey)
         if let certificate = verification.certificate {
-            let state = certificate.expired ? "expired since, at " : "valid until "
+            let state = certificate.expired ? "expired since " : "valid until "
             add(
                 "certificate",
                 "serial \(certificate.serial), \(state)\(certificate.notAfter.rfc3339)")
         }
         for member in members {
             let prefix = member.name == "payload" ? "" : member.name + "."
-            for (name, value) in member.document.root.members?.pairs ?? [] {
-                add(prefix + name, Self.readable(name, value))
-                // A notification has its subject one level down, in data or summary.
-                for (inner, value) in value.members?.pairs ?? [] {
-                    add(prefix + name + "." + inner, Self.readable(inner, value))
-                }
+            fields += Self.fields(of: member.document.root, prefix)
+            // A Server API answer has lists of payloads.
+            let elements = member.document.root.elements.map(Array.init) ?? []
+            for (index, element) in elements.enumerated() {
+                fields += Self.fields(of: element, "\(member.name)[\(index)].")
+            }
+        }
+        return fields
+    }
+
+    /// The members of an object that fit a line, down to the second level: a notification has its
+    /// subject in data or summary.
+    private static func fields(
+        of object: JSONValue, _ prefix: String
+    ) -> [(name: String, value: String)] {
+        var fields: [(String, String)] = []
+        func add(_ name: String, _ value: JSONValue, as path: String) {
+            guard let text = readable(name, value) else { return }
+            fields.append((TerminalText.escaped(path), TerminalText.escaped(text)))
+        }
+        for (name, value) in object.members?.pairs ?? [] {
+            add(name, value, as: prefix + name)
+            for (inner, value) in value.members?.pairs ?? [] {
+                add(inner, value, as: prefix + name + "." + inner)
             }
         }
         return fields
@@ -103,10 +121,11 @@ extension VerificationReport {
 }
 
 extension EvidenceKind {
-    fileprivate var mayCarryAppAppleId: Bool {
+    fileprivate var canCarryAppAppleId: Bool {
         switch self {
         case .transaction, .renewalInfo: false
-        case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt:
+        case .appTransaction, .notification, .realtimeRequest, .appReceipt, .transactionReceipt,
+            .serverAnswer, .notificationV1:
             true
         }
     }
@@ -142,18 +161,18 @@ private enum Check: String, CaseIterable {
 
     var meaning: String {
         switch self {
-        case .shape: "sizes, encoding and JSON are as its kind demands"
-        case .algorithm: "one that Apple signs this kind with"
+        case .shape: "size, encoding and JSON are those of its kind"
+        case .algorithm: "Apple signs this kind with it"
         case .chain: "the certificates lead to a pinned root"
-        case .markers: "the certificates are made for this purpose"
+        case .markers: "the certificates are issued for this purpose"
         case .revocation: "no certificate is on the deny list"
-        case .dates: "all certificates were valid when it was signed"
-        case .signatures: "every signature holds"
-        case .kind: "the payload is of the kind that was asked for"
-        case .bundle: "the app's bundle, where one was named"
-        case .app: "the app's App Store id, where one was named"
-        case .environment: "from an environment that is accepted"
-        case .expectations: "what else the caller expects"
+        case .dates: "all certificates were valid at the date of the signature"
+        case .signatures: "every signature verifies"
+        case .kind: "the payload is of the requested kind"
+        case .bundle: "the bundle is the expected one, if one was named"
+        case .app: "the App Store id is the expected one, if one was named"
+        case .environment: "the environment is accepted"
+        case .expectations: "all other expectations are met"
         }
     }
 }

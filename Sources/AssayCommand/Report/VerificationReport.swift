@@ -4,8 +4,8 @@ import AssayModels
 /// The output of verify, for local and remote verifications.
 struct VerificationReport {
     var verification: Verification
-    /// `payload` and the other signed tokens of a notification, each as signed; empty unless the
-    /// verdict is VALID.
+    /// `payload` and the other signed tokens of a notification or an answer, each as signed; empty
+    /// unless the verdict is VALID.
     var members: [Member]
     /// The result as JSON of Apple's verifyReceipt, if requested.
     var verifyReceipt: [UInt8]?
@@ -26,32 +26,22 @@ struct VerificationReport {
         members = []
         guard verification.verdict == .valid, !body.isEmpty else { return }
         // The server bounds its responses, and a receipt can take megabytes. The object around
-        // the payloads adds one level to their depth limit.
-        let document = try JSONDocument.parse(body, limit: .max, depth: Limits.jsonDepth + 1)
+        // the payloads adds one level to their depth.
+        let document = try JSONDocument.parse(body, limit: .max, depth: Self.memberDepth + 1)
         for (name, value) in try document.members().pairs {
-            let document = try JSONDocument.parse(value.raw, limit: .max)
+            let document = try JSONDocument.parse(
+                value.raw, limit: .max, depth: Self.memberDepth)
             members.append(Member(name: name, document: document))
         }
     }
 
-    /// The report without a known kind. A refusal that does not depend on the kind stays; any
-    /// later verdict has no meaning without one.
-    var ofUnknownKind: VerificationReport {
-        var answer = verification
-        answer.kind = nil
-        if !Self.beforeKind.contains(answer.verdict) {
-            answer = Verification(
-                verdict: .wrongKind,
-                detail: "the payload does not tell of which kind it is: name it with --kind")
-        }
-        return VerificationReport(answer)
-    }
+    /// The depth of a payload, and the list and object around the payload of an answer.
+    fileprivate static let memberDepth = Limits.jsonDepth + 2
 
-    private static let beforeKind: Set<Verdict> = [
-        .malformed, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
-        .wrongCertificatePurpose, .certificateRevoked, .certificateExpired, .invalidDate,
-        .invalidSignature,
-    ]
+    /// The report without a known kind.
+    var ofUnknownKind: VerificationReport {
+        VerificationReport(verification.ofUnknownKind)
+    }
 
     var json: [UInt8] {
         var writer = JSONWriter()
@@ -81,7 +71,8 @@ extension VerifiedEvidence {
     fileprivate var signedMembers: [VerificationReport.Member] {
         payloadJSON.compactMap { name, text in
             // Parsed before verification, or rendered from verified evidence.
-            (try? JSONDocument.parse(text, limit: .max)).map { .init(name: name, document: $0) }
+            (try? JSONDocument.parse(text, limit: .max, depth: VerificationReport.memberDepth))
+                .map { .init(name: name, document: $0) }
         }
     }
 }

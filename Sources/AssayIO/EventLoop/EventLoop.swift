@@ -99,7 +99,7 @@ package final class EventLoop: @unchecked Sendable {
     package func call<Answer: Sendable>(
         _ job: @escaping @Sendable () throws(LoopError) -> Answer
     ) throws(LoopError) -> Answer {
-        precondition(!isCurrent, "the loop's thread would wait for itself")
+        precondition(!isCurrent, "the loop's own thread must not wait for itself")
         let done = try Semaphore()
         let answer = Answered<Answer>()
         let isPosted = post {
@@ -127,7 +127,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Waits until the loop's thread has ended. Never call it on that thread.
     package func join() {
-        precondition(!isCurrent, "the loop's thread would wait for itself")
+        precondition(!isCurrent, "the loop's own thread must not wait for itself")
         let started = thread.withLock { thread in
             defer { thread = nil }
             return thread
@@ -141,14 +141,17 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     func preconditionCurrent() {
-        precondition(isCurrent, "only on the loop's own thread")
+        precondition(isCurrent, "call this on the loop's own thread")
     }
 
-    /// Milliseconds of the monotonic clock at the start of this turn.
+    /// Milliseconds of the loop's clock at the start of this turn.
     package var now: UInt64 {
         preconditionCurrent()
-        return unsafe uv_now(uv)
+        return unsafe clock.time(uv_now(uv))
     }
+
+    /// The loop's clock. Only on the loop's thread.
+    package var clock = LoopClock()
 
     /// Runs posted jobs for the given time, and nothing else: sockets and timers wait. Call it on
     /// the loop's thread, at the end of a turn.
@@ -199,7 +202,7 @@ package final class EventLoop: @unchecked Sendable {
     private func runToEnd() {
         unsafe uv_run(uv, UV_RUN_DEFAULT)
         let code = unsafe uv_loop_close(uv)
-        precondition(code == 0, "a loop ends with all of its handles closed")
+        precondition(code == 0, "all handles of a loop must be closed before it ends")
     }
 }
 

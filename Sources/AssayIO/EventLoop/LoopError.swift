@@ -8,6 +8,7 @@ public enum LoopError: Error, Hashable, Sendable {
     case addressNotAvailable
     /// The host is neither a numeric address nor a known name.
     case hostNotFound
+    /// The system denied the operation.
     case permissionDenied
     /// The path of a Unix socket is longer than the system's 107 bytes.
     case pathTooLong
@@ -17,13 +18,17 @@ public enum LoopError: Error, Hashable, Sendable {
     case notASocket
     /// A TLS endpoint, or an inherited socket, where neither is supported.
     case notPlain
+    /// No process listens on the address.
     case connectionRefused
     /// The peer closed or reset the connection.
     case connectionReset
+    /// The peer did not respond in time.
     case timedOut
+    /// No route to the host.
     case unreachable
     /// Out of file descriptors.
     case tooManyOpenFiles
+    /// Out of memory.
     case outOfMemory
     /// The service manager passed no socket of that name.
     case notPassed
@@ -78,12 +83,13 @@ extension LoopError: CustomStringConvertible {
         switch self {
         case .addressInUse: "the address is in use"
         case .addressNotAvailable: "the address is not available on this machine"
-        case .hostNotFound: "the host is not known"
+        case .hostNotFound: "the host is unknown"
         case .permissionDenied: "permission denied"
-        case .pathTooLong: "the path of a Unix socket can have \(Endpoint.pathLimit) bytes"
+        case .pathTooLong: "the path of a Unix socket can have at most \(Endpoint.pathLimit) bytes"
         case .notFound: "no such file or folder"
-        case .notASocket: "a file that is not a socket stands there"
-        case .notPlain: "neither TLS nor passed sockets here: write tcp://HOST:PORT or unix:PATH"
+        case .notASocket: "the file at this path is not a socket"
+        case .notPlain:
+            "TLS and inherited sockets are not possible here: write tcp://HOST:PORT or unix:PATH"
         case .connectionRefused: "connection refused"
         case .connectionReset: "the peer closed the connection"
         case .timedOut: "timed out"

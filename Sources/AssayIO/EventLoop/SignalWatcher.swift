@@ -2,8 +2,11 @@ import CLibuv
 
 /// The signals that a server handles.
 public enum ProcessSignal: Int32, Sendable {
+    /// SIGHUP.
     case hangup = 1
+    /// SIGINT.
     case interrupt = 2
+    /// SIGTERM.
     case terminate = 15
 }
 

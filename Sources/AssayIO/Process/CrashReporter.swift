@@ -12,8 +12,8 @@ package enum CrashReporter {
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] {
             var action = sigaction()
             guard unsafe sigaction(number, nil, &action) == 0 else { continue }
-            let isTold = action.sa_flags & SA_SIGINFO != 0
-            guard unsafe isTold || action.__sigaction_handler.sa_handler == nil else { continue }
+            let hasInfo = action.sa_flags & SA_SIGINFO != 0
+            guard unsafe hasInfo || action.__sigaction_handler.sa_handler == nil else { continue }
             unsafe earlier[Int(number)] = action
             unsafe action.__sigaction_handler.sa_sigaction = { number, fault, context in
                 let earlier = unsafe CrashReporter.earlier[Int(number)]
@@ -23,7 +23,7 @@ package enum CrashReporter {
                 if earlier.sa_flags & SA_SIGINFO != 0, !isMemoryShort {
                     unsafe earlier.__sigaction_handler.sa_sigaction(number, fault, context)
                 }
-                CrashReporter.speak(number, isMemoryShort: isMemoryShort)
+                CrashReporter.report(number, isMemoryShort: isMemoryShort)
                 // `SA_RESETHAND` restored the default action: the process ends as it would have.
                 raise(number)
             }
@@ -33,7 +33,7 @@ package enum CrashReporter {
     }
 
     /// Writes the line. Makes system calls only: the process can be in any state.
-    private static func speak(_ number: Int32, isMemoryShort: Bool) {
+    private static func report(_ number: Int32, isMemoryShort: Bool) {
         let cause: StaticString =
             switch number {
             case SIGILL, SIGTRAP: "assay: ended by a failed check (SIGILL)"
@@ -42,9 +42,9 @@ package enum CrashReporter {
             case SIGFPE: "assay: ended by a fault (SIGFPE)"
             default: "assay: ended by a memory fault (SIGSEGV)"
             }
-        let memory: StaticString = isMemoryShort ? ", as the system gives no more memory" : ""
+        let memory: StaticString = isMemoryShort ? " because the system is out of memory" : ""
         let line: [3 of iovec] = unsafe [
-            piece(cause), piece(memory), piece("; what was in flight has no answer\n"),
+            vector(cause), vector(memory), vector("; requests in flight get no answer\n"),
         ]
         unsafe line.span.withUnsafeBufferPointer { line in
             // One call, so that no line of another thread comes between.
@@ -52,7 +52,7 @@ package enum CrashReporter {
         }
     }
 
-    private static func piece(_ text: StaticString) -> iovec {
+    private static func vector(_ text: StaticString) -> iovec {
         unsafe iovec(
             iov_base: UnsafeMutableRawPointer(mutating: text.utf8Start),
             iov_len: text.utf8CodeUnitCount)

@@ -22,18 +22,18 @@ package struct ServiceManager: Sendable {
         watchdogMilliseconds = microseconds.map { max($0 / 2000, 1) }
     }
 
-    package func notifyReady() { tell("READY=1") }
+    package func notifyReady() { send("READY=1") }
 
     /// Call `notifyReady` after the reload.
     package func notifyReloading() {
-        tell("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1000)")
+        send("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1000)")
     }
 
-    package func notifyStopping() { tell("STOPPING=1") }
-    package func isAlive() { tell("WATCHDOG=1") }
+    package func notifyStopping() { send("STOPPING=1") }
+    package func notifyWatchdog() { send("WATCHDOG=1") }
 
     /// Sends the lines. Never blocks if the manager does not read.
-    private func tell(_ lines: String) {
+    private func send(_ lines: String) {
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = Glibc.socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { return }
@@ -61,7 +61,7 @@ public struct InheritedSocket: Hashable, Sendable {
     private static let first: Int32 = 3
 
     /// Returns the sockets passed to this process; none if they are meant for another.
-    package static func passed(
+    public static func passed(
         environment: [String: String]
     ) throws(InheritedSocketError) -> [InheritedSocket] {
         guard let process = environment["LISTEN_PID"], process == "\(getpid())",
@@ -108,8 +108,8 @@ extension InheritedSocketError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notListening(let descriptor, let name):
-            "the descriptor \(descriptor) (\"\(name)\") that was passed is no stream socket that "
-                + "listens: its unit needs ListenStream and Accept=no"
+            "the inherited descriptor \(descriptor) (\"\(name)\") is not a listening stream "
+                + "socket: its unit needs ListenStream and Accept=no"
         }
     }
 }

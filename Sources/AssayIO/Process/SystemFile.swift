@@ -93,15 +93,15 @@ package enum SystemFile {
 
     private static func readAll(_ file: Int32, limit: Int) throws(LoopError) -> [UInt8]? {
         var content: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: readSize)
+        var chunk = [UInt8](repeating: 0, count: readSize)
         while true {
-            let count = try unsafe piece.withUnsafeMutableBufferPointer {
+            let count = try unsafe chunk.withUnsafeMutableBufferPointer {
                 (bytes) throws(LoopError) -> Int in
                 try unsafe transfer(file, UnsafeMutableRawBufferPointer(bytes), uv_fs_read)
             }
             guard count > 0 else { return content }
             guard content.count + count <= limit else { return nil }
-            content += piece[..<count]
+            content += chunk[..<count]
         }
     }
 

@@ -5,6 +5,7 @@ public enum Endpoint: Hashable, Sendable {
     /// A host name or numeric address (IPv6 without brackets). With port 0 the system chooses a
     /// listener's port.
     case tcp(host: String, port: UInt16)
+    /// The same with TLS.
     case tls(host: String, port: UInt16)
     /// A path, or `@` and an abstract name, which has no file.
     case unix(path: String)
@@ -60,12 +61,15 @@ public enum Endpoint: Hashable, Sendable {
 public enum EndpointError: Error, Hashable, Sendable {
     /// The text begins with no known scheme, such as `tcp://`, `tls://` or `unix:`.
     case unknownScheme(String)
+    /// No host name or address, or one with invalid characters.
     case noHost(String)
     /// No decimal port from 0 to 65535 after the last colon.
     case noPort(String)
     /// An IPv6 address without brackets, which separate its colons from the port's.
     case bareIPv6(String)
+    /// No path after `unix:`.
     case noPath(String)
+    /// The path of a Unix socket exceeds 107 bytes.
     case pathTooLong(String)
 }
 
@@ -111,15 +115,15 @@ extension EndpointError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownScheme(let text):
-            "\"\(text)\" is no address: write tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"
+            "\"\(text)\" is not an address: write tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"
         case .noHost(let text): "\"\(text)\" names no host: write tcp://HOST:PORT"
         case .noPort(let text):
-            "\"\(text)\" has no port of 0 to 65535: write tcp://HOST:PORT"
+            "\"\(text)\" has no port from 0 to 65535: write tcp://HOST:PORT"
         case .bareIPv6(let text):
             "\"\(text)\": write an IPv6 address in brackets, as in tcp://[::1]:7443"
         case .noPath(let text): "\"\(text)\" names no path: write unix:PATH"
         case .pathTooLong(let text):
-            "\"\(text)\": the path of a Unix socket can have \(Endpoint.pathLimit) bytes"
+            "\"\(text)\": the path of a Unix socket can have at most \(Endpoint.pathLimit) bytes"
         }
     }
 }

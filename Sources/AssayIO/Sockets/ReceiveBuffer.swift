@@ -8,7 +8,7 @@ struct ReadArena {
     /// Whether a read can continue in place after bytes that end at `end` of `slab`.
     func ends(at end: Int, of slab: Slab?) -> Bool { slab === self.slab && end == filled }
 
-    var room: Int { (slab?.capacity ?? 0) - filled }
+    var freeCount: Int { (slab?.capacity ?? 0) - filled }
 
     mutating func replace() -> Slab {
         let new = Slab(capacity: Slab.standardCapacity, pool: pool)
@@ -81,7 +81,7 @@ package struct ReceiveBuffer {
 
     /// Lends memory for the next read: `count` bytes from `start` on.
     mutating func lend(from arena: inout ReadArena) -> (slab: Slab, start: Int, count: Int) {
-        let slab = slabWithRoom(&arena)
+        let slab = slabForNextRead(&arena)
         lent = slab.capacity
         checkOffsets()
         return (slab, received, lent - received)
@@ -111,17 +111,17 @@ package struct ReceiveBuffer {
 
     mutating func removeAll() { self = ReceiveBuffer() }
 
-    private mutating func slabWithRoom(_ arena: inout ReadArena) -> Slab {
+    private mutating func slabForNextRead(_ arena: inout ReadArena) -> Slab {
         let wanted = max(expected - unreadCount, Self.smallestRead)
         if let slab, slab === arena.slab {
-            if arena.ends(at: received, of: slab), arena.room >= wanted { return slab }
+            if arena.ends(at: received, of: slab), arena.freeCount >= wanted { return slab }
         } else if let slab, slab.capacity > received {
             // A large message fills its own slab. So do the bytes of a slow sender while there is
             // space: moving them for each read would take quadratic time.
             let isLarge = slab.capacity > Slab.standardCapacity
             if isLarge || slab.capacity - received >= 2 * lastRead { return slab }
         }
-        if unreadCount + wanted <= arena.room {
+        if unreadCount + wanted <= arena.freeCount {
             move(to: arena.slab!, at: arena.filled)
         } else if unreadCount + wanted <= Slab.standardCapacity {
             move(to: arena.replace(), at: 0)

@@ -18,7 +18,7 @@ final class Slab: @unchecked Sendable {
         unsafe memory = pool.takeMemory(of: capacity)
     }
 
-    deinit { unsafe pool.giveBack(memory, of: capacity) }
+    deinit { unsafe pool.recycle(memory, of: capacity) }
 
     /// Makes a slab that returns its memory to the same pool.
     func sibling(capacity: Int) -> Slab { Slab(capacity: capacity, pool: pool) }
@@ -35,9 +35,9 @@ final class Slab: @unchecked Sendable {
 @safe
 final class SlabPool: @unchecked Sendable {
     /// Limit of idle blocks: 4 MiB in total. After a burst, blocks above it return to the system.
-    private static let keptMost = 64
+    private static let spareLimit = 64
     /// Upper bound of the bytes in idle blocks and in the slab being read into.
-    static let keptBytes = (keptMost + 1) * Slab.standardCapacity
+    static let keptBytes = (spareLimit + 1) * Slab.standardCapacity
 
     private let allocated = Atomic(0)
 
@@ -60,9 +60,9 @@ final class SlabPool: @unchecked Sendable {
         return UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
     }
 
-    func giveBack(_ memory: UnsafeMutablePointer<UInt8>, of capacity: Int) {
+    func recycle(_ memory: UnsafeMutablePointer<UInt8>, of capacity: Int) {
         let isKept = kept.withLock { kept in
-            guard capacity == Slab.standardCapacity, unsafe kept.blocks.count < Self.keptMost
+            guard capacity == Slab.standardCapacity, unsafe kept.blocks.count < Self.spareLimit
             else { return false }
             unsafe kept.blocks.append(memory)
             return true

@@ -39,7 +39,7 @@ package final class Stream: SocketHandle {
     package private(set) var isFinishing = false
     /// Limit of discarded bytes, 64 MiB: two frames of the default limit. A peer that sends more
     /// is cut off.
-    private static let discardedMost = 64 * 1024 * 1024
+    private static let discardLimit = 64 * 1024 * 1024
     private var discardedCount = 0
     private var hasShutDown = false
 
@@ -178,10 +178,10 @@ package final class Stream: SocketHandle {
     }
 
     private func lend(to buffer: UnsafeMutablePointer<uv_buf_t>) {
-        let room = received.lend(from: &loop.arena)
-        unsafe buffer.pointee.base = UnsafeMutableRawPointer(room.slab.memory + room.start)
+        let space = received.lend(from: &loop.arena)
+        unsafe buffer.pointee.base = UnsafeMutableRawPointer(space.slab.memory + space.start)
             .assumingMemoryBound(to: CChar.self)
-        unsafe buffer.pointee.len = room.count
+        unsafe buffer.pointee.len = space.count
     }
 
     private func didRead(_ count: Int) {
@@ -220,7 +220,7 @@ package final class Stream: SocketHandle {
             // The peer closed its writing side. It can still read the pending bytes.
             hasEnded = true
             _ = unsafe uv_read_stop(uvStream)
-        } else if count < 0 || discardedCount > Self.discardedMost {
+        } else if count < 0 || discardedCount > Self.discardLimit {
             close()
         }
     }

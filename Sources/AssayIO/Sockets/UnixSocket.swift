@@ -5,10 +5,12 @@ import Glibc
 public struct SocketFileAccess: Hashable, Sendable {
     /// Permission bits; by default read and write for owner and group only.
     public var mode: UInt32 = 0o660
-    /// User id of the owner; nil keeps the process's own. The same holds for `group`.
+    /// User id of the owner; nil keeps the process's own.
     public var owner: UInt32?
+    /// Group id; nil keeps the process's own.
     public var group: UInt32?
 
+    /// Creates the default access: mode 0660, owned by the process.
     public init() {}
 }
 

@@ -104,12 +104,12 @@ extension Stream {
     private func pump() {
         guard let tls, !tls.isPumping else { return }
         tls.isPumping = true
-        while mayPump(tls), step(tls) {}
+        while canPump(tls), step(tls) {}
         tls.isPumping = false
         tls.session.compact()
     }
 
-    private func mayPump(_ layer: TLSLayer) -> Bool {
+    private func canPump(_ layer: TLSLayer) -> Bool {
         isReading && !layer.isBroken && !isClosing && !isFinishing
     }
 
@@ -141,9 +141,9 @@ extension Stream {
     }
 
     private func readPlaintext(_ layer: TLSLayer) -> TLSSession.Step {
-        let room = received.lend(from: &loop.arena)
-        let memory = unsafe UnsafeMutableRawPointer(room.slab.memory + room.start)
-        let result = unsafe layer.session.read(into: memory, room: room.count)
+        let space = received.lend(from: &loop.arena)
+        let memory = unsafe UnsafeMutableRawPointer(space.slab.memory + space.start)
+        let result = unsafe layer.session.read(into: memory, capacity: space.count)
         if case .bytes = result { return result }
         received.receive(0, into: &loop.arena)
         received.compact(&loop.arena)

@@ -2,8 +2,9 @@ import COpenSSL
 
 /// A server's TLS identity, and the clients that it accepts.
 public struct TLSServerSettings: Hashable, Sendable {
-    /// PEM files: the certificate followed by its intermediates, and the private key.
+    /// PEM file of the certificate, followed by its intermediates.
     public var certificate: String
+    /// PEM file of the private key.
     public var key: String
     /// PEM file of the authorities whose clients are accepted; nil accepts any client.
     public var clientAuthority: String?
@@ -12,8 +13,10 @@ public struct TLSServerSettings: Hashable, Sendable {
     /// Compared octet for octet, DNS names without regard to the case of ASCII letters. No
     /// wildcards.
     public var clientNames: [String]
+    /// Whether TLS 1.2 is accepted as well as TLS 1.3.
     public var allowsTLS12: Bool
 
+    /// Creates settings.
     public init(
         certificate: String, key: String, clientAuthority: String? = nil,
         clientNames: [String] = [], allowsTLS12: Bool = false
@@ -30,12 +33,14 @@ public struct TLSServerSettings: Hashable, Sendable {
 public struct TLSClientSettings: Hashable, Sendable {
     /// PEM file of the trusted authorities; nil trusts the system's.
     public var authority: String?
-    /// PEM files of a client certificate and key, for servers that request them.
+    /// PEM file of a client certificate, for servers that request one.
     public var certificate: String?
+    /// PEM file of the private key of `certificate`.
     public var key: String?
     /// The name that the server's certificate needs; nil expects the host of its address.
     public var serverName: String?
 
+    /// Creates settings. The defaults trust the system's authorities and send no certificate.
     public init(
         authority: String? = nil, certificate: String? = nil, key: String? = nil,
         serverName: String? = nil
@@ -65,6 +70,7 @@ public final class TLSContext: @unchecked Sendable {
     /// an attempt to use up memory.
     private static let mostCertificateBytes = 32 * 1024
 
+    /// Creates the context of a server.
     public init(server settings: TLSServerSettings) throws(TLSError) {
         let new = try unsafe Owner(TLS_server_method())
         isServer = true
@@ -81,6 +87,7 @@ public final class TLSContext: @unchecked Sendable {
         unsafe context = new.take()
     }
 
+    /// Creates the context of a client.
     public init(client settings: TLSClientSettings) throws(TLSError) {
         let new = try unsafe Owner(TLS_client_method())
         isServer = false
@@ -116,7 +123,7 @@ extension TLSContext {
         } catch {
             throw .unreadable(file, error.description)
         }
-        throw .unreadable(file, "longer than a megabyte")
+        throw .unreadable(file, "larger than a megabyte")
     }
 }
 

@@ -6,6 +6,7 @@ public enum TLSError: Error, Hashable, Sendable {
     case noCertificate(String)
     /// The file has no PEM private key without a passphrase.
     case noKey(String)
+    /// The key does not belong to the certificate.
     case keyMismatch(certificate: String, key: String)
     /// OpenSSL rejects the certificate or key, for example one with too few bits.
     case unusable(String, String)
@@ -18,6 +19,7 @@ public enum TLSError: Error, Hashable, Sendable {
     case peerClosed
     /// Too many handshakes at a time; this was the oldest.
     case crowdedOut
+    /// The peer sent no certificate.
     case noPeerCertificate
     /// The peer's certificate is not trusted; the value is the reason.
     case untrustedPeer(String)
@@ -25,6 +27,7 @@ public enum TLSError: Error, Hashable, Sendable {
     case refusedByPeer(String)
     /// The peer does not speak TLS, or no version or cipher accepted here.
     case protocolFault(String)
+    /// Out of memory.
     case outOfMemory
 }
 
@@ -35,16 +38,16 @@ extension TLSError: CustomStringConvertible {
         case .noCertificate(let file): "\(file) has no certificate in PEM"
         case .noKey(let file): "\(file) has no private key in PEM without a passphrase"
         case .keyMismatch(let certificate, let key):
-            "the key in \(key) is not the one of the certificate in \(certificate)"
+            "the key in \(key) does not match the certificate in \(certificate)"
         case .unusable(let file, let reason): "\(file) can't be used: \(reason)"
-        case .halfIdentity: "a certificate and its key go together: name both files"
+        case .halfIdentity: "a certificate and its key belong together: name both files"
         case .timedOut: "the TLS handshake took too long"
-        case .peerClosed: "the peer closed the connection within the TLS handshake"
-        case .crowdedOut: "too many TLS handshakes at a time"
-        case .noPeerCertificate: "the peer has shown no certificate"
+        case .peerClosed: "the peer closed the connection during the TLS handshake"
+        case .crowdedOut: "too many simultaneous TLS handshakes"
+        case .noPeerCertificate: "the peer sent no certificate"
         case .untrustedPeer(let reason): "the peer's certificate is not trusted: \(reason)"
         case .refusedByPeer(let reason): "the peer refused: \(reason)"
-        case .protocolFault(let reason): "no TLS that is spoken here: \(reason)"
+        case .protocolFault(let reason): "TLS protocol error: \(reason)"
         case .outOfMemory: "out of memory"
         }
     }

@@ -81,20 +81,20 @@ package struct TLSSession: ~Copyable {
         return code == 1 ? .bytes(0) : outcome(code)
     }
 
-    /// Decrypts up to `room` bytes.
-    mutating func read(into memory: UnsafeMutableRawPointer, room: Int) -> Step {
+    /// Decrypts up to `capacity` bytes.
+    mutating func read(into memory: UnsafeMutableRawPointer, capacity: Int) -> Step {
         ERR_clear_error()
-        let count = unsafe SSL_read(session, memory, Int32(clamping: room))
+        let count = unsafe SSL_read(session, memory, Int32(clamping: capacity))
         return count > 0 ? .bytes(Int(count)) : outcome(count)
     }
 
-    /// Decrypts up to `room` bytes, and appends them to `bytes`.
-    package mutating func read(upTo room: Int, into bytes: inout [UInt8]) -> Step {
-        var piece = [UInt8](repeating: 0, count: room)
-        let step = unsafe piece.withUnsafeMutableBytes {
-            unsafe read(into: $0.baseAddress!, room: $0.count)
+    /// Decrypts up to `limit` bytes, and appends them to `bytes`.
+    package mutating func read(upTo limit: Int, into bytes: inout [UInt8]) -> Step {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let step = unsafe buffer.withUnsafeMutableBytes {
+            unsafe read(into: $0.baseAddress!, capacity: $0.count)
         }
-        if case .bytes(let count) = step { bytes += piece.prefix(count) }
+        if case .bytes(let count) = step { bytes += buffer.prefix(count) }
         return step
     }
 
@@ -148,7 +148,7 @@ package struct TLSSession: ~Copyable {
     mutating func feed(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 0 else { return }
         let count = unsafe BIO_write(ciphertextIn, bytes.baseAddress, Int32(bytes.count))
-        precondition(count == Int32(bytes.count), "memory takes all, or the process ends")
+        precondition(count == Int32(bytes.count), "a memory BIO takes all bytes")
         inHighWater = max(inHighWater, Int(unsafe BIO_ctrl_pending(ciphertextIn)))
     }
 

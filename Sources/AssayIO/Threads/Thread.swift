@@ -32,13 +32,13 @@ struct Thread: Sendable {
     /// Lowers the priority of the calling thread: on a busy processor it gets about a third of
     /// another thread's share. Its work is due within a second or two, so it can't wait for an
     /// idle processor: under a flood there is none.
-    static func giveWay() {
+    static func lowerPriority() {
         // Applies to this thread only, relative to the process's niceness.
-        _ = nice(giveWayNiceness)
+        _ = nice(lowPriorityNiceness)
     }
 
     /// Each step reduces a thread's weight by a fifth.
-    private static let giveWayNiceness: Int32 = 5
+    private static let lowPriorityNiceness: Int32 = 5
 
     /// A number that is unique among running threads.
     static var current: UInt { UInt(uv_thread_self()) }

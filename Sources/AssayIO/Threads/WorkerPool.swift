@@ -26,9 +26,9 @@ package final class WorkerPool: Sendable {
     }
 
     /// Starts the threads.
-    /// - Parameter givesWay: whether the threads get a smaller share of a busy processor than
+    /// - Parameter hasLowPriority: whether the threads get a smaller share of a busy processor than
     ///   others.
-    package init(count: Int, name: String, givesWay: Bool = false) throws(LoopError) {
+    package init(count: Int, name: String, hasLowPriority: Bool = false) throws(LoopError) {
         precondition(count > 0)
         self.count = count
         available = try Semaphore()
@@ -36,7 +36,7 @@ package final class WorkerPool: Sendable {
             let thread: Thread
             do throws(LoopError) {
                 thread = try Thread(name: "\(name)-\(index)") { [self] in
-                    if givesWay { Thread.giveWay() }
+                    if hasLowPriority { Thread.lowerPriority() }
                     work()
                 }
             } catch {
@@ -50,7 +50,7 @@ package final class WorkerPool: Sendable {
     /// Queues a job for the next free thread.
     package func submit(_ job: @escaping @Sendable () -> Void) {
         queue.withLock { queue in
-            precondition(queue.isOpen, "a stopped pool takes no job")
+            precondition(queue.isOpen, "a stopped pool accepts no jobs")
             queue.jobs.append(job)
         }
         available.signal()

@@ -4,13 +4,16 @@ public import AssayModels
 /// An app entry: the verifier and the policy for one app's evidence. Entries with the same trust
 /// share a verifier, and so its cache. A class, because every request holds a reference.
 public final class AppEntry: Sendable {
+    /// Verifies the app's evidence.
     public let verifier: Verifier
+    /// Decides which verified evidence is accepted.
     public let policy: Policy
     /// The environments accepted for a request that names none; nil for all of the policy. The
     /// entry of a server without configuration accepts any environment that a request names, and
     /// only Production if it names none.
     public let unnamedEnvironments: [StoreEnvironment]?
 
+    /// Creates an entry.
     public init(
         verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
     ) {

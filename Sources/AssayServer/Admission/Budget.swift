@@ -1,12 +1,13 @@
+import Assay
 import AssayModels
 import AssayWire
 
-/// The bytes that the server holds for all connections, by purpose.
+/// Owns the count of bytes that the server holds for all connections, by purpose, and its limit.
 ///
 /// Received bytes count as the memory that they keep alive, an arriving receipt as the state of
 /// its verification, and an answer from the moment it is encoded. Expected answers count
 /// separately, as due: they hold no memory yet, but memory is reserved for them.
-struct Budget {
+final class Budget {
     var limit: Int
     /// Memory of received bytes, as counted by the loop: an upper bound for evidence and frames,
     /// because a small request can keep a whole slab alive.
@@ -40,7 +41,7 @@ struct Budget {
     var isFull: Bool { held > limit }
 
     /// Whether memory is so low that slow receipts are rejected.
-    var isLow: Bool { held > limit / 4 * 3 || receipts > receiptsMost / 4 * 3 }
+    var isLow: Bool { held > limit / 4 * 3 || receipts > receiptLimit / 4 * 3 }
 
     func admits(_ bytes: Int) -> Bool { held + due + bytes <= limit }
 
@@ -49,34 +50,34 @@ struct Budget {
     /// Whether a receipt of this size is admitted. All receipts together get half of the limit:
     /// slow receipts hold their memory for long, and other requests need the rest.
     func admits(receipt bytes: Int) -> Bool {
-        admits(bytes) && receipts + bytes <= receiptsMost
+        admits(bytes) && receipts + bytes <= receiptLimit
     }
 
-    private var receiptsMost: Int { limit / 2 }
+    private var receiptLimit: Int { limit / 2 }
 
     /// Whether a receipt of this size can ever be received: its answer can be equally long.
-    func mayFit(receipt bytes: Int) -> Bool { bytes <= limit / 8 * 3 }
+    func canFit(receipt bytes: Int) -> Bool { bytes <= limit / 8 * 3 }
 
     // MARK: Answers
 
     /// Answers get a quarter of the limit, but at least 1 MiB: with a small limit, a few requests
     /// would use the quarter.
-    private var answersMost: Int { max(limit / 4, 1 << 20) }
+    private var answerLimit: Int { max(limit / 4, 1 << 20) }
 
     /// Whether an answer without reserved memory is admitted.
     func admits(answer bytes: Int) -> Bool {
-        unwritten + bytes <= answersMost && held + bytes <= limit
+        unwritten + bytes <= answerLimit && held + bytes <= limit
     }
 
     /// Bytes of unread and due answers that one connection can have: a sixteenth of the free
     /// part. The share shrinks as other connections take theirs, so memory stays free for a
     /// connection that reads, however many do not.
-    private var answersPerConnection: Int { max(0, answersMost - unwritten - due) / 16 }
+    private var answersPerConnection: Int { max(0, answerLimit - unwritten - due) / 16 }
 
     /// Whether a connection with these numbers of unread and due answer bytes can have further
     /// answers made. A connection that reads everything always can have a few due, even when
     /// memory is low.
-    func mayAnswer(unread: Int, due: Int) -> Bool {
+    func canAnswer(unread: Int, due: Int) -> Bool {
         if unread == 0, due < Self.leastDue { return true }
         return unread + due <= answersPerConnection
     }
@@ -86,29 +87,32 @@ struct Budget {
 
     // MARK: Changes
 
-    mutating func give(_ cost: RequestCost) {
+    func give(_ cost: RequestCost) {
         evidence += cost.bytes
         state += cost.state
         due += cost.answer
     }
 
-    mutating func takeBack(_ cost: RequestCost) {
+    func takeBack(_ cost: RequestCost) {
         evidence -= cost.bytes
         state -= cost.state
         due -= cost.answer
-        precondition(evidence >= 0 && state >= 0 && due >= 0, "what is taken back was given")
+        precondition(
+            evidence >= 0 && state >= 0 && due >= 0, "more memory was released than reserved")
     }
 
-    mutating func give(receipt bytes: Int) { receipts += bytes }
+    func give(receipt bytes: Int) { receipts += bytes }
 
-    mutating func takeBack(receipt bytes: Int) {
+    func takeBack(receipt bytes: Int) {
         receipts -= bytes
-        precondition(receipts >= 0, "what is taken back was given")
+        precondition(receipts >= 0, "more memory was released than reserved")
     }
 }
 
-/// The memory that an accepted request counts for until it is answered.
+/// The memory that an admitted request counts for until it is answered.
 struct RequestCost: Equatable, Sendable {
+    static let none = RequestCost(bytes: 0, state: 0, answer: 0)
+
     /// Bytes of evidence and state.
     var bytes: Int
     /// The part of `bytes` that is not received bytes.
@@ -119,10 +123,12 @@ struct RequestCost: Equatable, Sendable {
     /// The cost of evidence that was received whole.
     static func whole(_ body: Int, _ call: VerifyCall) -> Self {
         let state = requestBytes + call.expectations.listBytes
-        // The payload of a token is less than half of it: the certificates take most.
+        // The payload of a token is less than half of it: the certificates take most. The unsigned
+        // members of an answer are echoed whole.
+        let payload = call.kind == .serverAnswer ? body : body / 2
         return RequestCost(
             bytes: body + state, state: state,
-            answer: plainAnswerBytes + (call.returnsPayload ? body / 2 : 0))
+            answer: plainAnswerBytes + (call.returnsPayload ? payload : 0))
     }
 
     /// The cost of a receipt that was read as it arrived.
@@ -133,6 +139,31 @@ struct RequestCost: Equatable, Sendable {
             answer: plainAnswerBytes + (call.returnsPayload ? held : 0))
     }
 
+    /// The cost of one item of a Resolve.
+    static func item(_ bytes: Int, of call: ResolveCall) -> Self {
+        let returnsPayload = call.returnsTypedPayloads || call.returnsPayloadJSON
+        // A large item is a receipt or an answer: it names purchases by the thousand.
+        let purchases = bytes > Limits.jwsBytes ? bytes / 2 : 0
+        return RequestCost(
+            bytes: bytes + itemBytes, state: itemBytes,
+            answer: plainAnswerBytes + purchases + (returnsPayload ? bytes / 2 : 0))
+    }
+
+    /// The cost of all items of a Resolve, once they have arrived.
+    static func whole(_ call: ResolveCall) -> Self {
+        var cost = RequestCost.none
+        for item in call.items { cost.add(.item(Int(item.length), of: call)) }
+        return cost
+    }
+
+    mutating func add(_ other: RequestCost) {
+        bytes += other.bytes
+        state += other.state
+        answer += other.answer
+    }
+
+    /// An item of a Resolve: its entries in the request, in queues and in the result.
+    static let itemBytes = 1 << 10
     /// A request itself, with its call and its entries in queues.
     static let requestBytes = MemoryLayout<VerifyCall>.size + 256
     /// A verdict with its reason and the names of its certificates.

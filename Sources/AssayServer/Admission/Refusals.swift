@@ -16,28 +16,28 @@ extension ResponseHead {
     static let retryElsewhereMilliseconds: UInt32 = 1_000
 
     static let draining = connection(
-        .unavailable, "the server is draining; requests that it has received are still answered",
+        .unavailable, "the server is draining; it still answers the requests that it received",
         retryAfter: retryElsewhereMilliseconds)
 
     static let connectionMemoryExhausted = connection(
-        .resourceExhausted, "closed: the server holds as much as it takes",
+        .resourceExhausted, "closed: the server's memory for connections is full",
         retryAfter: retryMilliseconds)
 
     static let forbiddenUser = connection(
         .permissionDenied, "the server does not serve this user")
 
     static let forbiddenClient = connection(
-        .permissionDenied, "the server does not serve the client that the certificate names")
+        .permissionDenied, "the server does not serve the client named in the certificate")
 
-    static let speaksTLS = connection(.invalidArgument, "this address speaks TLS")
+    static let speaksTLS = connection(.invalidArgument, "this address requires TLS")
 
     static let idle = connection(.unavailable, "closed: the connection was idle")
 
     static let slowFrame = connection(
-        .deadlineExceeded, "closed: a frame came slower than the server waits for")
+        .deadlineExceeded, "closed: a frame arrived too slowly")
 
     static let endedWithinFrame = connection(
-        .invalidArgument, "the stream ended within a frame")
+        .invalidArgument, "the stream ended inside a frame")
 
     static func unavailable(_ id: UInt64) -> Self {
         ResponseHead(
@@ -48,13 +48,13 @@ extension ResponseHead {
     static func deadlineExceeded(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .deadlineExceeded,
-            message: "the request's time was over before its turn")
+            message: "the deadline passed before the request was verified")
     }
 
     static func duplicate(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .alreadyExists,
-            message: "a request with this id is in flight on this connection")
+            message: "a request with this id is already in flight on this connection")
     }
 
     /// The response to a frame that cannot be read. Connection-level, because the frame has no
@@ -73,13 +73,13 @@ extension ResponseHead {
     static func unknownCall(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .unimplemented,
-            message: "the request has no call that this server knows")
+            message: "the request has no call, or one that is unknown to this server")
     }
 
     static func unknownKind(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .unimplemented,
-            message: "the evidence is of no kind that this server knows")
+            message: "the kind of evidence is missing, or unknown to this server")
     }
 
     static func unknownApp(_ id: UInt64, isNamed: Bool) -> Self {
@@ -87,45 +87,73 @@ extension ResponseHead {
             id: id, status: .notFound,
             message: isNamed
                 ? "the server has no such app entry"
-                : "the request names no app entry and the server has no default one")
+                : "the request names no app entry, and the server has no default entry")
     }
 
     static func bodyTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the body has \(count) bytes; evidence of this kind can have \(limit)")
+            message: "the body has \(count) bytes; the limit of this kind is \(limit)")
+    }
+
+    static func tooManyItems(_ id: UInt64, _ count: Int, limit: Int) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the request has \(count) items; the limit is \(limit)")
+    }
+
+    static func noItems(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument, message: "the request has no items to resolve")
+    }
+
+    static func emptyItem(_ id: UInt64, _ index: Int) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument, message: "item \(index) has no bytes")
+    }
+
+    static func wrongLengths(_ id: UInt64, _ count: Int, bodyBytes: Int) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument,
+            message: "the items have \(count) bytes together; the body has \(bodyBytes)")
+    }
+
+    static func answerTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the answer has \(count) bytes; the limit of a frame is \(limit)")
     }
 
     /// Rejects evidence for lack of memory.
     ///
-    /// - Parameter mayFit: whether the evidence fits when memory is free.
-    static func memoryExhausted(_ id: UInt64, mayFit: Bool = true) -> Self {
+    /// - Parameter canFit: whether the evidence fits when memory is free.
+    static func memoryExhausted(_ id: UInt64, canFit: Bool = true) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: mayFit
-                ? "the server holds as much evidence as it takes"
-                : "the evidence is larger than all that the server may hold",
-            retryAfterMilliseconds: mayFit ? retryMilliseconds : 0)
+            message: canFit
+                ? "the server's memory for evidence is full"
+                : "the evidence is larger than the server's memory for evidence",
+            retryAfterMilliseconds: canFit ? retryMilliseconds : 0)
     }
 
     static func tooManyInFlight(_ id: UInt64, limit: Int) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the connection has \(limit) requests in flight, as many as it may have",
+            message: "the connection has \(limit) requests in flight, which is its limit",
             retryAfterMilliseconds: retryMilliseconds)
     }
 
     static func overloaded(_ id: UInt64, retryAfter: UInt32) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the server has more requests waiting than it can answer in time",
+            message: "the server is overloaded: the request would wait too long",
             retryAfterMilliseconds: max(retryAfter, retryMilliseconds))
     }
 
     static func tooManyUnknownChains(_ id: UInt64, retryAfter: UInt32) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the certificate chain is new here, and too many such chains are waiting",
+            message: "the certificate chain is unknown, and the queue of unknown chains is full",
             retryAfterMilliseconds: max(retryAfter, retryMilliseconds))
     }
 }

@@ -9,23 +9,30 @@ enum ArrivingFrame {
     case whole(RequestHead)
     /// A receipt, verified as it arrives.
     case receipt(ArrivingReceipt)
+    /// A Resolve, whose items are verified as they arrive.
+    case resolve(ArrivingResolve)
     /// Rejected: the next `remaining` bytes are discarded.
     case skipped(remaining: Int)
 
     var head: RequestHead? {
         if case .whole(let head) = self { head } else { nil }
     }
+
+    /// The receipt at the front: a request's own, or an item of a Resolve.
+    var receipt: ArrivingReceipt? {
+        switch self {
+        case .receipt(let receipt): receipt
+        case .resolve(let arrival): arrival.receipt
+        case .whole, .skipped: nil
+        }
+    }
 }
 
 /// An app receipt that is verified while its frame arrives. Its bytes are hashed and parsed in
 /// the receive buffer, which is then released. Lives on the loop's thread until it is complete.
 final class ArrivingReceipt {
-    let head: RequestHead
-    let call: VerifyCall
-    let app: AppEntry
-    let deadline: UInt64
-    /// Bytes counted in the server's budget for this receipt until it is answered.
-    private(set) var held: Int
+    /// The request, whose reservation follows the memory that the receipt holds.
+    private(set) var admitted: Admitted
     private(set) var remaining: Int
     /// Size of the receipt, in bytes.
     let size: Int
@@ -36,26 +43,22 @@ final class ArrivingReceipt {
 
     private static let windowMilliseconds: UInt64 = 1_000
 
-    /// Returns nil for evidence that is not streamed: other kinds, and receipts small enough to
-    /// arrive whole in one or two reads.
-    init?(_ head: RequestHead, _ frame: FrameDecoder.Frame, _ server: ServerLoop, began: UInt64?) {
-        guard case .verify(let call) = head.call, let kind = call.kind,
-            server.isStreamed(kind, frame.body.count), let app = server.app(named: head.app)
-        else { return nil }
-        self.head = head
-        self.call = call
-        self.app = app
-        deadline = server.deadline(of: head, began: began)
-        remaining = frame.body.count
-        size = frame.body.count
-        window = (server.now, remaining)
+    init(_ admitted: consuming Admitted, size: Int, at now: UInt64) {
+        remaining = size
+        self.size = size
+        window = (now, size)
         stream = AppReceiptStream(
-            app.verifier, policy: app.policy, expecting: app.narrowed(call.expectations),
-            inApp: call.inApp)
-        held = stream.heldBytes
+            admitted.app.verifier, policy: admitted.app.policy,
+            expecting: admitted.app.narrowed(admitted.call.expectations),
+            inApp: admitted.call.inApp)
+        admitted.reservation.begin(receipt: stream.heldBytes)
+        self.admitted = admitted
     }
 
-    /// Bytes that the receipt holds now, counted or not.
+    var id: UInt64 { admitted.id }
+    var deadline: UInt64 { admitted.deadline }
+
+    /// Bytes that the receipt holds now, reserved or not.
     var wanted: Int { stream.heldBytes }
 
     /// Updates the arrival rate. Called several times a second.
@@ -69,21 +72,11 @@ final class ArrivingReceipt {
     /// Verifies the next bytes of the receipt.
     ///
     /// - Returns: whether the budget admits the memory that the receipt now holds.
-    func receive(_ bytes: SlabBytes, in budget: inout Budget) -> Bool {
+    func receive(_ bytes: SlabBytes) -> Bool {
         stream.receive(bytes.span)
         remaining -= bytes.count
         // A hostile receipt can take more memory than its bytes, with empty records for example.
-        let now = stream.heldBytes
-        if now > held {
-            guard budget.admits(receipt: now - held), budget.mayFit(receipt: now) else {
-                return false
-            }
-            budget.give(receipt: now - held)
-        } else {
-            budget.takeBack(receipt: held - now)
-        }
-        held = now
-        return true
+        return admitted.reservation.resize(receipt: stream.heldBytes)
     }
 
     /// The complete receipt, for a worker to finish.
@@ -91,4 +84,14 @@ final class ArrivingReceipt {
         precondition(remaining == 0)
         return stream
     }
+
+    /// Hands over the cost of the complete receipt; nil if the budget does not admit its answer.
+    func handOver() -> RequestCost? {
+        let cost = RequestCost.receipt(admitted.reservation.receiptBytes, admitted.call)
+        guard admitted.reservation.complete(cost) else { return nil }
+        return admitted.reservation.handOver()
+    }
+
+    /// Gives the reserved memory back. Called when the receipt is dropped.
+    func giveBackMemory() { admitted.reservation.release() }
 }

@@ -3,24 +3,24 @@ import AssayWire
 
 /// Turns received bytes into frames, and frames into requests.
 extension Connection {
-    private var mayTakeFrame: Bool {
+    private var canTakeFrame: Bool {
         guard case .open = state, !stream.isClosing else { return false }
-        if turn != server.turn { (turn, framesThisTurn) = (server.turn, 0) }
-        return framesThisTurn < limits.framesPerTurn && hasRoom && mayFeed
+        if turn != context.turns.number { (turn, framesThisTurn) = (context.turns.number, 0) }
+        return framesThisTurn < limits.framesPerTurn && canReadRequest && canFeed
     }
 
     /// Whether received bytes of a receipt can be read in this turn.
-    private var mayFeed: Bool {
-        guard case .receipt = arriving, stream.received.unreadCount > 0 else { return true }
-        return server.mayReadReceipt
+    private var canFeed: Bool {
+        guard arriving?.receipt != nil, stream.received.unreadCount > 0 else { return true }
+        return context.turns.canReadReceipt
     }
 
     /// Takes the complete frames out of the receive buffer, up to this turn's share.
     func takeFrames() {
         defer { updateBudget() }
-        while mayTakeFrame {
+        while canTakeFrame {
             guard takeNext() else {
-                if awaitsAnswer { break }
+                if awaitsAnswer || awaitsShare { break }
                 return
             }
         }
@@ -36,22 +36,29 @@ extension Connection {
     /// Asks for another turn to read the held bytes, if another request fits. If it does not, an
     /// answer or a write asks again.
     func askForTurn() {
-        guard isHeld, !awaitsTurn, hasRoom else { return }
+        guard isHeld, !awaitsTurn, canReadRequest else { return }
         awaitsTurn = true
-        if mayFeed { server.enqueueTurn(for: self) } else { server.receiptTurns.enqueue(self) }
+        if awaitsShare {
+            context.turns.enqueueLongAnswer(of: self)
+        } else if canFeed {
+            context.turns.enqueue(self)
+        } else {
+            context.turns.enqueueReceipt(of: self)
+        }
     }
 
     func takeTurn() {
         awaitsTurn = false
         awaitsAnswer = false
-        guard case .open = state, isHeld, hasRoom, !stream.isClosing else { return }
+        awaitsShare = false
+        guard case .open = state, isHeld, canReadRequest, !stream.isClosing else { return }
         isHeld = false
-        pace?.didResume(at: server.now)
+        pace?.didResume(at: now)
         takeFrames()
         stream.compactReceived()
         if case .open = state, !isHeld {
             stream.resumeReading()
-            server.hasResumedReading = true
+            context.turns.didResumeReading()
         }
     }
 
@@ -60,22 +67,26 @@ extension Connection {
         if case .skipped(let remaining) = arriving, !skip(remaining) { return false }
         guard let unread = stream.received.unread else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
-        // A reload can change the limits while a frame arrives: the limits at its start apply.
-        if arriving == nil { decoder = server.decoder }
+        if case .resolve(let arrival) = arriving { return feed(arrival, unread) }
+        if arriving == nil {
+            // A reload can change the limits while a frame arrives: the limits at its start apply.
+            decoder = context.server.decoder
+            if rejectFrames(unread) { return true }
+        }
         switch decoder.next(in: unread.span) {
         case .needMore(let count):
             // Without an id there is no answer, and many such connections hold memory.
-            if server.budget.isFull, unread.count > limits.unansweredBytes {
+            if context.budget.isFull, unread.count > limits.unansweredBytes {
                 end(.connectionMemoryExhausted)
                 return false
             }
             stream.received.expect(count)
             return false
         case .head(let frame):
-            if awaitsAnswer(before: frame, unread) { return false }
+            if stays(frame, unread) { return false }
             return didReceiveHead(frame, unread)
         case .frame(let frame):
-            if awaitsAnswer(before: frame, unread) { return false }
+            if stays(frame, unread) { return false }
             take(frame)
             didEndFrame()
             return true
@@ -85,11 +96,47 @@ extension Connection {
         }
     }
 
-    /// Whether the frame at the front stays there until another request is answered.
-    private func awaitsAnswer(before frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
-        awaitsAnswer =
-            arriving == nil && isFull && server.mayWait(unread.extracting(frame.head))
-        return awaitsAnswer
+    /// Whether the frame at the front stays there: until another request is answered, or until the
+    /// connection's turn for a long answer.
+    private func stays(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
+        guard arriving == nil else { return false }
+        let head = unread.extracting(frame.head)
+        awaitsAnswer = isFull && context.admission.mayWait(head)
+        awaitsShare = !context.turns.canAnswerAtLength && context.admission.isInfo(head)
+        return awaitsAnswer || awaitsShare
+    }
+
+    /// Rejects the complete frames at the front of the received bytes, up to this turn's share, if
+    /// the server is overloaded or the connection is full. One decision serves them all: nothing
+    /// is accepted or answered in between. Returns false if it took no frame.
+    private func rejectFrames(_ unread: SlabBytes) -> Bool {
+        guard let refusal = context.admission.refusalAtAGlance(of: self) else { return false }
+        let bytes = unread.span
+        var (end, count) = (0, 0)
+        answer { output in
+            while framesThisTurn + count < limits.framesPerTurn,
+                case .frame(let frame) = decoder.next(in: bytes.extracting(end...)),
+                let id = verifyId(bytes.extracting(end...).extracting(frame.head))
+            {
+                refusal.answer.append(answering: id, to: &output)
+                end += frame.end
+                count += 1
+            }
+            return count
+        }
+        guard count > 0 else { return false }
+        stream.received.skip(end)
+        framesThisTurn += count
+        telemetry.metrics.didAnswerAtOnce(.verify, refusal.head, count: count)
+        didEndFrames(count)
+        return true
+    }
+
+    /// The id of a Verify request that can be rejected by its head alone.
+    private func verifyId(_ head: Span<UInt8>) -> UInt64? {
+        // Nil for a request with `mayWait`: its field comes after the call.
+        guard let id = MessageCodec.idOfVerify(head), !isInFlight(id) else { return nil }
+        return id
     }
 
     private func take(_ frame: FrameDecoder.Frame) {
@@ -98,15 +145,16 @@ extension Connection {
         let known = arriving?.head
         arriving = nil
         framesThisTurn += 1
-        if known == nil, server.refusesAtAGlance(head, of: self) { return }
-        if let head = known ?? server.decode(head, for: self) {
+        if let head = known ?? context.admission.decode(head, for: self) {
             take(head, bytes.extracting(frame.body))
         }
     }
 
-    private func didEndFrame() {
-        server.metrics.framesReceived += 1
-        pace = stream.received.unreadCount > 0 ? FramePace(began: lastReceived) : nil
+    func didEndFrame() { didEndFrames(1) }
+
+    private func didEndFrames(_ count: Int) {
+        telemetry.metrics.framesReceived += UInt64(count)
+        pace = stream.received.unreadCount > 0 ? FramePace(began: arrival.last) : nil
     }
 
     /// Handles a complete head whose body is incomplete: rejects what can be rejected before the
@@ -114,29 +162,54 @@ extension Connection {
     private func didReceiveHead(_ frame: FrameDecoder.Frame, _ unread: SlabBytes) -> Bool {
         if arriving == nil {
             let bytes = unread.extracting(frame.head)
-            if server.refusesAtAGlance(bytes, of: self) { return beginSkipping(frame) }
-            guard let head = server.decode(bytes, for: self) else { return beginSkipping(frame) }
-            if let refusal = server.refusal(
-                of: head, bodyBytes: frame.body.count, for: self, began: pace?.began)
-            {
-                answer(refusal)
+            if rejectHead(bytes) { return beginSkipping(frame) }
+            guard let head = context.admission.decode(bytes, for: self) else {
                 return beginSkipping(frame)
             }
-            if let receipt = ArrivingReceipt(head, frame, server, began: pace?.began) {
-                didAccept(head.id, nil)
-                server.budget.give(receipt: receipt.held)
-                stream.received.skip(frame.body.lowerBound)
-                pace?.didTake(frame.body.lowerBound)
-                arriving = .receipt(receipt)
+            switch context.admission.admit(
+                head, bodyBytes: frame.body.count, isWhole: false, from: self)
+            {
+            case .refused(let refusal):
+                answerAtOnce(CallLabel(head.call), refusal)
+                return beginSkipping(frame)
+            case .verify(let admitted):
+                if admitted.isStreamed { return beginReceipt(admitted, frame) }
+            case .resolve(let admitted):
+                beginResolve(admitted, headEnd: frame.body.lowerBound)
                 return true
+            case .answer: break
             }
+            // Decided again when it is whole: the queue and the memory will have changed.
             arriving = .whole(head)
-        } else if let head = arriving?.head, server.budget.isFull {
+        } else if let head = arriving?.head, context.budget.isFull {
             refuseForMemory(head.id)
             return beginSkipping(frame)
         }
         stream.received.expect(frame.end)
         return false
+    }
+
+    /// Rejects a request whose body is incomplete by its head alone, as `rejectFrames` does.
+    private func rejectHead(_ head: SlabBytes) -> Bool {
+        guard let refusal = context.admission.refusalAtAGlance(of: self),
+            let id = verifyId(head.span)
+        else { return false }
+        answer { output in
+            refusal.answer.append(answering: id, to: &output)
+            return 1
+        }
+        telemetry.metrics.didAnswerAtOnce(.verify, refusal.head)
+        return true
+    }
+
+    /// Starts to verify a receipt as it arrives.
+    private func beginReceipt(_ admitted: consuming Admitted, _ frame: FrameDecoder.Frame) -> Bool {
+        let receipt = ArrivingReceipt(admitted, size: frame.body.count, at: now)
+        didAdmit(receipt.id)
+        stream.received.skip(frame.body.lowerBound)
+        pace?.didTake(frame.body.lowerBound)
+        arriving = .receipt(receipt)
+        return true
     }
 
     /// Starts to discard the bytes of a rejected frame.
@@ -162,34 +235,39 @@ extension Connection {
 
     /// Passes a receipt's next bytes to its verification; they are not kept.
     private func feed(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
-        let slice = server.receiptTurns.slice(in: server.turn)
-        let count = min(receipt.remaining, unread.count, slice)
-        let began = SystemClock.monotonicNanoseconds
-        let fits = receipt.receive(unread.extracting(0..<count), in: &server.budget)
-        let spent = SystemClock.monotonicNanoseconds - began
-        server.receiptTurns.didRead(count, nanoseconds: spent)
-        stream.received.skip(count)
-        pace?.didTake(count)
-        if !fits { return refuse(receipt) }
+        guard read(receipt, unread) else { return refuse(receipt) }
         guard receipt.remaining == 0 else { return stream.received.unreadCount > 0 }
         framesThisTurn += 1
         arriving = nil
-        server.finish(receipt, of: self)
+        if !context.scheduler.verify(receipt, from: self) {
+            didAnswer(receipt.id)
+            refuseForMemory(receipt.id)
+        }
         didEndFrame()
         return true
     }
 
-    private func refuseForMemory(_ id: UInt64, mayFit: Bool = true) {
-        let refusal = ResponseHead.memoryExhausted(id, mayFit: mayFit)
-        server.metrics.didAnswerAtOnce(.verify, refusal)
-        answer(refusal)
+    /// Reads this turn's share of a receipt. Returns false if the budget does not admit its memory.
+    func read(_ receipt: ArrivingReceipt, _ unread: SlabBytes) -> Bool {
+        let count = min(receipt.remaining, unread.count, context.turns.receiptSlice)
+        let began = SystemClock.monotonicNanoseconds
+        let fits = receipt.receive(unread.extracting(0..<count))
+        let spent = SystemClock.monotonicNanoseconds - began
+        context.turns.didReadReceipt(count, nanoseconds: spent)
+        stream.received.skip(count)
+        pace?.didTake(count)
+        return fits
+    }
+
+    private func refuseForMemory(_ id: UInt64, canFit: Bool = true) {
+        answerAtOnce(.verify, .memoryExhausted(id, canFit: canFit))
     }
 
     /// Rejects a receipt whose memory the budget does not admit.
     private func refuse(_ receipt: ArrivingReceipt) -> Bool {
-        let mayFit = server.budget.mayFit(receipt: receipt.wanted)
-        dropReceipt()
-        refuseForMemory(receipt.head.id, mayFit: mayFit)
+        let canFit = context.budget.canFit(receipt: receipt.wanted)
+        dropArriving()
+        refuseForMemory(receipt.id, canFit: canFit)
         framesThisTurn += 1
         if receipt.remaining > 0 {
             arriving = .skipped(remaining: receipt.remaining)
@@ -201,17 +279,23 @@ extension Connection {
 
     /// Rejects a receipt that arrives slowly, to free its memory for others.
     func refuseSlowReceipt() {
-        guard case .receipt(let receipt) = arriving else { return }
-        dropReceipt()
-        refuseForMemory(receipt.head.id)
-        arriving = .skipped(remaining: receipt.remaining)
+        switch arriving {
+        case .receipt(let receipt):
+            dropArriving()
+            refuseForMemory(receipt.id)
+            arriving = .skipped(remaining: receipt.remaining)
+        case .resolve(let arrival):
+            dropArriving(.memoryExhausted(arrival.resolve.id))
+            arriving = .skipped(remaining: arrival.remaining)
+        case .whole, .skipped, nil: break
+        }
     }
 
     private func refuse(_ fault: FrameFault) {
         let head = ResponseHead.fault(fault)
-        server.metrics.didRefuse(head)
+        telemetry.metrics.didRefuse(head)
         guard let skip = fault.skip else {
-            server.logFault("not a frame")
+            telemetry.logFault("invalid frame")
             return end(head)
         }
         answer(head)
@@ -220,14 +304,11 @@ extension Connection {
     }
 
     private func take(_ head: RequestHead, _ body: SlabBytes) {
-        if let refusal = server.refusal(
-            of: head, bodyBytes: body.count, for: self, began: pace?.began)
-        {
-            return answer(refusal)
-        }
-        switch head.call {
-        case .verify(let call): server.accept(head, call, body, from: self, began: pace?.began)
-        case .health, .info, .ping, .unknown: answer(server.answer(to: head))
+        switch context.admission.admit(head, bodyBytes: body.count, isWhole: true, from: self) {
+        case .refused(let refusal): answerAtOnce(CallLabel(head.call), refusal)
+        case .answer(let response): answerAtOnce(CallLabel(head.call), response)
+        case .verify(var admitted): context.scheduler.verify(&admitted, body, from: self)
+        case .resolve(let admitted): take(admitted, body)
         }
     }
 }

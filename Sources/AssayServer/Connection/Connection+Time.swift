@@ -6,31 +6,26 @@ extension Connection {
     /// Checks the timeouts. Called several times a second. After the loop itself was late, reads
     /// and writes are pending, so the peers are not judged.
     func sweep(isLate: Bool) {
-        let now = server.now
+        let now = now
         let unwritten = stream.unwrittenCount
         let stalled = writePace.stalled(at: now, unwritten: unwritten, isLate: isLate)
         if stalled > limits.writeStallMilliseconds {
-            server.logFault("the peer does not read its answers")
+            telemetry.logFault("the peer does not read its answers")
             return stream.close()
         }
         if isIdle { giveBackMemory() }
-        if case .receipt(let receipt) = arriving { receipt.measureRate(at: now) }
+        arriving?.receipt?.measureRate(at: now)
         switch state {
         case .open:
             if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
-            if server.isDraining, isIdle, now - lastActivity > limits.drainQuietMilliseconds {
+            if isIdle, context.server.phase.isDraining,
+                now - lastActivity > limits.drainQuietMilliseconds
+            {
                 return end(nil)
             }
-            if case .receipt(let receipt) = arriving, receipt.deadline <= now {
-                // Its answer would come too late: rejects it and discards the remaining bytes.
-                dropReceipt()
-                arriving = .skipped(remaining: receipt.remaining)
-                let refusal = ResponseHead.deadlineExceeded(receipt.head.id)
-                server.metrics.didAnswerAtOnce(.verify, refusal)
-                answer(refusal)
-            }
+            refuseOverdue(now)
             if !isLate, isSlow(now) {
-                server.logFault("a frame came too slowly")
+                telemetry.logFault("a frame arrived too slowly")
                 end(.slowFrame)
             }
         case .ending: break
@@ -42,9 +37,24 @@ extension Connection {
         }
     }
 
+    /// Rejects an arriving request whose answer would come too late, and discards its remaining
+    /// bytes.
+    private func refuseOverdue(_ now: UInt64) {
+        switch arriving {
+        case .receipt(let receipt) where receipt.deadline <= now:
+            dropArriving()
+            arriving = .skipped(remaining: receipt.remaining)
+            answerAtOnce(.verify, .deadlineExceeded(receipt.id))
+        case .resolve(let arrival) where arrival.resolve.admitted.deadline <= now:
+            dropArriving(.deadlineExceeded(arrival.resolve.id))
+            arriving = .skipped(remaining: arrival.remaining)
+        case .receipt, .resolve, .whole, .skipped, nil: break
+        }
+    }
+
     /// The arrival rate of a receipt that is slow through the peer's fault; nil if there is none.
     var slowReceiptRate: Int? {
-        guard case .receipt(let receipt) = arriving, !isHeld, let rate = receipt.bytesPerSecond,
+        guard let receipt = arriving?.receipt, !isHeld, let rate = receipt.bytesPerSecond,
             rate < ServerLimits.slowReceiptBytesPerSecond
         else { return nil }
         return rate

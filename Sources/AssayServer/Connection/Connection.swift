@@ -6,10 +6,9 @@ import AssayWire
 /// A client connection. Lives on the loop's thread.
 final class Connection {
     let stream: Stream
-    let server: ServerLoop
+    let context: ConnectionContext
     /// A unique number of the connection.
     let number: UInt64
-    var limits: ServerLimits { server.limits }
 
     enum State {
         /// Takes requests and answers them.
@@ -22,11 +21,7 @@ final class Connection {
     }
     private(set) var state = State.open
 
-    /// Ids of the requests that are being verified.
-    private(set) var inFlight: Set<UInt64> = []
-    private var evidenceBytes = 0
-    /// Bytes expected in the answers to those requests.
-    private var answersDue = 0
+    private(set) var inFlight = RequestsInFlight()
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
 
@@ -37,7 +32,7 @@ final class Connection {
     var arriving: ArrivingFrame?
     /// Is flushed at the end of the turn.
     var isTouched = false
-    var wasToldOfDrain = false
+    var hasAnnouncedDrain = false
 
     /// The turn in which `framesThisTurn` were taken.
     var turn: UInt64 = 0
@@ -49,31 +44,33 @@ final class Connection {
     var awaitsTurn = false
     /// The next request prefers to wait rather than be rejected, and too many are in flight.
     var awaitsAnswer = false
-    /// The bytes that were in the socket when reading paused: those up to stream offset `end`, at
-    /// `time`.
-    private var left = (end: UInt64(0), time: UInt64(0))
-    private var readBefore: UInt64 = 0
+    /// The next request asks for a long answer, and this turn's share of those is used up.
+    var awaitsShare = false
     /// Bytes counted in the server's budget for this connection.
     private var counted = (unread: 0, unwritten: 0)
 
     // Milliseconds of the loop's clock.
     var lastActivity: UInt64
-    /// The earliest time at which the last received bytes could have been read.
-    private(set) var lastReceived: UInt64
+    private(set) var arrival: ArrivalTime
     /// The pace of the frame at the front; nil between frames.
     var pace: FramePace?
     var writePace: WritePace
     var lastUnwritten: UInt64 = 0
 
-    init(_ stream: Stream, server: ServerLoop) {
+    init(_ stream: Stream, _ context: ConnectionContext) {
         self.stream = stream
-        self.server = server
-        number = server.nextConnectionNumber()
-        decoder = server.decoder
-        lastActivity = server.now
-        lastReceived = server.now
-        writePace = WritePace(began: server.now)
+        self.context = context
+        number = context.table.nextNumber()
+        decoder = context.server.decoder
+        let now = context.server.now
+        lastActivity = now
+        arrival = ArrivalTime(began: now)
+        writePace = WritePace(began: now)
     }
+
+    var limits: ServerLimits { context.server.limits }
+    var now: UInt64 { context.server.now }
+    var telemetry: Telemetry { context.server.telemetry }
 
     var isClosed: Bool { stream.isClosing }
     /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
@@ -93,25 +90,25 @@ final class Connection {
         switch event {
         case .connected: break
         case .received:
-            lastActivity = server.now
-            lastReceived = readBefore < left.end ? left.time : server.earliestArrival
-            readBefore = stream.readTotal
-            server.readBackoff.didRead(total: server.loop.traffic.received)
-            if pace == nil { pace = FramePace(began: lastReceived) }
-            pace?.didReceive(at: server.now)
+            lastActivity = now
+            arrival.didRead(
+                total: stream.readTotal, earliest: context.turns.earliestArrival)
+            context.scheduler.didRead()
+            if pace == nil { pace = FramePace(began: arrival.last) }
+            pace?.didReceive(at: now)
             takeFrames()
         case .written: flush()
         case .ended:
             if case .open = state { end(peerEnd) }
-            server.touch(self)
+            context.turns.touch(self)
         case .failed:
-            server.logFault("the peer has gone")
+            telemetry.logFault("the peer disconnected")
             stream.close()
         case .closed:
             state = .closed
-            dropReceipt()
+            dropArriving()
             updateBudget()
-            server.didClose(self)
+            context.table.remove(self)
         }
     }
 
@@ -124,31 +121,38 @@ final class Connection {
     // MARK: Limits and memory
 
     /// Whether the connection can read another request.
-    var hasRoom: Bool {
-        !(awaitsAnswer && isFull)
-            && evidenceBytes < limits.evidenceBytesPerConnection
-            && hasRoomForAnswers
+    var canReadRequest: Bool {
+        // A Resolve that has begun to arrive is read to its end: it is answered no earlier.
+        if case .resolve = arriving { return unwrittenCount <= limits.outputBytes }
+        return !(awaitsAnswer && isFull)
+            && inFlight.evidenceBytes < limits.evidenceBytesPerConnection
+            && canMakeAnswers
     }
 
     /// Whether the peer reads its answers. A peer that does not gets no further answers made. A
     /// peer with no unread answers gets the next one even when memory is low.
-    private var hasRoomForAnswers: Bool {
+    private var canMakeAnswers: Bool {
         let unwritten = unwrittenCount
         return unwritten <= limits.outputBytes
-            && server.budget.mayAnswer(unread: unwritten, due: answersDue)
+            && context.budget.canAnswer(unread: unwritten, due: inFlight.answersDue)
     }
 
     /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { inFlight.count >= limits.requestsInFlight }
 
     /// Milliseconds since the last received bytes could have been read.
-    var age: UInt64 { server.now - min(lastReceived, server.now) }
+    var age: UInt64 { now - min(arrival.last, now) }
+
+    /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
+    var arrived: UInt64 { SystemClock.monotonicNanoseconds - age * 1_000_000 }
+
+    /// When the first byte of the frame at the front arrived; nil between frames.
+    var frameBegan: UInt64? { pace?.began }
 
     /// Pauses reading, and notes the bytes in the socket and the time: they age from now.
     func pauseReading() {
         stream.pauseReading()
-        guard stream.readTotal >= left.end else { return }
-        left = (stream.readTotal + UInt64(stream.unreadBySystem), server.now)
+        arrival.didPause(total: stream.readTotal, unread: stream.unreadBySystem, at: now)
     }
 
     /// Updates the server's budget with the sizes of this connection's buffers.
@@ -157,40 +161,39 @@ final class Connection {
             isClosed
             ? (unread: 0, unwritten: 0)
             : (unread: stream.received.unreadCount, unwritten: unwrittenCount)
-        server.budget.buffered += held.unread - counted.unread
-        server.budget.unwritten += held.unwritten - counted.unwritten
+        context.budget.buffered += held.unread - counted.unread
+        context.budget.unwritten += held.unwritten - counted.unwritten
         counted = held
     }
 
     func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }
 
-    /// Records an accepted request.
-    ///
-    /// - Parameter cost: nil for a receipt that is still arriving.
-    func didAccept(_ id: UInt64, _ cost: RequestCost?) {
+    /// Records an admitted request. A receipt that is still arriving costs nothing yet.
+    func didAdmit(_ id: UInt64, _ cost: RequestCost = .none) {
         inFlight.insert(id)
-        evidenceBytes += cost?.bytes ?? 0
-        answersDue += cost?.answer ?? 0
+        inFlight.charge(cost)
     }
 
-    func didAnswer(_ id: UInt64, _ cost: RequestCost?) {
-        inFlight.remove(id)
-        evidenceBytes -= cost?.bytes ?? 0
-        answersDue -= cost?.answer ?? 0
-    }
+    /// Records the cost of a receipt that has arrived.
+    func charge(_ cost: RequestCost) { inFlight.charge(cost) }
+
+    func didAnswer(_ id: UInt64, _ cost: RequestCost = .none) { inFlight.remove(id, cost) }
 
     /// Releases spare memory. Called while nothing is in flight.
-    func giveBackMemory() {
-        if inFlight.capacity > Self.inFlightKept { inFlight = [] }
-    }
-
-    /// Capacity for ids that an idle connection keeps: below 1 KB.
-    private static let inFlightKept = 64
+    func giveBackMemory() { inFlight.giveBackMemory() }
 
     // MARK: Answers
 
+    /// Answers a request that is not verified, and counts it.
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
+        telemetry.metrics.didAnswerAtOnce(call, head)
+        let before = output.count
+        answer(head)
+        context.turns.didAnswerAtOnce(bytes: output.count - before)
+    }
+
     func answer(_ head: ResponseHead) {
-        answer { server.codec.encodeFrame(head, into: &$0) }
+        answer { context.codec.encodeFrame(head, into: &$0) }
     }
 
     func answer(
@@ -198,7 +201,7 @@ final class Connection {
     ) {
         answer {
             RequestMapping.encode(
-                verification, answering: request, at: now, by: server.codec, into: &$0)
+                verification, answering: request, at: now, by: context.codec, into: &$0)
         }
     }
 
@@ -207,21 +210,26 @@ final class Connection {
         answer { $0.append(contentsOf: frame) }
     }
 
-    /// Answers with a prepared refusal, which lacks only the id.
-    func answer(_ id: UInt64, as refusal: PreparedAnswer) {
-        answer { refusal.append(answering: id, to: &$0) }
+    private func answer(_ appendFrame: (inout [UInt8]) -> Void) {
+        answer { output in
+            appendFrame(&output)
+            return 1
+        }
     }
 
-    private func answer(_ appendFrame: (inout [UInt8]) -> Void) {
+    /// Appends encoded answers.
+    ///
+    /// - Parameter appendFrames: returns the number of frames that it appended.
+    func answer(_ appendFrames: (inout [UInt8]) -> Int) {
         guard canWrite else { return }
-        if output.capacity == 0, stream.unwrittenCount == 0 { output = server.spareOutputs.take() }
+        if output.capacity == 0, stream.unwrittenCount == 0 { output = context.turns.lendOutput() }
         let before = output.count
-        appendFrame(&output)
+        let count = appendFrames(&output)
         // Long answers use up the turn's share: Info costs as much as several tokens.
         framesThisTurn += (output.count - before) / ServerLimits.answerBytesPerFrame
         updateBudget()
-        server.metrics.framesSent += 1
-        server.touch(self)
+        telemetry.metrics.framesSent += UInt64(count)
+        context.turns.touch(self)
     }
 
     private var canWrite: Bool {
@@ -253,17 +261,17 @@ final class Connection {
     private static let gatheredBytes = 4 << 10
 
     private func writeOutput() {
-        writePace.didGive(output.count, wasIdle: stream.unwrittenCount == 0, at: server.now)
+        writePace.didGive(output.count, wasIdle: stream.unwrittenCount == 0, at: now)
         stream.write(output)
         var used: [UInt8] = []
         swap(&used, &output)
-        server.spareOutputs.keep(used)
-        lastActivity = server.now
+        context.turns.takeBack(output: used)
+        lastActivity = now
     }
 
     private func finish() {
         state = .finishing
-        lastUnwritten = server.now
+        lastUnwritten = now
         stream.finish()
     }
 
@@ -271,20 +279,36 @@ final class Connection {
     func end(_ last: ResponseHead?) {
         guard case .open = state else { return }
         if let last { answer(last) }
-        dropReceipt()
+        dropArriving()
         arriving = nil
         state = .ending
         stream.received.skip(stream.received.unreadCount)
         updateBudget()
-        server.touch(self)
+        context.turns.touch(self)
     }
 
-    /// Drops the receipt that is arriving.
-    func dropReceipt() {
-        guard case .receipt(let receipt) = arriving else { return }
-        arriving = nil
-        didAnswer(receipt.head.id, nil)
-        server.budget.takeBack(receipt: receipt.held)
+    /// Notifies the client once that the server is draining.
+    func announceDrain() {
+        guard !hasAnnouncedDrain else { return }
+        hasAnnouncedDrain = true
+        answer(.draining)
+    }
+
+    /// Drops the request that is being verified as it arrives.
+    ///
+    /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
+    func dropArriving(_ refusal: ResponseHead? = nil) {
+        switch arriving {
+        case .receipt(let receipt):
+            arriving = nil
+            didAnswer(receipt.id)
+            receipt.giveBackMemory()
+        case .resolve(let arrival):
+            arriving = nil
+            arrival.dropReceipt()
+            context.resolver.refuse(arrival.resolve, refusal)
+        case .whole, .skipped, nil: break
+        }
     }
 
     var isIdle: Bool {

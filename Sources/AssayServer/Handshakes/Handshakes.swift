@@ -16,7 +16,7 @@ package final class Handshakes {
 
     /// The TLS context of new handshakes.
     var context: TLSContext
-    private let most: Int
+    private var most: Int
     private let onOutcome: (Outcome) -> Void
     private var pending: [ObjectIdentifier: Pending] = [:]
     /// Queued handshakes, in the order in which their bytes arrived.
@@ -57,7 +57,11 @@ package final class Handshakes {
         TokenBucket(perSecond: percent * 10_000)
     }
 
-    func change(percent: Int) { share = Self.share(percent) }
+    /// Changes the limits.
+    func change(most: Int, percent: Int) {
+        self.most = most
+        share = Self.share(percent)
+    }
 
     package var count: Int { pending.count }
     var waitingCount: Int { waiting.count }
@@ -65,7 +69,7 @@ package final class Handshakes {
     /// The queue is full.
     var isFull: Bool { waiting.count >= most }
     /// The queue has drained to half, so that accepting can resume.
-    var hasRoom: Bool { waiting.count <= most / 2 }
+    var hasDrained: Bool { waiting.count <= most / 2 }
 
     package func begin(_ stream: Stream) {
         if pending.count - waiting.count >= most, let oldest = oldestSilent {
@@ -123,7 +127,7 @@ package final class Handshakes {
             }
             // A client waits for the answer to its ClientHello, which has several hundred bytes.
             guard unread.count <= Stream.handshakeReadBytes else {
-                return fail(stream, .protocolFault("more than a hello"))
+                return fail(stream, .protocolFault("more than a ClientHello"))
             }
             wait(stream)
         case .connected:

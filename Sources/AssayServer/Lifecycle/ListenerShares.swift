@@ -25,10 +25,10 @@ struct ListenerShares {
     mutating func didClose(_ listener: Int) {
         counts[listener] -= 1
         total -= 1
-        precondition(counts[listener] >= 0, "a socket closes once")
+        precondition(counts[listener] >= 0, "a socket was released twice")
     }
 
-    func mayAccept(_ listener: Int) -> Bool {
+    func canAccept(_ listener: Int) -> Bool {
         total + reserved(besides: listener) < limit
     }
 

@@ -11,7 +11,9 @@ public protocol LogSink: Sendable {
 
 /// Writes the log to standard error.
 public struct StandardErrorLog: LogSink {
+    /// Creates a sink of standard error.
     public init() {}
+
     public func write(_ line: String) { StandardError.write(line) }
 }
 
@@ -30,47 +32,21 @@ struct Log: Sendable {
     func write(
         _ level: Level, _ event: StaticString, _ fields: KeyValuePairs<StaticString, Value> = [:]
     ) {
-        var line = "{\"time\":\"\(Self.time(clock()))\",\"level\":\"\(level.rawValue)\""
-        line += ",\"event\":\"\(event)\""
-        for (name, value) in fields {
-            line += ",\"\(name)\":"
-            switch value {
-            case .text(let text): Self.append(text, to: &line)
-            case .number(let number): line += String(number)
+        // Long enough for any line but one with a long reason.
+        var line = JSONWriter(escaping: .unprintable, capacity: 256)
+        line.object { object in
+            object.member("time", clock().rfc3339Milliseconds)
+            object.member("level", level.rawValue)
+            object.member("event", "\(event)")
+            for (name, value) in fields {
+                switch value {
+                case .text(let text): object.member("\(name)", text)
+                case .number(let number): object.member("\(name)", Int64(number))
+                }
             }
         }
-        sink.write(line + "}\n")
-    }
-
-    /// Formats a time by RFC 3339, with milliseconds.
-    static func time(_ time: Timestamp) -> String {
-        let civil = CivilTime(secondsSince1970: time.seconds)
-        let milliseconds = Int(time.milliseconds - time.seconds * 1000)
-        return "\(digits(civil.year, 4))-\(digits(civil.month, 2))-\(digits(civil.day, 2))T"
-            + "\(digits(civil.hour, 2)):\(digits(civil.minute, 2)):\(digits(civil.second, 2))."
-            + "\(digits(milliseconds, 3))Z"
-    }
-
-    private static func digits(_ number: Int, _ count: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(count - text.count, 0)) + text
-    }
-
-    private static func append(_ text: String, to line: inout String) {
-        line += "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": line += "\\\(scalar)"
-            // Control characters, and characters that change the direction or break a line,
-            // because logs are read in terminals.
-            case "\u{0}"..<" ", "\u{7f}"..."\u{9f}", "\u{200e}"..."\u{200f}",
-                "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
-                let hex = String(scalar.value, radix: 16)
-                line += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
-        line += "\""
+        line.endLine()
+        sink.write(String(decoding: line.text, as: UTF8.self))
     }
 }
 

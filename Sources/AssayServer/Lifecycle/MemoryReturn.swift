@@ -36,7 +36,7 @@ struct MemoryReturn {
     /// Returns whether to return free memory now.
     ///
     /// - Parameter held: bytes that the server holds for its connections.
-    mutating func mayReturn(resident: Int, held: Int, at now: UInt64) -> Bool {
+    mutating func shouldReturn(resident: Int, held: Int, at now: UInt64) -> Bool {
         least = min(least, resident)
         left = max(least, min(left, resident))
         let growth = resident - least

@@ -61,10 +61,10 @@ public final class Server: Sendable {
         _ configuration: ServerConfiguration
     ) throws(ServerError) -> [Endpoint] {
         var bound: [Endpoint] = []
-        for endpoint in configuration.listenOnAll {
+        for endpoint in configuration.fixed.listenOnAll {
             do throws(LoopError) {
                 bound += try loop.call { () throws(LoopError) in
-                    try server.value.listen(on: endpoint)
+                    try server.value.acceptor.listen(on: endpoint)
                 }
             } catch {
                 stop(loop, workers)
@@ -75,7 +75,7 @@ public final class Server: Sendable {
     }
 
     private static func check(_ configuration: ServerConfiguration) throws(ServerError) {
-        guard !configuration.listenOnAll.isEmpty else { throw .noListener }
+        guard !configuration.fixed.listenOnAll.isEmpty else { throw .noListener }
         guard !configuration.apps.isEmpty else { throw .noApp }
         guard configuration.workers > 0 else { throw .noWorker }
         let hasTLS = configuration.tls != nil
@@ -96,7 +96,9 @@ public final class Server: Sendable {
         try Self.check(listening)
         let server = server
         do throws(LoopError) {
-            return try loop.call { () throws(LoopError) in server.value.reload(configuration) }
+            return try loop.call { () throws(LoopError) in
+                server.value.lifecycle.reload(configuration)
+            }
         } catch {
             throw .system(error)
         }
@@ -105,17 +107,18 @@ public final class Server: Sendable {
     /// Logs why a configuration was rejected.
     public func noteFailedReload(_ reasons: [String]) {
         let server = server
-        loop.post { server.value.noteFailedReload(reasons) }
+        loop.post { server.value.lifecycle.noteFailedReload(reasons) }
     }
 
     /// Calls `action` periodically while the loop and a worker are running.
     package func followHeartbeat(
         everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
     ) throws(ServerError) {
-        let server = server
+        let (server, workers) = (server, workers)
         do throws(LoopError) {
             try loop.call { () throws(LoopError) in
-                try server.value.followHeartbeat(everyMilliseconds: period, action)
+                try server.value.lifecycle.followHeartbeat(
+                    everyMilliseconds: period, on: workers, action)
             }
         } catch {
             throw .system(error)
@@ -132,7 +135,7 @@ public final class Server: Sendable {
     /// then ends.
     public func drain() {
         let server = server
-        loop.post { server.value.drain() }
+        loop.post { server.value.lifecycle.drain() }
     }
 
     /// Whether clients can use this server: from its start until it is asked to stop.
@@ -143,9 +146,9 @@ public final class Server: Sendable {
     public func followSignals() throws(ServerError) {
         let server = server
         for signal in [ProcessSignal.terminate, .interrupt] {
-            try follow(signal) { server.value.leave(on: signal) }
+            try follow(signal) { server.value.lifecycle.leave(on: signal) }
         }
-        try follow(.hangup) { server.value.report(.hangup) }
+        try follow(.hangup) { server.value.lifecycle.hangUp() }
     }
 
     private func follow(
@@ -166,13 +169,28 @@ public final class Server: Sendable {
     /// loop's thread.
     package var holdings: ServerHoldings? {
         let server = server
-        return try? loop.call { () throws(LoopError) in server.value.holdings }
+        return try? loop.call { () throws(LoopError) in server.value.publisher.holdings }
     }
 
     /// The server's metrics; nil after it has ended. Must not be called on the loop's thread.
     package var metrics: ServerMetrics? {
         let server = server
-        return try? loop.call { () throws(LoopError) in server.value.metrics }
+        return try? loop.call { () throws(LoopError) in server.value.context.telemetry.metrics }
+    }
+
+    /// Lets time pass for all timeouts of the server without waiting: it checks them as often as
+    /// in that time, once in a turn of the loop. For tests. Does nothing after the server has
+    /// ended. Must not be called on the loop's thread.
+    package func advanceClock(byMilliseconds duration: UInt64) {
+        let server = server
+        var left = duration
+        while left > 0 {
+            let step = min(left, ServerLoop.sweepMilliseconds)
+            try? loop.call { () throws(LoopError) in
+                server.value.advanceClock(byMilliseconds: step)
+            }
+            left -= step
+        }
     }
 
     /// Waits for the next event. One caller at a time. Later calls return the end again.
@@ -197,34 +215,4 @@ public final class Server: Sendable {
 
 private final class Readiness: Sendable {
     let isReady = Atomic(false)
-}
-
-/// The memory, requests and handshakes that a server holds. Tests compare them with the limits.
-package struct ServerHoldings: Equatable, Sendable {
-    /// Holds nothing.
-    package static let none = ServerHoldings()
-
-    package var connections = 0
-    /// Bytes of evidence that was accepted and is unanswered.
-    package var evidenceBytes = 0
-    /// Received bytes of frames that were not taken yet.
-    package var bufferedBytes = 0
-    /// Bytes of answers that the system has not taken.
-    package var unwrittenBytes = 0
-    /// Memory of all of these, as the limit counts it. Above the sum if a small request keeps
-    /// alive other bytes that were received with it.
-    package var heldBytes = 0
-    package var requestsInFlight = 0
-    /// Requests that wait for a worker.
-    package var waiting = 0
-    /// Unknown chains that wait for validation or are being validated, and the requests that wait
-    /// for them.
-    package var unknownChains = 0
-    package var unknownChainRequests = 0
-    /// TLS handshakes in progress, including queued ones, and queued ones alone.
-    package var handshakes = 0
-    package var handshakesWaiting = 0
-    package var turns: UInt64 = 0
-
-    package init() {}
 }

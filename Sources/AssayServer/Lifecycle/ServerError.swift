@@ -2,10 +2,13 @@ public import AssayIO
 
 /// Errors that prevent a server from starting.
 public enum ServerError: Error, Equatable, Sendable {
+    /// No address to listen on.
     case noListener
+    /// No app entry.
     case noApp
     /// The default app is not among the entries.
     case unknownDefaultApp(String)
+    /// The number of workers is 0.
     case noWorker
     /// A TLS endpoint without certificate and key.
     case noTLS(Endpoint)
@@ -34,13 +37,13 @@ extension ServerError {
 extension ServerError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .noListener: "there is nothing to listen on: name at least one address"
+        case .noListener: "no address to listen on: name at least one"
         case .noApp: "there is no app entry"
-        case .unknownDefaultApp(let name): "the default app \"\(name)\" is none of the entries"
+        case .unknownDefaultApp(let name): "the default app entry \"\(name)\" does not exist"
         case .noTLS(let endpoint):
-            "\(endpoint) needs a certificate and a key: [tls] of the configuration names them"
+            "\(endpoint) needs a certificate and a key: name them in [tls] of the configuration"
         case .namedTwice(let endpoint):
-            "\(endpoint) names sockets that another address names already: name them once"
+            "\(endpoint) names sockets that another address already names: name them once"
         case .noWorker: "at least one worker is needed"
         case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
         case .system(let error): "can't start: \(error)"

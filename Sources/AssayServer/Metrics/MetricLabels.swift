@@ -5,13 +5,14 @@ import AssayWire
 
 /// The calls, named like gRPC methods.
 package enum CallLabel: Int, CaseIterable, Sendable {
-    case verify, health, info, ping
+    case verify, health, info, ping, resolve
     /// An unknown call, or an unreadable one.
     case unknown
 
     init(_ call: RequestHead.Call) {
         switch call {
         case .verify: self = .verify
+        case .resolve: self = .resolve
         case .health: self = .health
         case .info: self = .info
         case .ping: self = .ping
@@ -49,6 +50,18 @@ package enum RefusalLabel: Int, CaseIterable, Sendable {
             default: .other
             }
     }
+}
+
+/// The outcome of a Resolve.
+package enum ResolveOutcome: Int, CaseIterable, Sendable {
+    /// Every item is valid.
+    case valid
+    /// Some items are valid, and some are refused.
+    case partlyRefused
+    /// No item is valid.
+    case refused
+    /// The evidence is of several customers, or not of the expected one.
+    case conflict
 }
 
 /// The environment that signed evidence names.

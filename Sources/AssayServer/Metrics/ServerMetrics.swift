@@ -11,11 +11,15 @@ package struct ServerMetrics: Sendable {
     /// By kind, verdict and environment.
     private var verifications = [UInt64](
         repeating: 0, count: Self.kinds * Self.verdicts * EnvironmentLabel.allCases.count)
+    private var resolves = [UInt64](repeating: 0, count: ResolveOutcome.allCases.count)
     private var refusals = [UInt64](repeating: 0, count: RefusalLabel.allCases.count)
 
     /// Nanoseconds of Verify calls, from the last byte of the frame until the answer is in the
     /// output buffer.
     package private(set) var handling = Distribution.times
+    /// Nanoseconds of Resolve calls, from the last byte of the frame until the answer is in the
+    /// output buffer.
+    package private(set) var resolveHandling = Distribution.times
     /// Nanoseconds from the last byte of the frame until a worker takes the request.
     package private(set) var queueDelay = Distribution.times
     package private(set) var batchSizes = Distribution.batchSizes
@@ -43,22 +47,24 @@ package struct ServerMetrics: Sendable {
 // MARK: Counting
 
 extension ServerMetrics {
-    mutating func didStart(_ call: CallLabel) { started[call.rawValue] &+= 1 }
-
-    mutating func didHandle(_ call: CallLabel, _ status: Status) {
-        handled[call.rawValue * Self.statuses + Int(status.rawValue)] &+= 1
+    mutating func didStart(_ call: CallLabel, count: Int = 1) {
+        started[call.rawValue] &+= UInt64(count)
     }
 
-    /// Counts a request that was answered when it was read.
-    mutating func didAnswerAtOnce(_ call: CallLabel, _ answer: ResponseHead) {
-        didStart(call)
-        didHandle(call, answer.status)
-        if answer.status != .ok { didRefuse(answer) }
+    mutating func didHandle(_ call: CallLabel, _ status: Status, count: Int = 1) {
+        handled[call.rawValue * Self.statuses + Int(status.rawValue)] &+= UInt64(count)
     }
 
-    /// Counts a rejected request, or a rejected frame.
-    mutating func didRefuse(_ answer: ResponseHead) {
-        refusals[RefusalLabel(answer).rawValue] &+= 1
+    /// Counts requests that got the same answer when they were read.
+    mutating func didAnswerAtOnce(_ call: CallLabel, _ answer: ResponseHead, count: Int = 1) {
+        didStart(call, count: count)
+        didHandle(call, answer.status, count: count)
+        if answer.status != .ok { didRefuse(answer, count: count) }
+    }
+
+    /// Counts rejected requests, or rejected frames.
+    mutating func didRefuse(_ answer: ResponseHead, count: Int = 1) {
+        refusals[RefusalLabel(answer).rawValue] &+= UInt64(count)
     }
 
     /// Counts requests that a worker, or the loop itself, verified in one batch.
@@ -73,9 +79,22 @@ extension ServerMetrics {
         verifications[Self.place(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
     }
 
-    /// Counts an accepted Verify that ended without a verdict.
-    mutating func didDrop(_ answer: ResponseHead?) {
-        didHandle(.verify, answer?.status ?? .cancelled)
+    /// Counts the verification of an item of a Resolve. Times are the monotonic clock's.
+    mutating func didVerifyItem(_ outcome: Outcome, arrived: UInt64, began: UInt64) {
+        queueDelay.add(began > arrived ? began - arrived : 0)
+        verifications[Self.place(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
+    }
+
+    /// Counts a Resolve whose answer was passed to its connection.
+    mutating func didResolve(_ outcome: ResolveOutcome, arrived: UInt64, now: UInt64) {
+        didHandle(.resolve, .ok)
+        resolveHandling.add(now > arrived ? now - arrived : 0)
+        resolves[outcome.rawValue] &+= 1
+    }
+
+    /// Counts an accepted request that ended without a result.
+    mutating func didDrop(_ call: CallLabel, _ answer: ResponseHead?) {
+        didHandle(call, answer?.status ?? .cancelled)
         if let answer { didRefuse(answer) }
     }
 
@@ -97,6 +116,8 @@ extension ServerMetrics {
     package func handled(_ call: CallLabel, _ status: Status) -> UInt64 {
         handled[call.rawValue * Self.statuses + Int(status.rawValue)]
     }
+
+    package func resolves(_ outcome: ResolveOutcome) -> UInt64 { resolves[outcome.rawValue] }
 
     package func refused(_ reason: RefusalLabel) -> UInt64 { refusals[reason.rawValue] }
 

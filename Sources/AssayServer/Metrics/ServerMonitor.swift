@@ -15,6 +15,7 @@ public final class ServerMonitor: Sendable {
         var history = History()
     }
 
+    /// Creates a monitor without a state.
     public convenience init() { self.init(clock: { SystemClock.monotonicNanoseconds }) }
 
     /// Creates a monitor without a state.

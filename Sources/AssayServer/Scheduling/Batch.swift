@@ -15,8 +15,8 @@ import AssayWire
 /// Requests with `mayWait` (patient requests) go after the others, except for a small share of
 /// the places.
 struct Batch {
-    private let piecesMost: Int
-    private let requestsPerSlice: Int
+    private let workerCount: Int
+    var requestsPerSlice: Int
     private let hasOneProcessor: Bool
     private var waiting = RequestQueue()
     /// Requests that are verified on the loop's thread when there is one processor.
@@ -37,7 +37,7 @@ struct Batch {
 
     init(workers: Int, requestsPerSlice: Int, hasOneProcessor: Bool = false) {
         self.hasOneProcessor = hasOneProcessor
-        piecesMost = workers
+        workerCount = workers
         idleWorkers = workers
         self.requestsPerSlice = requestsPerSlice
     }
@@ -57,7 +57,7 @@ struct Batch {
             + delay.nanoseconds(of: short.load)
     }
 
-    var hasRunning: Bool { idleWorkers < piecesMost }
+    var hasRunning: Bool { idleWorkers < workerCount }
 
     /// Whether a request that arrives now would be in the first slice of an idle worker.
     var startsAtOnce: Bool {
@@ -66,7 +66,7 @@ struct Batch {
     }
 
     /// Whether another request would wait for more than the next slice of each worker.
-    var isLong: Bool { waitingCount > 2 * piecesMost * requestsPerSlice }
+    var isLong: Bool { waitingCount > 2 * workerCount * requestsPerSlice }
 
     mutating func add(_ request: AcceptedRequest) {
         if request.mayWait {
@@ -104,13 +104,13 @@ struct Batch {
         return waiting.take(waiting.count)
     }
 
-    var isEmpty: Bool { waitingCount == 0 && idleWorkers == piecesMost }
+    var isEmpty: Bool { waitingCount == 0 && idleWorkers == workerCount }
 
     /// Records that a worker has finished its slice.
     mutating func workerFinished(_ slice: WorkLoad) {
         idleWorkers += 1
         running.remove(slice)
-        precondition(idleWorkers <= piecesMost)
+        precondition(idleWorkers <= workerCount)
     }
 
     /// Removes and returns the requests for which `isOver` holds.
@@ -131,7 +131,7 @@ struct Batch {
         while idleWorkers > 0 {
             var slice: [AcceptedRequest] = []
             var time = 0.0
-            while slice.count < size, time < Self.pieceNanoseconds, let request = next() {
+            while slice.count < size, time < Self.sliceNanoseconds, let request = next() {
                 if isOver(request) {
                     over.append(request)
                 } else {
@@ -149,7 +149,7 @@ struct Batch {
 
     /// Limits the work of a slice, so that other requests do not wait for long ones in the same
     /// slice. A full slice of tokens or notifications takes less.
-    private static let pieceNanoseconds = 10_000_000.0
+    private static let sliceNanoseconds = 10_000_000.0
 
     /// The number of patient requests that can be taken now: all if nothing else waits.
     private var patientPlaces: Int {

@@ -22,7 +22,7 @@ struct ChainValidationQueue {
         }
     }
 
-    private var chainsMost: Int
+    private var chainLimit: Int
     private var bucket: TokenBucket
     /// The requests that wait for each chain, except the one that is being verified.
     private var requests: [Key: [AcceptedRequest]] = [:]
@@ -30,13 +30,13 @@ struct ChainValidationQueue {
     private var queue = FairQueue<UInt64, Key>()
     private(set) var running: Key?
 
-    init(chainsPerSecond: Int, chainsMost: Int) {
-        self.chainsMost = chainsMost
+    init(chainsPerSecond: Int, chainLimit: Int) {
+        self.chainLimit = chainLimit
         bucket = TokenBucket(perSecond: chainsPerSecond)
     }
 
-    mutating func change(chainsPerSecond: Int, chainsMost: Int) {
-        self.chainsMost = chainsMost
+    mutating func change(chainsPerSecond: Int, chainLimit: Int) {
+        self.chainLimit = chainLimit
         bucket = TokenBucket(perSecond: chainsPerSecond)
     }
 
@@ -64,7 +64,7 @@ struct ChainValidationQueue {
         queue.add(key, of: flow, isPreferred: chain.hasValidatedIssuer)
         let wait = bucket.wait(for: turns(of: flow), at: now)
         var victim: Key?
-        if queue.count > chainsMost {
+        if queue.count > chainLimit {
             victim = queue.victim()
         } else if queue.count(of: flow) > 1, now + wait >= request.deadline {
             victim = queue.victim(of: flow)

@@ -14,9 +14,9 @@ struct LoopShare {
 
     init(began: UInt64) { self.began = began }
 
-    var mayWork: Bool { worked < end }
+    var canWork: Bool { worked < end }
 
-    func mayRead(at now: UInt64) -> Bool { now - began < worked + Self.nanoseconds }
+    func canRead(at now: UInt64) -> Bool { now - began < worked + Self.nanoseconds }
 }
 
 /// The times of a turn of the loop, which date the bytes that the next turn reads.

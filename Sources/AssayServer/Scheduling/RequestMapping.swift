@@ -3,8 +3,8 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// A Verify request that the server has accepted and will answer. A class, because it is passed
-/// between the loop, the batch and a worker.
+/// A Verify request that the server has accepted and will answer, or an item of a Resolve. A class,
+/// because it is passed between the loop, the batch and a worker.
 final class AcceptedRequest: Sendable {
     let connection: LoopBound<Connection>
     let id: UInt64
@@ -12,7 +12,8 @@ final class AcceptedRequest: Sendable {
     let kind: EvidenceKind
     let call: VerifyCall
     let evidence: AcceptedEvidence
-    /// Its share of the budget until it is answered.
+    /// Its share of the budget. The scheduler gives it back with the answer, no deinit: the last
+    /// reference can end on a worker's thread, and the budget belongs to the loop's thread.
     let cost: RequestCost
     /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
@@ -22,12 +23,14 @@ final class AcceptedRequest: Sendable {
     /// Whether it is served after requests without this flag, and is not rejected because of
     /// them.
     let mayWait: Bool
+    /// Its place in a Resolve; nil for a request of its own.
+    let place: ResolvePlace?
 
     /// - Parameter size: bytes of the evidence.
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
         call: VerifyCall, evidence: AcceptedEvidence, size: Int, cost: RequestCost,
-        deadline: UInt64, arrived: UInt64, mayWait: Bool
+        deadline: UInt64, arrived: UInt64, mayWait: Bool, place: ResolvePlace? = nil
     ) {
         self.connection = connection
         self.id = id
@@ -39,6 +42,7 @@ final class AcceptedRequest: Sendable {
         self.deadline = deadline
         self.arrived = arrived
         self.mayWait = mayWait
+        self.place = place
         work = WorkClass(kind, bytes: size)
     }
 
@@ -48,7 +52,7 @@ final class AcceptedRequest: Sendable {
         return AcceptedRequest(
             connection: connection, id: id, app: app, kind: kind, call: call,
             evidence: .whole(bytes.forWaiting), size: bytes.count, cost: cost,
-            deadline: deadline, arrived: arrived, mayWait: mayWait)
+            deadline: deadline, arrived: arrived, mayWait: mayWait, place: place)
     }
 
     /// Whether verifying it takes less time than waking a worker.
@@ -62,7 +66,8 @@ final class AcceptedRequest: Sendable {
         guard case .whole = evidence else { return false }
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest: return true
-        case .notification, .appReceipt, .transactionReceipt: return false
+        case .notification, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            return false
         }
     }
 }
@@ -83,6 +88,11 @@ enum RequestMapping {
         _ request: AcceptedRequest, at now: Timestamp, unknownChains: UnknownChainPolicy
     ) -> PreparedVerification {
         switch request.evidence {
+        case .whole(let evidence) where request.place?.detectsKind == true:
+            request.app.verifier.prepareDetectingKind(
+                evidence.span, policy: request.app.policy,
+                expecting: request.app.narrowed(request.call.expectations), at: now,
+                unknownChains: unknownChains)
         case .whole(let evidence):
             request.app.verifier.prepare(
                 evidence.span, as: request.kind, policy: request.app.policy,
@@ -136,25 +146,47 @@ enum RequestMapping {
         var batch: [PreparedVerification] = []
         batch.reserveCapacity(slice.count)
         for request in slice {
-            batch.append(prepare(request, at: now, unknownChains: unknownChains))
+            let time = request.place?.time(now) ?? now
+            batch.append(prepare(request, at: time, unknownChains: unknownChains))
         }
         verifier.verifySignatures(&batch)
+        verifyAgain(slice, &batch, by: verifier, at: now, unknownChains)
         return batch
     }
+
+    /// Verifies the valid items of Resolve requests that name an earlier moment also at the
+    /// server's time. A client would otherwise choose when the certificates of evidence without a
+    /// date have to be valid.
+    private static func verifyAgain(
+        _ slice: [AcceptedRequest], _ batch: inout [PreparedVerification], by verifier: Verifier,
+        at now: Timestamp, _ unknownChains: UnknownChainPolicy
+    ) {
+        let earlier = slice.indices.filter { index in
+            guard let place = slice[index].place, place.time(now) < now else { return false }
+            return batch[index].isValid
+        }
+        guard !earlier.isEmpty else { return }
+        var again = earlier.map { prepare(slice[$0], at: now, unknownChains: unknownChains) }
+        verifier.verifySignatures(&again)
+        for (index, verification) in zip(earlier, again) where !verification.isValid {
+            batch[index] = verification
+        }
+    }
+}
+
+extension PreparedVerification {
+    fileprivate var isValid: Bool { unknownChain == nil && verification.verdict == .valid }
 }
 
 extension VerifiedEvidence {
     /// The signed JSON as one object: `payload`, and beside it the parts of a notification.
-    fileprivate var json: [UInt8] { Self.object(payloadJSON) }
-
-    private static func object(_ members: [(name: String, json: [UInt8])]) -> [UInt8] {
-        var text: [UInt8] = []
-        for (name, json) in members {
-            text.append(UInt8(ascii: text.isEmpty ? "{" : ","))
-            text += "\"\(name)\":".utf8
-            text += json
+    var json: [UInt8] {
+        let members = payloadJSON
+        // Longer than each name with its punctuation.
+        var writer = JSONWriter(capacity: members.reduce(2) { $0 + $1.json.count + 24 })
+        writer.object { object in
+            for (name, json) in members { object.member(name, raw: json) }
         }
-        text.append(UInt8(ascii: "}"))
-        return text
+        return writer.text
     }
 }

@@ -16,6 +16,9 @@ struct SliceAnswers: Sendable {
     private(set) var load = WorkLoad()
     /// The unknown chains of deferred requests, by index in the slice.
     private(set) var unknownChains: [Int: ChainID] = [:]
+    /// The verifications of items of Resolve requests, by index in the slice. They have no bytes
+    /// here: their answer needs the other items.
+    private(set) var items: [Int: Verification] = [:]
 
     /// The usual size of a transaction's typed fields.
     private static let usualAnswerBytes = 1024
@@ -39,8 +42,12 @@ struct SliceAnswers: Sendable {
                 let verification = verifications[index].verification
                 outcomes.append(Outcome(request.kind, verification))
                 load.add(request.work)
-                RequestMapping.encode(
-                    verification, answering: request, at: now, by: codec, into: &bytes)
+                if request.place != nil {
+                    items[index] = verification
+                } else {
+                    RequestMapping.encode(
+                        verification, answering: request, at: now, by: codec, into: &bytes)
+                }
             }
             ends.append(bytes.count)
         }

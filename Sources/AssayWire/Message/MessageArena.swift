@@ -18,7 +18,7 @@ import CAssayProto
     // cost more than the work.
     /// The next allocation in the last chunk, aligned, and the free bytes from there.
     @exclusivity(unchecked) private var next: UnsafeMutableRawPointer
-    @exclusivity(unchecked) private var room = 0
+    @exclusivity(unchecked) private var available = 0
     /// The sum of all allocations since `reset`, and its limit.
     @exclusivity(unchecked) private(set) var used = 0
     @exclusivity(unchecked) private var limit = 0
@@ -50,7 +50,7 @@ import CAssayProto
 
     private func use(_ chunk: UnsafeMutableRawBufferPointer) {
         unsafe next = chunk.baseAddress!
-        unsafe room = chunk.count
+        unsafe available = chunk.count
     }
 
     /// Allocates bytes; nil if the limit would be exceeded.
@@ -60,13 +60,13 @@ import CAssayProto
             return nil
         }
         let padded = (max(bytes, 1) + Self.alignment - 1) & ~(Self.alignment - 1)
-        if unsafe padded > room {
+        if unsafe padded > available {
             unsafe chunks.append(Self.chunk(max(Self.chunkBytes, padded)))
             unsafe use(chunks[chunks.count - 1])
         }
         let memory = unsafe next
         unsafe next = memory + padded
-        unsafe room -= padded
+        unsafe available -= padded
         unsafe used += padded
         return unsafe memory
     }
@@ -76,7 +76,7 @@ import CAssayProto
     func allocate<T>(_ type: T.Type, count: Int = 1) -> UnsafeMutablePointer<T> {
         let bytes = MemoryLayout<T>.stride * count
         guard let memory = unsafe allocate(bytes) else {
-            preconditionFailure("messages are composed in an arena without a limit")
+            preconditionFailure("the arena for encoding has no limit")
         }
         return unsafe memory.bindMemory(to: T.self, capacity: count)
     }

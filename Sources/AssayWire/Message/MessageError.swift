@@ -21,7 +21,7 @@ extension MessageError: CustomStringConvertible {
         case .malformed: "the head is not a protobuf message of its type"
         case .tooLarge: "the head has too many fields for its size"
         case .invalidText: "the head has text that is not UTF-8"
-        case .missingField: "the head lacks a field that has to be there"
+        case .missingField: "the head lacks a required field"
         case .unknownVerdict(let number): "the verdict \(number) is unknown to this version"
         }
     }

@@ -63,6 +63,12 @@ extension MessageArena {
         return unsafe list
     }
 
+    func texts<V: RawRepresentable<String>>(
+        _ values: [V]
+    ) -> UnsafeMutablePointer<ProtobufCBinaryData> {
+        unsafe texts(values.map(\.rawValue))
+    }
+
     func texts(_ strings: [String]) -> UnsafeMutablePointer<ProtobufCBinaryData> {
         let values = unsafe allocate(ProtobufCBinaryData.self, count: strings.count)
         for (index, string) in strings.enumerated() {
@@ -112,6 +118,14 @@ extension MessageArena {
         set(&has, &field, value?.rawValue)
     }
 
+    func set<V: RawRepresentable<Int64>>(_ has: inout Int32, _ field: inout Int64, _ value: V?) {
+        set(&has, &field, value?.rawValue)
+    }
+
+    func set(_ has: inout Int32, _ field: inout Int32, _ value: Int?) {
+        set(&has, &field, value.map(Int32.init))
+    }
+
     func set(_ has: inout Int32, _ field: inout Int64, _ value: Timestamp?) {
         set(&has, &field, value?.milliseconds)
     }
@@ -148,6 +162,14 @@ func read<V: RawRepresentable<Int32>>(_ has: Int32, _ field: Int32) -> V? {
     has != 0 ? V(rawValue: field) : nil
 }
 
+func read<V: RawRepresentable<Int64>>(_ has: Int32, _ field: Int64) -> V? {
+    has != 0 ? V(rawValue: field) : nil
+}
+
+func read(_ has: Int32, _ field: Int32) -> Int? {
+    has != 0 ? Int(field) : nil
+}
+
 func read(_ has: Int32, _ field: Int64) -> Timestamp? {
     has != 0 ? Timestamp(milliseconds: field) : nil
 }
@@ -178,6 +200,22 @@ func read(
 }
 
 func models<M: MessageFields>(
+    _ messages: UnsafeMutablePointer<UnsafeMutablePointer<M.Message>?>?, count: Int
+) throws(MessageError) -> [M] {
+    try unsafe models(UnsafeBufferPointer(start: messages, count: count))
+}
+
+func models(
+    _ messages: UnsafeMutablePointer<UnsafeMutablePointer<Assay__V1__InAppPurchaseReceipt>?>?,
+    count: Int
+) throws(MessageError) -> InAppPurchases {
+    var purchases = InAppPurchases()
+    let records: [InAppPurchaseReceipt] = try unsafe models(messages, count: count)
+    for record in records { purchases.append(record) }
+    return purchases
+}
+
+func models<M: MessageFields>(
     _ messages: UnsafeBufferPointer<UnsafeMutablePointer<M.Message>?>
 ) throws(MessageError) -> [M] {
     var models: [M] = []
@@ -189,23 +227,30 @@ func models<M: MessageFields>(
     return models
 }
 
-func texts<Value>(
-    _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int,
-    as value: (String) -> Value
-) throws(MessageError) -> [Value] {
-    var list: [Value] = []
-    list.reserveCapacity(count)
-    for index in 0..<count {
-        guard let values = unsafe values else { throw .malformed }
-        list.append(value(try unsafe text(values[index])))
-    }
-    return list
+func texts<V: RawRepresentable<String>>(
+    _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int
+) throws(MessageError) -> [V] {
+    try unsafe texts(values, count: count, as: V.init(rawValue:))
 }
 
 func texts(
     _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int
 ) throws(MessageError) -> [String] {
     try unsafe texts(values, count: count) { $0 }
+}
+
+/// Skips values for which `value` returns nil.
+private func texts<Value>(
+    _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int,
+    as value: (String) -> Value?
+) throws(MessageError) -> [Value] {
+    var list: [Value] = []
+    list.reserveCapacity(count)
+    for index in 0..<count {
+        guard let values = unsafe values else { throw .malformed }
+        if let value = value(try unsafe text(values[index])) { list.append(value) }
+    }
+    return list
 }
 
 func text(_ field: ProtobufCBinaryData) throws(MessageError) -> String {

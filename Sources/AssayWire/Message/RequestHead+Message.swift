@@ -11,15 +11,15 @@ extension RequestHead: @unsafe MessageFields {
         if timeoutMilliseconds != 0 {
             unsafe arena.set(&m.has_timeout_ms, &m.timeout_ms, timeoutMilliseconds)
         }
-        if !traceparent.isEmpty {
-            unsafe arena.set(&m.has_traceparent, &m.traceparent, traceparent)
-        }
         if !app.isEmpty { unsafe arena.set(&m.has_app, &m.app, app) }
         if mayWait { unsafe arena.set(&m.has_may_wait, &m.may_wait, true) }
         switch call {
         case .verify(let verify):
             unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_VERIFY
             unsafe m.verify = arena.message(verify)
+        case .resolve(let resolve):
+            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE
+            unsafe m.resolve = arena.message(resolve)
         case .health:
             unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_HEALTH
             unsafe m.health = arena.allocate(Assay__V1__HealthCall.self)
@@ -37,10 +37,14 @@ extension RequestHead: @unsafe MessageFields {
     }
 
     init(_ m: Assay__V1__RequestHead) throws(MessageError) {
+        // Ignored, but valid UTF-8 like all text of the contract.
+        let _: String? = try unsafe read(m.has_traceparent, m.traceparent)
         let call: Call
         switch unsafe m.call_case {
         case ASSAY__V1__REQUEST_HEAD__CALL_VERIFY:
             call = .verify(try unsafe required(read(m.verify)))
+        case ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE:
+            call = .resolve(try unsafe required(read(m.resolve)))
         case ASSAY__V1__REQUEST_HEAD__CALL_HEALTH: call = .health
         case ASSAY__V1__REQUEST_HEAD__CALL_INFO: call = .info
         case ASSAY__V1__REQUEST_HEAD__CALL_PING: call = .ping
@@ -50,7 +54,6 @@ extension RequestHead: @unsafe MessageFields {
             id: unsafe read(m.has_id, m.id) ?? 0, call: call,
             app: try unsafe read(m.has_app, m.app) ?? "",
             timeoutMilliseconds: unsafe read(m.has_timeout_ms, m.timeout_ms) ?? 0,
-            traceparent: try unsafe read(m.has_traceparent, m.traceparent) ?? "",
             mayWait: unsafe read(m.has_may_wait, m.may_wait) ?? false)
     }
 }
@@ -124,42 +127,6 @@ extension InAppSelection {
             self = .product(try required(product))
         default: self = .all
         }
-    }
-}
-
-extension Expectations: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Expectations>) {
-        unsafe assay__v1__expectations__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Expectations, in arena: MessageArena) {
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe m.n_environments = environments.count
-        unsafe m.environments = arena.texts(environments.map(\.rawValue))
-        unsafe m.n_product_ids = productIds.count
-        unsafe m.product_ids = arena.texts(productIds)
-        unsafe arena.set(&m.has_app_account_token, &m.app_account_token, appAccountToken)
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(&m.has_device_identifier, &m.device_identifier, deviceIdentifier)
-        unsafe arena.set(
-            &m.has_device_verification_id, &m.device_verification_id, deviceVerificationId)
-        unsafe arena.set(&m.has_not_older_than, &m.not_older_than, notOlderThan)
-    }
-
-    init(_ m: Assay__V1__Expectations) throws(MessageError) {
-        self.init(
-            bundleId: try unsafe read(m.has_bundle_id, m.bundle_id),
-            appAppleId: unsafe read(m.has_app_apple_id, m.app_apple_id),
-            environments: try unsafe texts(
-                m.environments, count: m.n_environments, as: StoreEnvironment.init(rawValue:)),
-            productIds: try unsafe texts(m.product_ids, count: m.n_product_ids),
-            appAccountToken: try unsafe read(m.has_app_account_token, m.app_account_token),
-            transactionId: try unsafe read(m.has_transaction_id, m.transaction_id),
-            deviceIdentifier: unsafe read(m.has_device_identifier, m.device_identifier),
-            deviceVerificationId: try unsafe read(
-                m.has_device_verification_id, m.device_verification_id),
-            notOlderThan: unsafe read(m.has_not_older_than, m.not_older_than))
     }
 }
 

@@ -29,6 +29,9 @@ extension ResponseHead: @unsafe MessageFields {
             unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_PONG
             unsafe m.pong = arena.allocate(Assay__V1__Pong.self)
             unsafe assay__v1__pong__init(m.pong)
+        case .resolution(let resolution):
+            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION
+            unsafe m.resolution = arena.message(resolution)
         }
     }
 
@@ -40,23 +43,28 @@ extension ResponseHead: @unsafe MessageFields {
             status: Status(rawValue: number) ?? .unknown,
             message: try unsafe read(m.has_message, m.message) ?? "",
             retryAfterMilliseconds: unsafe read(m.has_retry_after_ms, m.retry_after_ms) ?? 0)
+        do {
+            result = try unsafe Self.result(m)
+        } catch .unknownVerdict(let verdict) {
+            // A verdict of a newer server. The id is kept, so that its call ends with an error.
+            status = .unknown
+            message = "\(MessageError.unknownVerdict(verdict))"
+        }
+    }
+
+    private static func result(_ m: Assay__V1__ResponseHead) throws(MessageError) -> CallResult {
         switch unsafe m.result_case {
         case ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION:
-            do {
-                result = .verification(try unsafe required(read(m.verification)))
-            } catch .unknownVerdict(let verdict) {
-                // A verdict of a newer server. The id is kept, so that its call ends with an
-                // error.
-                status = .unknown
-                message = "\(MessageError.unknownVerdict(verdict))"
-            }
+            return .verification(try unsafe required(read(m.verification)))
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION:
+            return .resolution(try unsafe required(read(m.resolution)))
         case ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH:
             let status = unsafe m.health.pointee.status
-            result = .health(serving: status == ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING)
+            return .health(serving: status == ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING)
         case ASSAY__V1__RESPONSE_HEAD__RESULT_INFO:
-            result = .info(try unsafe required(read(m.info)))
-        case ASSAY__V1__RESPONSE_HEAD__RESULT_PONG: result = .pong
-        default: result = .none
+            return .info(try unsafe required(read(m.info)))
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_PONG: return .pong
+        default: return .none
         }
     }
 }

@@ -28,8 +28,7 @@ extension ServerInfo: @unsafe MessageFields {
         self.init(
             version: try unsafe read(m.has_version, m.version) ?? "", kinds: kinds,
             limits: try unsafe required(read(m.limits)),
-            trustedRoots: try unsafe models(
-                UnsafeBufferPointer(start: m.trusted_roots, count: m.n_trusted_roots)),
+            trustedRoots: try unsafe models(m.trusted_roots, count: m.n_trusted_roots),
             proto: try unsafe read(m.has_proto, m.proto) ?? "")
     }
 }
@@ -45,6 +44,10 @@ extension ServerInfo.Limits: @unsafe MessageFields {
         unsafe arena.set(&m.has_jws_bytes, &m.jws_bytes, jwsBytes)
         unsafe arena.set(&m.has_notification_bytes, &m.notification_bytes, notificationBytes)
         unsafe arena.set(&m.has_requests_in_flight, &m.requests_in_flight, requestsInFlight)
+        unsafe arena.set(&m.has_server_answer_bytes, &m.server_answer_bytes, serverAnswerBytes)
+        unsafe arena.set(
+            &m.has_notification_v1_bytes, &m.notification_v1_bytes, notificationV1Bytes)
+        unsafe arena.set(&m.has_resolve_items, &m.resolve_items, resolveItems)
     }
 
     init(_ m: Assay__V1__Limits) throws(MessageError) {
@@ -53,7 +56,11 @@ extension ServerInfo.Limits: @unsafe MessageFields {
             headBytes: unsafe read(m.has_head_bytes, m.head_bytes) ?? 0,
             jwsBytes: unsafe read(m.has_jws_bytes, m.jws_bytes) ?? 0,
             notificationBytes: unsafe read(m.has_notification_bytes, m.notification_bytes) ?? 0,
-            requestsInFlight: unsafe read(m.has_requests_in_flight, m.requests_in_flight) ?? 0)
+            requestsInFlight: unsafe read(m.has_requests_in_flight, m.requests_in_flight) ?? 0,
+            serverAnswerBytes: unsafe read(m.has_server_answer_bytes, m.server_answer_bytes) ?? 0,
+            notificationV1Bytes: unsafe read(
+                m.has_notification_v1_bytes, m.notification_v1_bytes) ?? 0,
+            resolveItems: unsafe read(m.has_resolve_items, m.resolve_items) ?? 0)
     }
 }
 

@@ -45,6 +45,12 @@ extension Verification: @unsafe MessageFields {
         case .transactionReceipt(let receipt):
             unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT
             unsafe m.transaction_receipt = arena.message(receipt)
+        case .serverAnswer(let answer):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_SERVER_ANSWER
+            unsafe m.server_answer = arena.message(answer)
+        case .notificationV1(let notification):
+            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1
+            unsafe m.notification_v1 = arena.message(notification)
         }
     }
 
@@ -79,13 +85,17 @@ extension Verification: @unsafe MessageFields {
             .appReceipt(try required(unsafe read(m.app_receipt)))
         case ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT:
             .transactionReceipt(try required(unsafe read(m.transaction_receipt)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_SERVER_ANSWER:
+            .serverAnswer(try required(unsafe read(m.server_answer)))
+        case ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1:
+            .notificationV1(try required(unsafe read(m.notification_v1)))
         default: nil
         }
     }
 }
 
 /// Reads a payload from a server. Its JSON is not part of the head.
-private func verified<M: MessageFields & Equatable & Sendable>(
+func verified<M: MessageFields & Equatable & Sendable>(
     _ message: UnsafeMutablePointer<M.Message>?
 ) throws(MessageError) -> VerifiedPayload<M>? {
     guard let payload: M = try unsafe read(message) else { return nil }
@@ -110,24 +120,5 @@ extension VerifiedNotification: @unsafe MessageFields {
             transaction: try unsafe verified(m.transaction),
             renewalInfo: try unsafe verified(m.renewal_info),
             appTransaction: try unsafe verified(m.app_transaction))
-    }
-}
-
-extension SigningCertificate: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__SigningCertificate>) {
-        unsafe assay__v1__signing_certificate__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__SigningCertificate, in arena: MessageArena) {
-        unsafe arena.set(&m.has_serial, &m.serial, serial)
-        unsafe arena.set(&m.has_not_after, &m.not_after, notAfter)
-        unsafe arena.set(&m.has_expired, &m.expired, expired)
-    }
-
-    init(_ m: Assay__V1__SigningCertificate) throws(MessageError) {
-        self.init(
-            serial: try unsafe required(read(m.has_serial, m.serial)),
-            notAfter: try unsafe required(read(m.has_not_after, m.not_after)),
-            expired: try unsafe required(read(m.has_expired, m.expired)))
     }
 }

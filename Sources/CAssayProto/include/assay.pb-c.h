@@ -18,13 +18,34 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Assay__V1__RequestHead Assay__V1__RequestHead;
 typedef struct Assay__V1__VerifyCall Assay__V1__VerifyCall;
 typedef struct Assay__V1__Expectations Assay__V1__Expectations;
+typedef struct Assay__V1__ResolveCall Assay__V1__ResolveCall;
+typedef struct Assay__V1__EvidenceItem Assay__V1__EvidenceItem;
+typedef struct Assay__V1__EntitlementPolicy Assay__V1__EntitlementPolicy;
+typedef struct Assay__V1__ProductDuration Assay__V1__ProductDuration;
 typedef struct Assay__V1__HealthCall Assay__V1__HealthCall;
 typedef struct Assay__V1__InfoCall Assay__V1__InfoCall;
 typedef struct Assay__V1__PingCall Assay__V1__PingCall;
 typedef struct Assay__V1__ResponseHead Assay__V1__ResponseHead;
+typedef struct Assay__V1__Resolution Assay__V1__Resolution;
+typedef struct Assay__V1__ResolvedItem Assay__V1__ResolvedItem;
+typedef struct Assay__V1__Entitlements Assay__V1__Entitlements;
+typedef struct Assay__V1__AppEntitlements Assay__V1__AppEntitlements;
+typedef struct Assay__V1__SubscriptionGroup Assay__V1__SubscriptionGroup;
+typedef struct Assay__V1__Subscription Assay__V1__Subscription;
+typedef struct Assay__V1__ProductEntitlement Assay__V1__ProductEntitlement;
+typedef struct Assay__V1__ConsumablePurchase Assay__V1__ConsumablePurchase;
+typedef struct Assay__V1__DecidedBy Assay__V1__DecidedBy;
+typedef struct Assay__V1__Customers Assay__V1__Customers;
+typedef struct Assay__V1__EntitlementWarning Assay__V1__EntitlementWarning;
 typedef struct Assay__V1__Verification Assay__V1__Verification;
 typedef struct Assay__V1__SigningCertificate Assay__V1__SigningCertificate;
 typedef struct Assay__V1__VerifiedNotification Assay__V1__VerifiedNotification;
+typedef struct Assay__V1__ServerAnswer Assay__V1__ServerAnswer;
+typedef struct Assay__V1__UnsignedAnswerMembers Assay__V1__UnsignedAnswerMembers;
+typedef struct Assay__V1__UnsignedSubscriptionStatus Assay__V1__UnsignedSubscriptionStatus;
+typedef struct Assay__V1__VerifiedNotificationV1 Assay__V1__VerifiedNotificationV1;
+typedef struct Assay__V1__UnsignedNotificationV1 Assay__V1__UnsignedNotificationV1;
+typedef struct Assay__V1__EvidenceWarning Assay__V1__EvidenceWarning;
 typedef struct Assay__V1__HealthResult Assay__V1__HealthResult;
 typedef struct Assay__V1__Pong Assay__V1__Pong;
 typedef struct Assay__V1__ServerInfo Assay__V1__ServerInfo;
@@ -63,11 +84,11 @@ typedef struct Assay__V1__PurchaseInfoMember Assay__V1__PurchaseInfoMember;
 /* --- enums --- */
 
 /*
- * Which in-app records of an app receipt are returned.
+ * Selects the in-app records of an app receipt to return.
  */
 typedef enum _Assay__V1__InAppSelection {
   /*
-   * As IN_APP_SELECTION_ALL.
+   * Same as IN_APP_SELECTION_ALL.
    */
   ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_UNSPECIFIED = 0,
   /*
@@ -75,7 +96,7 @@ typedef enum _Assay__V1__InAppSelection {
    */
   ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_ALL = 1,
   /*
-   * For each original transaction id the record that expires, or was bought, last.
+   * For each original transaction id, the record that expires (or was bought) last.
    */
   ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_LATEST = 2,
   /*
@@ -89,29 +110,29 @@ typedef enum _Assay__V1__InAppSelection {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__IN_APP_SELECTION)
 } Assay__V1__InAppSelection;
 /*
- * State of the server, as grpc.health.v1 words it.
+ * The state of the server, with the names of grpc.health.v1.
  */
 typedef enum _Assay__V1__ServingStatus {
   /*
-   * Nothing was said.
+   * Unspecified.
    */
   ASSAY__V1__SERVING_STATUS__SERVING_STATUS_UNSPECIFIED = 0,
   /*
-   * It takes requests.
+   * The server accepts requests.
    */
   ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING = 1,
   /*
-   * It is draining, or not ready yet.
+   * The server is draining or not ready.
    */
   ASSAY__V1__SERVING_STATUS__SERVING_STATUS_NOT_SERVING = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__SERVING_STATUS)
 } Assay__V1__ServingStatus;
 /*
- * What a piece of evidence is. One line break may follow a JWS, and nothing else may stand around it.
+ * The kind of evidence. A JWS can end with one line break; no other white space can surround it.
  */
 typedef enum _Assay__V1__EvidenceKind {
   /*
-   * Not said.
+   * Unspecified.
    */
   ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED = 0,
   /*
@@ -127,46 +148,56 @@ typedef enum _Assay__V1__EvidenceKind {
    */
   ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_APP_TRANSACTION = 3,
   /*
-   * App Store Server Notifications V2, as JWS or as its POST body.
+   * An App Store Server Notification V2, as a JWS or as its POST body.
    */
   ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_NOTIFICATION = 4,
   /*
-   * The request of the retention messaging API.
+   * A request of the retention messaging API.
    */
   ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_REALTIME_REQUEST = 5,
   /*
-   * The StoreKit 1 app receipt (PKCS#7).
+   * A StoreKit 1 app receipt (PKCS#7).
    */
   ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_APP_RECEIPT = 6,
   /*
-   * The iOS 3-6 transaction receipt.
+   * A transaction receipt of iOS 3 to 6.
    */
-  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION_RECEIPT = 7
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_TRANSACTION_RECEIPT = 7,
+  /*
+   * The JSON body of an answer of the App Store Server API: a list of transactions, subscription
+   * statuses, one purchase, or notifications.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_SERVER_ANSWER = 8,
+  /*
+   * The POST body of a retired version 1 App Store Server Notification. Only the app receipt in
+   * unified_receipt.latest_receipt is signed.
+   */
+  ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_NOTIFICATION_V1 = 9
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__EVIDENCE_KIND)
 } Assay__V1__EvidenceKind;
 /*
  * The outcome of a verification. Refunded purchases and expired subscriptions are valid evidence:
- * fields of the payload tell of them. Treat a number that is unknown to you as a refusal.
+ * payload fields report them. Treat an unknown number as a refusal.
  */
 typedef enum _Assay__V1__Verdict {
   /*
-   * Not said; treat it as a refusal.
+   * Unspecified. Treat it as a refusal.
    */
   ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED = 0,
   /*
-   * Signed by Apple (or by a pinned root), and within policy and expectations.
+   * Signed by Apple (or under another pinned root), and within policy and expectations.
    */
   ASSAY__V1__VERDICT__VERDICT_VALID = 1,
   /*
-   * Not what its kind looks like: size, encoding, DER, JSON.
+   * Not the format of its kind: size, encoding, DER, JSON.
    */
   ASSAY__V1__VERDICT__VERDICT_MALFORMED = 2,
   /*
-   * Evidence of another kind than the caller named.
+   * Evidence of a different kind than the caller named.
    */
   ASSAY__V1__VERDICT__VERDICT_WRONG_KIND = 3,
   /*
-   * A signature or key algorithm other than those that Apple uses for this kind.
+   * A signature or key algorithm that Apple does not use for this kind.
    */
   ASSAY__V1__VERDICT__VERDICT_UNSUPPORTED_ALGORITHM = 4,
   /*
@@ -194,53 +225,53 @@ typedef enum _Assay__V1__Verdict {
    */
   ASSAY__V1__VERDICT__VERDICT_INVALID_SIGNATURE = 10,
   /*
-   * Signed in the future, or at no date that makes sense.
+   * Signed in the future, or with an implausible date.
    */
   ASSAY__V1__VERDICT__VERDICT_INVALID_DATE = 11,
   /*
-   * From an environment that policy or caller do not allow.
+   * From an environment that the policy or the caller does not allow.
    */
   ASSAY__V1__VERDICT__VERDICT_WRONG_ENVIRONMENT = 12,
   /*
-   * Of another bundle identifier.
+   * For a different bundle identifier.
    */
   ASSAY__V1__VERDICT__VERDICT_WRONG_BUNDLE = 13,
   /*
-   * Of another App Store app id.
+   * For a different App Store app id.
    */
   ASSAY__V1__VERDICT__VERDICT_WRONG_APP = 14,
   /*
-   * Against an expectation of the caller's: product, account token, transaction, age, device.
+   * Fails an expectation of the caller: product, account token, transaction, age, device.
    */
   ASSAY__V1__VERDICT__VERDICT_MISMATCH = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERDICT)
 } Assay__V1__Verdict;
 /*
- * Whether a call was carried out: gRPC's status codes, by their numbers.
+ * gRPC status codes with their numbers. The server uses those whose comment names a cause.
  */
 typedef enum _Assay__V1__Status {
   /*
-   * Carried out; the result says with what outcome.
+   * The call was performed; the result holds its outcome.
    */
   ASSAY__V1__STATUS__STATUS_OK = 0,
   /*
-   * The caller gave up.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_CANCELLED = 1,
   /*
-   * None of the others.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_UNKNOWN = 2,
   /*
-   * The head cannot be used.
+   * The frame or its head is invalid.
    */
   ASSAY__V1__STATUS__STATUS_INVALID_ARGUMENT = 3,
   /*
-   * The request's time was over before it was worked.
+   * The request's time limit passed, or a frame arrived too slowly.
    */
   ASSAY__V1__STATUS__STATUS_DEADLINE_EXCEEDED = 4,
   /*
-   * No app entry of that name.
+   * The server has no app entry of that name.
    */
   ASSAY__V1__STATUS__STATUS_NOT_FOUND = 5,
   /*
@@ -248,43 +279,43 @@ typedef enum _Assay__V1__Status {
    */
   ASSAY__V1__STATUS__STATUS_ALREADY_EXISTS = 6,
   /*
-   * The caller may not do this.
+   * The server does not serve this user or client certificate.
    */
   ASSAY__V1__STATUS__STATUS_PERMISSION_DENIED = 7,
   /*
-   * A limit was met; retry_after_ms says whether trying again helps.
+   * A limit was reached; retry_after_ms says whether a retry helps.
    */
   ASSAY__V1__STATUS__STATUS_RESOURCE_EXHAUSTED = 8,
   /*
-   * The server is not in a state for this call.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_FAILED_PRECONDITION = 9,
   /*
-   * Stopped half-way.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_ABORTED = 10,
   /*
-   * Past the end of something.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_OUT_OF_RANGE = 11,
   /*
-   * A call or a kind that this server does not know.
+   * The server does not know the call or the kind.
    */
   ASSAY__V1__STATUS__STATUS_UNIMPLEMENTED = 12,
   /*
-   * A defect of the server.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_INTERNAL = 13,
   /*
-   * The server is draining or not ready; another instance may answer.
+   * The server is draining, or closed an idle connection. Another instance can answer.
    */
   ASSAY__V1__STATUS__STATUS_UNAVAILABLE = 14,
   /*
-   * Data was lost.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_DATA_LOSS = 15,
   /*
-   * The caller did not say who it is.
+   * Not used.
    */
   ASSAY__V1__STATUS__STATUS_UNAUTHENTICATED = 16
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__STATUS)
@@ -297,7 +328,8 @@ typedef enum {
   ASSAY__V1__REQUEST_HEAD__CALL_VERIFY = 5,
   ASSAY__V1__REQUEST_HEAD__CALL_HEALTH = 6,
   ASSAY__V1__REQUEST_HEAD__CALL_INFO = 7,
-  ASSAY__V1__REQUEST_HEAD__CALL_PING = 8
+  ASSAY__V1__REQUEST_HEAD__CALL_PING = 8,
+  ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE = 10
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__REQUEST_HEAD__CALL__CASE)
 } Assay__V1__RequestHead__CallCase;
 
@@ -308,52 +340,57 @@ struct  Assay__V1__RequestHead
 {
   ProtobufCMessage base;
   /*
-   * Echoed in the answer. The client's choice: unique among the requests in flight on its
-   * connection, and not 0, which is the id of the server's own frames.
+   * Chosen by the client and echoed in the response. Unique among the requests in flight on the
+   * connection, and not 0, which connection-level responses use.
    */
   protobuf_c_boolean has_id;
   uint64_t id;
   /*
-   * How long the answer is worth waiting for, in milliseconds from the frame's first byte. 0 or
-   * absent: the server's default. Work whose time is over is dropped with DEADLINE_EXCEEDED.
+   * The time limit in milliseconds, from the frame's first byte on. 0 or absent selects the
+   * server's default. The server answers a request past its limit with DEADLINE_EXCEEDED.
    */
   protobuf_c_boolean has_timeout_ms;
   uint32_t timeout_ms;
   /*
-   * W3C trace context (the header's value), for the server's log; may be absent.
+   * The value of the W3C traceparent header. Reserved: the server ignores it.
    */
   protobuf_c_boolean has_traceparent;
   ProtobufCBinaryData traceparent;
   /*
-   * Name of the server's app entry whose policy applies. Empty or absent: its default entry.
+   * Name of the server's app entry, whose policy applies. Empty or absent selects the default
+   * entry.
    */
   protobuf_c_boolean has_app;
   ProtobufCBinaryData app;
   /*
-   * Of Verify: rather wait than be refused. Such a request is not refused because of the queue. It
-   * is served after those that do not say so, with a small share of its own; its time should be
-   * long. The server stops reading a connection that has as many requests in flight as it may.
+   * For Verify and Resolve: wait in the queue instead of being rejected because of its length. The server
+   * serves such requests after the others, with a small reserved share. Set a long timeout. At the
+   * limit of requests in flight the server stops reading the connection.
    */
   protobuf_c_boolean has_may_wait;
   protobuf_c_boolean may_wait;
   Assay__V1__RequestHead__CallCase call_case;
   union {
     /*
-     * Verify the evidence in the body.
+     * Verifies the evidence in the body.
      */
     Assay__V1__VerifyCall *verify;
     /*
-     * Ask whether the server takes requests.
+     * Returns whether the server accepts requests.
      */
     Assay__V1__HealthCall *health;
     /*
-     * Ask what the server is and can.
+     * Returns the server's version, kinds of evidence, limits and roots.
      */
     Assay__V1__InfoCall *info;
     /*
-     * Ask for an empty answer.
+     * Returns an empty result.
      */
     Assay__V1__PingCall *ping;
+    /*
+     * Verifies the items of evidence in the body, and decides what the customer owns.
+     */
+    Assay__V1__ResolveCall *resolve;
   };
 };
 #define ASSAY__V1__REQUEST_HEAD__INIT \
@@ -362,44 +399,47 @@ struct  Assay__V1__RequestHead
 
 
 /*
- * Verify one piece of evidence: the frame's body.
+ * Verifies one item of evidence: the frame's body.
  */
 struct  Assay__V1__VerifyCall
 {
   ProtobufCMessage base;
   /*
-   * What the evidence is; has to be given.
+   * The kind of the evidence. Required.
    */
   protobuf_c_boolean has_kind;
   Assay__V1__EvidenceKind kind;
   /*
-   * What the caller expects of it; absent: nothing beyond the server's policy.
+   * The caller's expectations. Absent: none beyond the server's policy.
    */
   Assay__V1__Expectations *expectations;
   /*
-   * Leave the typed payload out of the answer.
+   * Omit the typed payload from the response.
    */
   protobuf_c_boolean has_omit_typed_payload;
   protobuf_c_boolean omit_typed_payload;
   /*
-   * Return the signed JSON in the answer's body, as one object: {"payload": …}, and for a
-   * notification beside it "transaction", "renewalInfo", "appTransaction" where it carries them.
+   * Return the signed JSON in the response's body: {"payload": …}. A notification adds
+   * "transaction", "renewalInfo" and "appTransaction" if it contains them. A Server API answer has
+   * "transactions", "renewalInfos", "appTransaction" and "notifications" if it contains them,
+   * "unsigned", and "warnings" if there are any. A version 1 notification adds "unsigned" and
+   * "warnings" to its receipt.
    */
   protobuf_c_boolean has_return_payload_json;
   protobuf_c_boolean return_payload_json;
   /*
-   * Of an app receipt: which in-app records to return. All of them are checked.
+   * For an app receipt: the in-app records to return. The server checks all records.
    */
   protobuf_c_boolean has_in_app;
   Assay__V1__InAppSelection in_app;
   /*
-   * With IN_APP_SELECTION_PRODUCT: the product identifier.
+   * The product identifier for IN_APP_SELECTION_PRODUCT.
    */
   protobuf_c_boolean has_in_app_product_id;
   ProtobufCBinaryData in_app_product_id;
   /*
-   * Of a receipt: return the JSON of Apple's verifyReceipt endpoint in the answer's body, instead
-   * of what return_payload_json returns; for a refusal its status alone.
+   * For a receipt: return the JSON of Apple's verifyReceipt endpoint in the response's body,
+   * instead of the payload's JSON. For a refused receipt it holds only the status.
    */
   protobuf_c_boolean has_return_verify_receipt_json;
   protobuf_c_boolean return_verify_receipt_json;
@@ -410,10 +450,10 @@ struct  Assay__V1__VerifyCall
 
 
 /*
- * What the caller expects. Each field narrows the server's policy, none can widen it. A bundle or
- * app id is compared where evidence of that kind carries one (renewal info carries neither, a
- * transaction no app id, a realtime request no bundle); any other expectation of what the evidence
- * does not carry is a MISMATCH.
+ * The caller's expectations of one item of evidence. Each one narrows the server's policy; none
+ * widens it. A bundle or app id is compared where evidence of that kind carries one: renewal info
+ * carries neither, a transaction has no app id, a realtime request has no bundle id. Any other
+ * expectation about a field that the evidence does not carry is a MISMATCH.
  */
 struct  Assay__V1__Expectations
 {
@@ -424,46 +464,46 @@ struct  Assay__V1__Expectations
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
   /*
-   * Environments that the caller accepts: Production, Sandbox, Xcode, LocalTesting, Unspecified,
-   * spelled so: "production" is accepted of none. None: those of the policy (WRONG_ENVIRONMENT).
+   * The accepted environments (WRONG_ENVIRONMENT): Production, Sandbox, Xcode, LocalTesting,
+   * Unspecified. The comparison is case-sensitive. Empty: those of the policy.
    */
   size_t n_environments;
   ProtobufCBinaryData *environments;
   /*
-   * Product identifiers, one of which it has to be. None: any (MISMATCH).
+   * The accepted product identifiers (MISMATCH). Empty: any product.
    */
   size_t n_product_ids;
   ProtobufCBinaryData *product_ids;
   /*
-   * appAccountToken: a UUID, compared without regard to case (MISMATCH).
+   * The appAccountToken, a UUID compared case-insensitively (MISMATCH).
    */
   protobuf_c_boolean has_app_account_token;
   ProtobufCBinaryData app_account_token;
   /*
-   * transactionId (MISMATCH).
+   * The transactionId (MISMATCH).
    */
   protobuf_c_boolean has_transaction_id;
   ProtobufCBinaryData transaction_id;
   /*
-   * Oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
+   * The oldest acceptable effective date, in milliseconds since 1970 (MISMATCH).
    */
   protobuf_c_boolean has_not_older_than;
   int64_t not_older_than;
   /*
-   * The device that an app receipt was made for: the 16 bytes of identifierForVendor, or the 6 of
-   * a Mac's network address (MISMATCH).
+   * The device of an app receipt (MISMATCH): the 16 bytes of identifierForVendor, or the 6 bytes
+   * of a Mac's MAC address.
    */
   protobuf_c_boolean has_device_identifier;
   ProtobufCBinaryData device_identifier;
   /*
-   * App Store id of the app; compared where the evidence carries one other than 0, demanded of
-   * Production evidence whose kind does (WRONG_APP).
+   * The app's App Store id (WRONG_APP). Compared where the evidence carries one other than 0;
+   * required in Production evidence of a kind that carries one.
    */
   protobuf_c_boolean has_app_apple_id;
   int64_t app_apple_id;
   /*
-   * AppStore.deviceVerificationID of the device that a transaction, renewal info or app
-   * transaction was made for; compared without regard to case (MISMATCH).
+   * AppStore.deviceVerificationID of the device of a transaction, renewal info or app
+   * transaction, compared case-insensitively (MISMATCH).
    */
   protobuf_c_boolean has_device_verification_id;
   ProtobufCBinaryData device_verification_id;
@@ -474,7 +514,140 @@ struct  Assay__V1__Expectations
 
 
 /*
- * Ask whether the server takes requests.
+ * Verifies many items of evidence, and decides what the customer owns. A refused item contributes
+ * nothing and does not affect the others. The order of the items never changes the answer.
+ * The frame's body is the items' bytes, one after the other, with nothing between. The lengths of
+ * the items add up to the body's.
+ */
+struct  Assay__V1__ResolveCall
+{
+  ProtobufCMessage base;
+  /*
+   * The items, in the order of their bytes: at least one, at most the server's limit.
+   */
+  size_t n_items;
+  Assay__V1__EvidenceItem **items;
+  /*
+   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence
+   * that was signed later, with a tolerance of five minutes, is refused.
+   */
+  protobuf_c_boolean has_at;
+  int64_t at;
+  /*
+   * What the caller decides, because the evidence does not say it. Absent: all defaults.
+   */
+  Assay__V1__EntitlementPolicy *policy;
+  /*
+   * The caller's expectations of every item. Absent: none beyond the server's policy.
+   */
+  Assay__V1__Expectations *expectations;
+  /*
+   * Return the typed payload of each valid item.
+   */
+  protobuf_c_boolean has_return_typed_payloads;
+  protobuf_c_boolean return_typed_payloads;
+  /*
+   * Return the signed JSON of each valid item in the response's body, one after the other, each
+   * as Verify returns it. ResolvedItem.payload_json_length has the lengths.
+   */
+  protobuf_c_boolean has_return_payload_json;
+  protobuf_c_boolean return_payload_json;
+};
+#define ASSAY__V1__RESOLVE_CALL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__resolve_call__descriptor) \
+    , 0,NULL, 0, 0, NULL, NULL, 0, 0, 0, 0 }
+
+
+/*
+ * One item of a Resolve.
+ */
+struct  Assay__V1__EvidenceItem
+{
+  ProtobufCMessage base;
+  /*
+   * The kind of the evidence. Absent: the server detects it. An unknown kind refuses the request.
+   */
+  protobuf_c_boolean has_kind;
+  Assay__V1__EvidenceKind kind;
+  /*
+   * The number of the item's bytes in the body.
+   */
+  protobuf_c_boolean has_length;
+  uint32_t length;
+  /*
+   * The caller's name for the item, echoed in the response.
+   */
+  protobuf_c_boolean has_label;
+  ProtobufCBinaryData label;
+};
+#define ASSAY__V1__EVIDENCE_ITEM__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__evidence_item__descriptor) \
+    , 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, 0, 0, {0,NULL} }
+
+
+/*
+ * What the caller decides about entitlements, because Apple's evidence does not say it.
+ */
+struct  Assay__V1__EntitlementPolicy
+{
+  ProtobufCMessage base;
+  /*
+   * The answer is stale if all evidence is older than this, in milliseconds. Absent: never.
+   */
+  protobuf_c_boolean has_max_age_ms;
+  int64_t max_age_ms;
+  /*
+   * How long after the end of its period a subscription in billing retry still entitles, in
+   * milliseconds. Absent: not at all.
+   */
+  protobuf_c_boolean has_billing_retry_leniency_ms;
+  int64_t billing_retry_leniency_ms;
+  /*
+   * The durations of non-renewing subscriptions.
+   */
+  size_t n_durations;
+  Assay__V1__ProductDuration **durations;
+  /*
+   * Purchases that a family member shares do not entitle.
+   */
+  protobuf_c_boolean has_refuse_family_sharing;
+  protobuf_c_boolean refuse_family_sharing;
+  /*
+   * The customer that the caller expects: an appAccountToken, a UUID compared
+   * case-insensitively. Evidence of another one is a conflict, not a refusal.
+   */
+  protobuf_c_boolean has_expected_app_account_token;
+  ProtobufCBinaryData expected_app_account_token;
+};
+#define ASSAY__V1__ENTITLEMENT_POLICY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlement_policy__descriptor) \
+    , 0, 0, 0, 0, 0,NULL, 0, 0, 0, {0,NULL} }
+
+
+/*
+ * The duration of a non-renewing subscription.
+ */
+struct  Assay__V1__ProductDuration
+{
+  ProtobufCMessage base;
+  /*
+   * The product identifier.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * Milliseconds from the purchase on.
+   */
+  protobuf_c_boolean has_duration_ms;
+  int64_t duration_ms;
+};
+#define ASSAY__V1__PRODUCT_DURATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_duration__descriptor) \
+    , 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * Returns whether the server accepts requests.
  */
 struct  Assay__V1__HealthCall
 {
@@ -486,7 +659,7 @@ struct  Assay__V1__HealthCall
 
 
 /*
- * Ask what the server is and can.
+ * Returns the server's version, kinds of evidence, limits and roots.
  */
 struct  Assay__V1__InfoCall
 {
@@ -498,7 +671,7 @@ struct  Assay__V1__InfoCall
 
 
 /*
- * Ask for an empty answer: a round trip and no work.
+ * Returns an empty result: a round trip without work.
  */
 struct  Assay__V1__PingCall
 {
@@ -514,68 +687,498 @@ typedef enum {
   ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION = 5,
   ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH = 6,
   ASSAY__V1__RESPONSE_HEAD__RESULT_INFO = 7,
-  ASSAY__V1__RESPONSE_HEAD__RESULT_PONG = 8
+  ASSAY__V1__RESPONSE_HEAD__RESULT_PONG = 8,
+  ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION = 9
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__RESPONSE_HEAD__RESULT__CASE)
 } Assay__V1__ResponseHead__ResultCase;
 
 /*
- * Head of an answer frame.
+ * Head of a response frame.
  */
 struct  Assay__V1__ResponseHead
 {
   ProtobufCMessage base;
   /*
-   * The id of the request. 0: the answer belongs to no request. The server sends it
-   * - and goes on: when it begins to drain (UNAVAILABLE); for a frame whose head is above the limit
-   *   (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, and one that cannot be decoded and
-   *   does not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED).
-   * - and closes, once the requests that it accepted before are answered: for a frame above the
-   *   limit (RESOURCE_EXHAUSTED); for what is no frame, a stream that ends within a frame, and
-   *   plain bytes where TLS is needed (INVALID_ARGUMENT); for a user or a client certificate that
-   *   it does not serve, or serves no longer (PERMISSION_DENIED); for a connection that was idle
-   *   (UNAVAILABLE); for a frame that came too slowly (DEADLINE_EXCEEDED); where memory or
-   *   connections are short (RESOURCE_EXHAUSTED).
+   * The id of the request, or 0 for a response to the connection as a whole. The server sends id 0
+   * - and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
+   *   (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and does
+   *   not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED).
+   * - and closes the connection after it has answered the accepted requests: for a frame above the
+   *   limit (RESOURCE_EXHAUSTED); for bytes that are not a frame, a stream that ends within a
+   *   frame, and plain bytes on a TLS address (INVALID_ARGUMENT); for a user or client certificate
+   *   without permission (PERMISSION_DENIED); for an idle connection (UNAVAILABLE); for a frame
+   *   that arrives too slowly (DEADLINE_EXCEEDED); when memory or connections run out
+   *   (RESOURCE_EXHAUSTED).
    */
   protobuf_c_boolean has_id;
   uint64_t id;
   /*
-   * Whether the call was carried out. A refused purchase is a call with OK and a verdict.
+   * Whether the call was performed. A refused purchase has status OK and a verdict.
    */
   protobuf_c_boolean has_status;
   Assay__V1__Status status;
   /*
-   * In plain words, where the status is not OK.
+   * Explains a status other than OK.
    */
   protobuf_c_boolean has_message;
   ProtobufCBinaryData message;
   /*
-   * Trying again helps after this many milliseconds. 0 or absent: it does not help.
+   * The delay before a retry, in milliseconds. 0 or absent: a retry does not help.
    */
   protobuf_c_boolean has_retry_after_ms;
   uint32_t retry_after_ms;
   Assay__V1__ResponseHead__ResultCase result_case;
   union {
     /*
-     * To Verify.
+     * Result of Verify.
      */
     Assay__V1__Verification *verification;
     /*
-     * To Health.
+     * Result of Health.
      */
     Assay__V1__HealthResult *health;
     /*
-     * To Info.
+     * Result of Info.
      */
     Assay__V1__ServerInfo *info;
     /*
-     * To Ping.
+     * Result of Ping.
      */
     Assay__V1__Pong *pong;
+    /*
+     * Result of Resolve.
+     */
+    Assay__V1__Resolution *resolution;
   };
 };
 #define ASSAY__V1__RESPONSE_HEAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__response_head__descriptor) \
     , 0, 0, 0, ASSAY__V1__STATUS__STATUS_OK, 0, {0,NULL}, 0, 0, ASSAY__V1__RESPONSE_HEAD__RESULT__NOT_SET, {0} }
+
+
+/*
+ * The outcome of a Resolve.
+ */
+struct  Assay__V1__Resolution
+{
+  ProtobufCMessage base;
+  /*
+   * One for each item of the request, in its order.
+   */
+  size_t n_items;
+  Assay__V1__ResolvedItem **items;
+  /*
+   * What the valid items say together.
+   */
+  Assay__V1__Entitlements *entitlements;
+};
+#define ASSAY__V1__RESOLUTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__resolution__descriptor) \
+    , 0,NULL, NULL }
+
+
+/*
+ * The outcome of one item of a Resolve.
+ */
+struct  Assay__V1__ResolvedItem
+{
+  ProtobufCMessage base;
+  /*
+   * The label of the request.
+   */
+  protobuf_c_boolean has_label;
+  ProtobufCBinaryData label;
+  /*
+   * The verification, as of a Verify of this item alone. Its payload is present if
+   * return_typed_payloads is set. Its kind is absent if the server could not detect it.
+   */
+  Assay__V1__Verification *verification;
+  /*
+   * The number of bytes of the item's JSON in the response's body.
+   */
+  protobuf_c_boolean has_payload_json_length;
+  uint32_t payload_json_length;
+};
+#define ASSAY__V1__RESOLVED_ITEM__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__resolved_item__descriptor) \
+    , 0, {0,NULL}, NULL, 0, 0 }
+
+
+/*
+ * What a customer owns at one moment, and which evidence says so.
+ */
+struct  Assay__V1__Entitlements
+{
+  ProtobufCMessage base;
+  /*
+   * The moment of the decision, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_at;
+  int64_t at;
+  /*
+   * By environment, then bundle identifier.
+   */
+  size_t n_apps;
+  Assay__V1__AppEntitlements **apps;
+  /*
+   * The newest date at which Apple signed any of the evidence, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_newest_signed_date;
+  int64_t newest_signed_date;
+  /*
+   * Whether all evidence is older than the policy's max_age_ms.
+   */
+  protobuf_c_boolean has_is_stale;
+  protobuf_c_boolean is_stale;
+  /*
+   * The earliest moment at which the answer changes without new evidence, in milliseconds since
+   * 1970. Ask again then.
+   */
+  protobuf_c_boolean has_next_change;
+  int64_t next_change;
+  /*
+   * Remarks about the evidence, ordered by code.
+   */
+  size_t n_warnings;
+  Assay__V1__EntitlementWarning **warnings;
+};
+#define ASSAY__V1__ENTITLEMENTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlements__descriptor) \
+    , 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0,NULL }
+
+
+/*
+ * What a customer owns in one app and environment.
+ */
+struct  Assay__V1__AppEntitlements
+{
+  ProtobufCMessage base;
+  /*
+   * The environment of the evidence, in Apple's spelling.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * The app's bundle identifier.
+   */
+  protobuf_c_boolean has_bundle_id;
+  ProtobufCBinaryData bundle_id;
+  /*
+   * By group identifier.
+   */
+  size_t n_subscription_groups;
+  Assay__V1__SubscriptionGroup **subscription_groups;
+  /*
+   * By product identifier.
+   */
+  size_t n_non_consumables;
+  Assay__V1__ProductEntitlement **non_consumables;
+  /*
+   * Non-renewing subscriptions by product identifier.
+   */
+  size_t n_non_renewing;
+  Assay__V1__ProductEntitlement **non_renewing;
+  /*
+   * By transaction identifier. A consumable is never an entitlement.
+   */
+  size_t n_consumables;
+  Assay__V1__ConsumablePurchase **consumables;
+  /*
+   * The customers that the evidence names.
+   */
+  Assay__V1__Customers *customers;
+};
+#define ASSAY__V1__APP_ENTITLEMENTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_entitlements__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL, 0,NULL, NULL }
+
+
+/*
+ * Subscriptions of one group. The group entitles if its deciding subscription does.
+ */
+struct  Assay__V1__SubscriptionGroup
+{
+  ProtobufCMessage base;
+  /*
+   * Absent where no evidence names the group; the group then holds one subscription.
+   */
+  protobuf_c_boolean has_subscription_group_identifier;
+  ProtobufCBinaryData subscription_group_identifier;
+  /*
+   * The subscription that decides: an entitled one first, then the one that ends last.
+   */
+  Assay__V1__Subscription *deciding;
+  /*
+   * All of the group, by original transaction identifier; the deciding one included.
+   */
+  size_t n_subscriptions;
+  Assay__V1__Subscription **subscriptions;
+};
+#define ASSAY__V1__SUBSCRIPTION_GROUP__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__subscription_group__descriptor) \
+    , 0, {0,NULL}, NULL, 0,NULL }
+
+
+/*
+ * One subscription: all transactions of one original transaction identifier.
+ */
+struct  Assay__V1__Subscription
+{
+  ProtobufCMessage base;
+  /*
+   * The transaction identifier of the original purchase.
+   */
+  protobuf_c_boolean has_original_transaction_id;
+  ProtobufCBinaryData original_transaction_id;
+  /*
+   * ACTIVE, GRACE_PERIOD, BILLING_RETRY, EXPIRED, REVOKED or UNKNOWN. Treat another value as
+   * UNKNOWN: is_entitled says whether the customer has access.
+   */
+  protobuf_c_boolean has_status;
+  ProtobufCBinaryData status;
+  /*
+   * Whether the customer has access now.
+   */
+  protobuf_c_boolean has_is_entitled;
+  protobuf_c_boolean is_entitled;
+  /*
+   * The product of the current or last period.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * The end of the entitlement, in milliseconds since 1970. Absent where there is none or its end
+   * is not known.
+   */
+  protobuf_c_boolean has_entitled_until;
+  int64_t entitled_until;
+  /*
+   * How the customer owns it: PURCHASED, FAMILY_SHARED, or a value that Apple adds later.
+   */
+  protobuf_c_boolean has_ownership;
+  ProtobufCBinaryData ownership;
+  /*
+   * Whether the period is a free trial.
+   */
+  protobuf_c_boolean has_is_trial;
+  protobuf_c_boolean is_trial;
+  /*
+   * The type of the offer, with Apple's numbers.
+   */
+  protobuf_c_boolean has_offer_type;
+  int32_t offer_type;
+  /*
+   * The billing plan, in Apple's spelling.
+   */
+  protobuf_c_boolean has_billing_plan_type;
+  ProtobufCBinaryData billing_plan_type;
+  /*
+   * Whether it will renew. Absent without renewal information.
+   */
+  protobuf_c_boolean has_will_renew;
+  protobuf_c_boolean will_renew;
+  /*
+   * The product of the next period. Absent without renewal information.
+   */
+  protobuf_c_boolean has_renews_as;
+  ProtobufCBinaryData renews_as;
+  /*
+   * Why it expired, with Apple's numbers: 1 cancelled, 2 billing, 3 no consent, 4 not for sale,
+   * 5 other.
+   */
+  protobuf_c_boolean has_expiration_intent;
+  int32_t expiration_intent;
+  /*
+   * Of a partial refund, in thousandths of a percent.
+   */
+  protobuf_c_boolean has_revocation_percentage;
+  int32_t revocation_percentage;
+  /*
+   * The evidence that decided.
+   */
+  Assay__V1__DecidedBy *decided_by;
+  /*
+   * The end of the deciding transaction's period, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_expires_date;
+  int64_t expires_date;
+};
+#define ASSAY__V1__SUBSCRIPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__subscription__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0 }
+
+
+/*
+ * A non-consumable or a non-renewing subscription.
+ */
+struct  Assay__V1__ProductEntitlement
+{
+  ProtobufCMessage base;
+  /*
+   * The product identifier.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * Whether the customer owns it now.
+   */
+  protobuf_c_boolean has_is_entitled;
+  protobuf_c_boolean is_entitled;
+  /*
+   * Of a non-renewing subscription whose duration the policy has, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_entitled_until;
+  int64_t entitled_until;
+  /*
+   * The transaction identifier.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * How the customer owns it: PURCHASED, FAMILY_SHARED, or a value that Apple adds later.
+   */
+  protobuf_c_boolean has_ownership;
+  ProtobufCBinaryData ownership;
+  /*
+   * When Apple refunded or revoked the purchase, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_revocation_date;
+  int64_t revocation_date;
+  /*
+   * Of a partial refund, in thousandths of a percent.
+   */
+  protobuf_c_boolean has_revocation_percentage;
+  int32_t revocation_percentage;
+  /*
+   * The evidence that decided.
+   */
+  Assay__V1__DecidedBy *decided_by;
+};
+#define ASSAY__V1__PRODUCT_ENTITLEMENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_entitlement__descriptor) \
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL }
+
+
+/*
+ * One purchase of a consumable.
+ */
+struct  Assay__V1__ConsumablePurchase
+{
+  ProtobufCMessage base;
+  /*
+   * The transaction identifier.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * The product identifier.
+   */
+  protobuf_c_boolean has_product_id;
+  ProtobufCBinaryData product_id;
+  /*
+   * The number of items bought.
+   */
+  protobuf_c_boolean has_quantity;
+  int64_t quantity;
+  /*
+   * In thousandths of a percent: 0 nothing was refunded, 100000 all of it.
+   */
+  protobuf_c_boolean has_revoked_percentage;
+  int32_t revoked_percentage;
+  /*
+   * Deduplicate deliveries by this key.
+   */
+  protobuf_c_boolean has_dedup_key;
+  ProtobufCBinaryData dedup_key;
+  /*
+   * The evidence that decided.
+   */
+  Assay__V1__DecidedBy *decided_by;
+};
+#define ASSAY__V1__CONSUMABLE_PURCHASE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__consumable_purchase__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, NULL }
+
+
+/*
+ * The evidence that decided an answer.
+ */
+struct  Assay__V1__DecidedBy
+{
+  ProtobufCMessage base;
+  /*
+   * Index of the item in the request, from 0 on.
+   */
+  protobuf_c_boolean has_item;
+  int32_t item;
+  /*
+   * The transaction identifier.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * When Apple signed the evidence, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_signed_date;
+  int64_t signed_date;
+};
+#define ASSAY__V1__DECIDED_BY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__decided_by__descriptor) \
+    , 0, 0, 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * The customers that the evidence names.
+ */
+struct  Assay__V1__Customers
+{
+  ProtobufCMessage base;
+  /*
+   * Sorted, in lower case.
+   */
+  size_t n_app_account_tokens;
+  ProtobufCBinaryData *app_account_tokens;
+  /*
+   * Sorted.
+   */
+  size_t n_app_transaction_ids;
+  ProtobufCBinaryData *app_transaction_ids;
+  /*
+   * Whether the evidence is of several customers, or not of the expected one.
+   */
+  protobuf_c_boolean has_is_conflicting;
+  protobuf_c_boolean is_conflicting;
+};
+#define ASSAY__V1__CUSTOMERS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__customers__descriptor) \
+    , 0,NULL, 0,NULL, 0, 0 }
+
+
+/*
+ * A remark about the evidence. It never changes an entitlement.
+ */
+struct  Assay__V1__EntitlementWarning
+{
+  ProtobufCMessage base;
+  /*
+   * The kind of warning, such as RENEWAL_INFO_WITHOUT_TRANSACTION. Newer servers add more.
+   */
+  protobuf_c_boolean has_code;
+  ProtobufCBinaryData code;
+  /*
+   * One sentence.
+   */
+  protobuf_c_boolean has_message;
+  ProtobufCBinaryData message;
+  /*
+   * Index of the item in the request, where the warning is about one.
+   */
+  protobuf_c_boolean has_item;
+  int32_t item;
+};
+#define ASSAY__V1__ENTITLEMENT_WARNING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlement_warning__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
 typedef enum {
@@ -586,7 +1189,9 @@ typedef enum {
   ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION = 10,
   ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST = 11,
   ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT = 12,
-  ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT = 13
+  ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT = 13,
+  ASSAY__V1__VERIFICATION__PAYLOAD_SERVER_ANSWER = 14,
+  ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1 = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__VERIFICATION__PAYLOAD__CASE)
 } Assay__V1__Verification__PayloadCase;
 
@@ -597,12 +1202,12 @@ struct  Assay__V1__Verification
 {
   ProtobufCMessage base;
   /*
-   * The verdict. Only VALID means that the evidence may be believed.
+   * The verdict. Trust the evidence only if it is VALID.
    */
   protobuf_c_boolean has_verdict;
   Assay__V1__Verdict verdict;
   /*
-   * One plain sentence: the check that decided, and what was seen.
+   * One sentence that names the deciding check and the value found.
    */
   protobuf_c_boolean has_detail;
   ProtobufCBinaryData detail;
@@ -612,50 +1217,59 @@ struct  Assay__V1__Verification
   protobuf_c_boolean has_kind;
   Assay__V1__EvidenceKind kind;
   /*
-   * Environment of the signed payload, as Apple spells it; absent before its signature holds.
+   * The environment of the signed payload, in Apple's spelling. Absent until the signature
+   * verifies.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * The same for the same purchase, however its evidence is encoded: the key to deduplicate by.
-   * Absent before the signature holds.
+   * The deduplication key. It is the same for one purchase however its evidence is encoded. Absent
+   * until the signature verifies, and for SERVER_ANSWER unless it has exactly one transaction.
    */
   protobuf_c_boolean has_dedup_key;
   ProtobufCBinaryData dedup_key;
   /*
-   * The certificate that signed; absent before the signature holds.
+   * The certificate that signed the evidence. Absent until the signature verifies.
    */
   Assay__V1__SigningCertificate *certificate;
   Assay__V1__Verification__PayloadCase payload_case;
   union {
     /*
-     * Of TRANSACTION.
+     * Payload of TRANSACTION.
      */
     Assay__V1__JWSTransactionDecodedPayload *transaction;
     /*
-     * Of RENEWAL_INFO.
+     * Payload of RENEWAL_INFO.
      */
     Assay__V1__JWSRenewalInfoDecodedPayload *renewal_info;
     /*
-     * Of APP_TRANSACTION.
+     * Payload of APP_TRANSACTION.
      */
     Assay__V1__AppTransaction *app_transaction;
     /*
-     * Of NOTIFICATION.
+     * Payload of NOTIFICATION.
      */
     Assay__V1__VerifiedNotification *notification;
     /*
-     * Of REALTIME_REQUEST.
+     * Payload of REALTIME_REQUEST.
      */
     Assay__V1__DecodedRealtimeRequestBody *realtime_request;
     /*
-     * Of APP_RECEIPT.
+     * Payload of APP_RECEIPT.
      */
     Assay__V1__AppReceipt *app_receipt;
     /*
-     * Of TRANSACTION_RECEIPT.
+     * Payload of TRANSACTION_RECEIPT.
      */
     Assay__V1__TransactionReceipt *transaction_receipt;
+    /*
+     * Payload of SERVER_ANSWER.
+     */
+    Assay__V1__ServerAnswer *server_answer;
+    /*
+     * Payload of NOTIFICATION_V1.
+     */
+    Assay__V1__VerifiedNotificationV1 *notification_v1;
   };
 };
 #define ASSAY__V1__VERIFICATION__INIT \
@@ -664,7 +1278,7 @@ struct  Assay__V1__Verification
 
 
 /*
- * What is worth knowing of the certificate whose key signed the evidence.
+ * A summary of the certificate whose key signed the evidence.
  */
 struct  Assay__V1__SigningCertificate
 {
@@ -680,7 +1294,7 @@ struct  Assay__V1__SigningCertificate
   protobuf_c_boolean has_not_after;
   int64_t not_after;
   /*
-   * Whether it has expired since. That does not make the evidence invalid.
+   * Whether the certificate has expired since. The evidence stays valid.
    */
   protobuf_c_boolean has_expired;
   protobuf_c_boolean expired;
@@ -691,7 +1305,7 @@ struct  Assay__V1__SigningCertificate
 
 
 /*
- * A notification with its nested evidence, every piece of it verified.
+ * A notification and its nested evidence, all verified.
  */
 struct  Assay__V1__VerifiedNotification
 {
@@ -719,13 +1333,224 @@ struct  Assay__V1__VerifiedNotification
 
 
 /*
- * The answer to Health.
+ * An answer of the App Store Server API, all signed members verified.
+ */
+struct  Assay__V1__ServerAnswer
+{
+  ProtobufCMessage base;
+  /*
+   * The signed transactions, in the answer's order. A transaction can occur twice.
+   */
+  size_t n_transactions;
+  Assay__V1__JWSTransactionDecodedPayload **transactions;
+  /*
+   * The signed renewal information, in the answer's order.
+   */
+  size_t n_renewal_infos;
+  Assay__V1__JWSRenewalInfoDecodedPayload **renewal_infos;
+  /*
+   * Payload of signedAppTransactionInfo.
+   */
+  Assay__V1__AppTransaction *app_transaction;
+  /*
+   * The signed notifications with their nested evidence, in the answer's order.
+   */
+  size_t n_notifications;
+  Assay__V1__VerifiedNotification **notifications;
+  /*
+   * The members that Apple does not sign. They prove nothing.
+   */
+  Assay__V1__UnsignedAnswerMembers *unsigned_members;
+  /*
+   * Remarks about the answer. They never change the verdict.
+   */
+  size_t n_warnings;
+  Assay__V1__EvidenceWarning **warnings;
+};
+#define ASSAY__V1__SERVER_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__server_answer__descriptor) \
+    , 0,NULL, 0,NULL, NULL, 0,NULL, NULL, 0,NULL }
+
+
+/*
+ * The members of an answer that Apple does not sign. Use them for paging and for messages, never
+ * for a decision about a purchase.
+ */
+struct  Assay__V1__UnsignedAnswerMembers
+{
+  ProtobufCMessage base;
+  /*
+   * The environment that the answer names.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * The bundle identifier that the answer names.
+   */
+  protobuf_c_boolean has_bundle_id;
+  ProtobufCBinaryData bundle_id;
+  /*
+   * The App Store identifier that the answer names.
+   */
+  protobuf_c_boolean has_app_apple_id;
+  int64_t app_apple_id;
+  /*
+   * The token of the next page of a history.
+   */
+  protobuf_c_boolean has_revision;
+  ProtobufCBinaryData revision;
+  /*
+   * Whether Apple has more pages.
+   */
+  protobuf_c_boolean has_has_more;
+  protobuf_c_boolean has_more;
+  /*
+   * The token of the next page of a notification history.
+   */
+  protobuf_c_boolean has_pagination_token;
+  ProtobufCBinaryData pagination_token;
+  /*
+   * The status of an order lookup: 0 valid, 1 invalid.
+   */
+  protobuf_c_boolean has_status;
+  int32_t status;
+  /*
+   * The statuses that the answer names, in its order.
+   */
+  size_t n_subscriptions;
+  Assay__V1__UnsignedSubscriptionStatus **subscriptions;
+};
+#define ASSAY__V1__UNSIGNED_ANSWER_MEMBERS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__unsigned_answer_members__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0,NULL }
+
+
+/*
+ * The status that an answer names for one subscription. Apple does not sign it.
+ */
+struct  Assay__V1__UnsignedSubscriptionStatus
+{
+  ProtobufCMessage base;
+  /*
+   * Transaction identifier of the original purchase.
+   */
+  protobuf_c_boolean has_original_transaction_id;
+  ProtobufCBinaryData original_transaction_id;
+  /*
+   * 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked.
+   */
+  protobuf_c_boolean has_status;
+  int32_t status;
+};
+#define ASSAY__V1__UNSIGNED_SUBSCRIPTION_STATUS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__unsigned_subscription_status__descriptor) \
+    , 0, {0,NULL}, 0, 0 }
+
+
+/*
+ * A version 1 App Store Server Notification. Apple signs only the receipt in it.
+ */
+struct  Assay__V1__VerifiedNotificationV1
+{
+  ProtobufCMessage base;
+  /*
+   * The receipt in unified_receipt.latest_receipt, verified.
+   */
+  Assay__V1__AppReceipt *receipt;
+  /*
+   * Members that nobody signs. They prove nothing.
+   */
+  Assay__V1__UnsignedNotificationV1 *unsigned_members;
+  /*
+   * Remarks about the notification. They never change the verdict.
+   */
+  size_t n_warnings;
+  Assay__V1__EvidenceWarning **warnings;
+};
+#define ASSAY__V1__VERIFIED_NOTIFICATION_V1__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verified_notification_v1__descriptor) \
+    , NULL, NULL, 0,NULL }
+
+
+/*
+ * The unsigned members of a version 1 notification, as text. Anybody can write them.
+ */
+struct  Assay__V1__UnsignedNotificationV1
+{
+  ProtobufCMessage base;
+  /*
+   * The member notification_type, such as DID_RENEW.
+   */
+  protobuf_c_boolean has_notification_type;
+  ProtobufCBinaryData notification_type;
+  /*
+   * The member environment: PROD or Sandbox.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * The member bid: the bundle identifier.
+   */
+  protobuf_c_boolean has_bundle_id;
+  ProtobufCBinaryData bundle_id;
+  /*
+   * The member bvrs: the build version of the app.
+   */
+  protobuf_c_boolean has_bundle_version;
+  ProtobufCBinaryData bundle_version;
+  /*
+   * The member auto_renew_product_id.
+   */
+  protobuf_c_boolean has_auto_renew_product_id;
+  ProtobufCBinaryData auto_renew_product_id;
+  /*
+   * The member auto_renew_status.
+   */
+  protobuf_c_boolean has_auto_renew_status;
+  ProtobufCBinaryData auto_renew_status;
+};
+#define ASSAY__V1__UNSIGNED_NOTIFICATION_V1__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__unsigned_notification_v1__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+
+
+/*
+ * Something that the caller should know about the evidence. It never changes the verdict.
+ */
+struct  Assay__V1__EvidenceWarning
+{
+  ProtobufCMessage base;
+  /*
+   * NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
+   * pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
+   * the signed members name several app account tokens.
+   */
+  protobuf_c_boolean has_code;
+  ProtobufCBinaryData code;
+  /*
+   * One sentence.
+   */
+  protobuf_c_boolean has_message;
+  ProtobufCBinaryData message;
+  /*
+   * The member that it is about, such as data[0].lastTransactions[1].status.
+   */
+  protobuf_c_boolean has_member;
+  ProtobufCBinaryData member;
+};
+#define ASSAY__V1__EVIDENCE_WARNING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__evidence_warning__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+
+
+/*
+ * The result of Health.
  */
 struct  Assay__V1__HealthResult
 {
   ProtobufCMessage base;
   /*
-   * State of the server, as grpc.health.v1 words it.
+   * The state of the server.
    */
   protobuf_c_boolean has_status;
   Assay__V1__ServingStatus status;
@@ -736,7 +1561,7 @@ struct  Assay__V1__HealthResult
 
 
 /*
- * The answer to Ping.
+ * The result of Ping.
  */
 struct  Assay__V1__Pong
 {
@@ -748,32 +1573,32 @@ struct  Assay__V1__Pong
 
 
 /*
- * The answer to Info.
+ * The result of Info.
  */
 struct  Assay__V1__ServerInfo
 {
   ProtobufCMessage base;
   /*
-   * Version of the server.
+   * The server's version.
    */
   protobuf_c_boolean has_version;
   ProtobufCBinaryData version;
   /*
-   * Kinds of evidence that it verifies.
+   * The kinds of evidence that the server verifies.
    */
   size_t n_kinds;
   Assay__V1__EvidenceKind *kinds;
   /*
-   * Its limits.
+   * The server's limits.
    */
   Assay__V1__Limits *limits;
   /*
-   * The roots that its default policy trusts.
+   * The roots that the default app entry trusts.
    */
   size_t n_trusted_roots;
   Assay__V1__TrustedRoot **trusted_roots;
   /*
-   * Text of this file.
+   * The text of this file.
    */
   protobuf_c_boolean has_proto;
   ProtobufCBinaryData proto;
@@ -784,7 +1609,7 @@ struct  Assay__V1__ServerInfo
 
 
 /*
- * Limits of a server, so that a client can split its work before it is refused.
+ * The limits of a server. A client that respects them avoids rejections.
  */
 struct  Assay__V1__Limits
 {
@@ -795,12 +1620,12 @@ struct  Assay__V1__Limits
   protobuf_c_boolean has_frame_bytes;
   uint32_t frame_bytes;
   /*
-   * Largest head of a request, in bytes. Heads of answers may be larger: allow 2 MiB.
+   * Largest head of a request, in bytes. The head of a response can be as long as a frame.
    */
   protobuf_c_boolean has_head_bytes;
   uint32_t head_bytes;
   /*
-   * Largest body of a Verify that is one JWS, in bytes.
+   * Largest body of a Verify of one JWS or of a transaction receipt, in bytes.
    */
   protobuf_c_boolean has_jws_bytes;
   uint32_t jws_bytes;
@@ -810,14 +1635,29 @@ struct  Assay__V1__Limits
   protobuf_c_boolean has_notification_bytes;
   uint32_t notification_bytes;
   /*
-   * Most requests in flight on one connection.
+   * Maximum number of requests in flight on one connection.
    */
   protobuf_c_boolean has_requests_in_flight;
   uint32_t requests_in_flight;
+  /*
+   * Largest body of a Verify of a Server API answer, in bytes.
+   */
+  protobuf_c_boolean has_server_answer_bytes;
+  uint32_t server_answer_bytes;
+  /*
+   * Largest body of a Verify of a version 1 notification, in bytes.
+   */
+  protobuf_c_boolean has_notification_v1_bytes;
+  uint32_t notification_v1_bytes;
+  /*
+   * Maximum number of items in one Resolve.
+   */
+  protobuf_c_boolean has_resolve_items;
+  uint32_t resolve_items;
 };
 #define ASSAY__V1__LIMITS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__limits__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -827,7 +1667,7 @@ struct  Assay__V1__TrustedRoot
 {
   ProtobufCMessage base;
   /*
-   * Its name.
+   * The subject's common name.
    */
   protobuf_c_boolean has_name;
   ProtobufCBinaryData name;
@@ -842,7 +1682,7 @@ struct  Assay__V1__TrustedRoot
   protobuf_c_boolean has_not_after;
   int64_t not_after;
   /*
-   * Whether it is the operator's own, for development, and not Apple's.
+   * Whether the root is for development only and never validates Production evidence.
    */
   protobuf_c_boolean has_development;
   protobuf_c_boolean development;
@@ -853,13 +1693,13 @@ struct  Assay__V1__TrustedRoot
 
 
 /*
- * A list that may be absent; an absent list and an empty one differ in the signed JSON.
+ * A list that can be absent. An absent list and an empty one differ in the signed JSON.
  */
 struct  Assay__V1__StringList
 {
   ProtobufCMessage base;
   /*
-   * The elements, in their order.
+   * The elements, in order.
    */
   size_t n_values;
   ProtobufCBinaryData *values;
@@ -886,7 +1726,7 @@ struct  Assay__V1__JWSTransactionDecodedPayload
   protobuf_c_boolean has_transaction_id;
   ProtobufCBinaryData transaction_id;
   /*
-   * Identifier of the subscription purchase event, across devices.
+   * Identifier of a subscription purchase or renewal, the same on all devices.
    */
   protobuf_c_boolean has_web_order_line_item_id;
   ProtobufCBinaryData web_order_line_item_id;
@@ -906,7 +1746,7 @@ struct  Assay__V1__JWSTransactionDecodedPayload
   protobuf_c_boolean has_subscription_group_identifier;
   ProtobufCBinaryData subscription_group_identifier;
   /*
-   * When the account was charged. Milliseconds since 1970.
+   * When Apple charged the account. Milliseconds since 1970.
    */
   protobuf_c_boolean has_purchase_date;
   int64_t purchase_date;
@@ -926,17 +1766,18 @@ struct  Assay__V1__JWSTransactionDecodedPayload
   protobuf_c_boolean has_quantity;
   int32_t quantity;
   /*
-   * Type of the product. As Apple spells it.
+   * Type of the product, in Apple's spelling.
    */
   protobuf_c_boolean has_type;
   ProtobufCBinaryData type;
   /*
-   * UUID, as the app gave it.
+   * A UUID that the app supplied.
    */
   protobuf_c_boolean has_app_account_token;
   ProtobufCBinaryData app_account_token;
   /*
-   * Whether it was bought or comes by Family Sharing. FAMILY_SHARED, PURCHASED.
+   * Whether the customer bought the product or has it through Family Sharing. FAMILY_SHARED,
+   * PURCHASED.
    */
   protobuf_c_boolean has_in_app_ownership_type;
   ProtobufCBinaryData in_app_ownership_type;
@@ -947,22 +1788,23 @@ struct  Assay__V1__JWSTransactionDecodedPayload
   protobuf_c_boolean has_signed_date;
   int64_t signed_date;
   /*
-   * Why Apple refunded it: 0 other, 1 an issue with the app.
+   * Why Apple refunded the purchase: 0 other, 1 an issue with the app.
    */
   protobuf_c_boolean has_revocation_reason;
   int32_t revocation_reason;
   /*
-   * When Apple refunded or revoked it; present means no entitlement. Milliseconds since 1970.
+   * When Apple refunded or revoked the purchase. Present means no entitlement. Milliseconds
+   * since 1970.
    */
   protobuf_c_boolean has_revocation_date;
   int64_t revocation_date;
   /*
-   * Whether a higher service level replaced it.
+   * Whether an upgrade to a higher service level replaced the subscription.
    */
   protobuf_c_boolean has_is_upgraded;
   protobuf_c_boolean is_upgraded;
   /*
-   * 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+   * Type of the offer: 1 introductory, 2 promotional, 3 offer code, 4 win-back, 5 retention.
    */
   protobuf_c_boolean has_offer_type;
   int32_t offer_type;
@@ -972,27 +1814,27 @@ struct  Assay__V1__JWSTransactionDecodedPayload
   protobuf_c_boolean has_offer_identifier;
   ProtobufCBinaryData offer_identifier;
   /*
-   * Server environment. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * Storefront: ISO 3166-1 alpha-3 country code.
+   * ISO 3166-1 alpha-3 country code of the storefront.
    */
   protobuf_c_boolean has_storefront;
   ProtobufCBinaryData storefront;
   /*
-   * Storefront: Apple's number for it.
+   * Apple's identifier of the storefront.
    */
   protobuf_c_boolean has_storefront_id;
   ProtobufCBinaryData storefront_id;
   /*
-   * Why the transaction took place. PURCHASE, RENEWAL.
+   * Cause of the transaction: PURCHASE, RENEWAL.
    */
   protobuf_c_boolean has_transaction_reason;
   ProtobufCBinaryData transaction_reason;
   /*
-   * ISO 4217 currency code of the prices here.
+   * ISO 4217 code of the currency of the prices.
    */
   protobuf_c_boolean has_currency;
   ProtobufCBinaryData currency;
@@ -1002,27 +1844,27 @@ struct  Assay__V1__JWSTransactionDecodedPayload
   protobuf_c_boolean has_price;
   int64_t price;
   /*
-   * How the offer is paid. FREE_TRIAL, PAY_AS_YOU_GO, PAY_UP_FRONT, ONE_TIME.
+   * Payment mode of the offer: FREE_TRIAL, PAY_AS_YOU_GO, PAY_UP_FRONT, ONE_TIME.
    */
   protobuf_c_boolean has_offer_discount_type;
   ProtobufCBinaryData offer_discount_type;
   /*
-   * Identifier of the download of the app, one per Apple Account and app.
+   * Identifier of the app's download, unique per Apple Account and app.
    */
   protobuf_c_boolean has_app_transaction_id;
   ProtobufCBinaryData app_transaction_id;
   /*
-   * Duration of the offer, ISO 8601.
+   * ISO 8601 duration of the offer.
    */
   protobuf_c_boolean has_offer_period;
   ProtobufCBinaryData offer_period;
   /*
-   * How it was revoked. REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE.
+   * Type of the revocation: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE.
    */
   protobuf_c_boolean has_revocation_type;
   ProtobufCBinaryData revocation_type;
   /*
-   * Share of the price that was refunded, as Apple gives it.
+   * The refunded share of the price, as Apple reports it.
    */
   protobuf_c_boolean has_revocation_percentage;
   int32_t revocation_percentage;
@@ -1031,39 +1873,65 @@ struct  Assay__V1__JWSTransactionDecodedPayload
    */
   Assay__V1__AdvancedCommerceTransactionInfo *advanced_commerce_info;
   /*
-   * How the subscription is billed. BILLED_UPFRONT, MONTHLY.
+   * Billing plan of the subscription: BILLED_UPFRONT, MONTHLY.
    */
   protobuf_c_boolean has_billing_plan_type;
   ProtobufCBinaryData billing_plan_type;
   /*
-   * Present for a monthly plan with a longer commitment.
+   * The commitment of a monthly plan.
    */
   Assay__V1__TransactionCommitmentInfo *commitment_info;
   /*
-   * Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
-   * device alone, not from Apple's servers.
+   * Base64 of 48 bytes: the SHA-384 that binds the payload to one device. Present only in
+   * payloads from a device, not in those from Apple's servers.
    */
   protobuf_c_boolean has_device_verification;
   ProtobufCBinaryData device_verification;
   /*
-   * UUID that goes into device_verification.
+   * The UUID that is an input of device_verification.
    */
   protobuf_c_boolean has_device_verification_nonce;
   ProtobufCBinaryData device_verification_nonce;
+  /*
+   * Transaction identifier of the original purchase before the subscription moved, for example to
+   * the Advanced Commerce API.
+   */
+  protobuf_c_boolean has_previous_original_transaction_id;
+  ProtobufCBinaryData previous_original_transaction_id;
+  /*
+   * Product identifier of the subscription bundle that the transaction comes from.
+   */
+  protobuf_c_boolean has_bundle_product_id;
+  ProtobufCBinaryData bundle_product_id;
+  /*
+   * Subscription group of the bundle.
+   */
+  protobuf_c_boolean has_bundle_subscription_group_id;
+  ProtobufCBinaryData bundle_subscription_group_id;
+  /*
+   * Transaction identifier of the bundle's own transaction.
+   */
+  protobuf_c_boolean has_bundle_transaction_id;
+  ProtobufCBinaryData bundle_transaction_id;
+  /*
+   * Transaction identifier of the bundle's original purchase.
+   */
+  protobuf_c_boolean has_bundle_original_transaction_id;
+  ProtobufCBinaryData bundle_original_transaction_id;
 };
 #define ASSAY__V1__JWSTRANSACTION_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwstransaction_decoded_payload__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
- * Apple: TransactionCommitmentInfo. Commitment of a transaction on a monthly plan.
+ * Apple: TransactionCommitmentInfo. The commitment of a monthly plan.
  */
 struct  Assay__V1__TransactionCommitmentInfo
 {
   ProtobufCMessage base;
   /*
-   * Which billing period of the commitment this is, from 1.
+   * Number of the billing period within the commitment, from 1.
    */
   protobuf_c_boolean has_billing_period_number;
   int32_t billing_period_number;
@@ -1095,8 +1963,8 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
 {
   ProtobufCMessage base;
   /*
-   * Why it expired: 1 cancelled, 2 billing error, 3 no consent to a price increase, 4 product
-   * not available, 5 other.
+   * Why the subscription expired: 1 cancelled, 2 billing error, 3 no consent to a price increase,
+   * 4 product not available, 5 other.
    */
   protobuf_c_boolean has_expiration_intent;
   int32_t expiration_intent;
@@ -1106,27 +1974,27 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
   protobuf_c_boolean has_original_transaction_id;
   ProtobufCBinaryData original_transaction_id;
   /*
-   * Product that renews at the next period.
+   * Product of the next period.
    */
   protobuf_c_boolean has_auto_renew_product_id;
   ProtobufCBinaryData auto_renew_product_id;
   /*
-   * Product identifier of the subscription as it is now.
+   * Product of the current period.
    */
   protobuf_c_boolean has_product_id;
   ProtobufCBinaryData product_id;
   /*
-   * 0 automatic renewal is off, 1 on.
+   * Automatic renewal: 0 off, 1 on.
    */
   protobuf_c_boolean has_auto_renew_status;
   int32_t auto_renew_status;
   /*
-   * Whether Apple is still trying to collect a failed payment.
+   * Whether Apple is retrying a failed payment.
    */
   protobuf_c_boolean has_is_in_billing_retry_period;
   protobuf_c_boolean is_in_billing_retry_period;
   /*
-   * 0 not yet answered, 1 consented, or no consent needed.
+   * Response to a price increase: 0 none yet, 1 consent, or consent not needed.
    */
   protobuf_c_boolean has_price_increase_status;
   int32_t price_increase_status;
@@ -1136,7 +2004,7 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
   protobuf_c_boolean has_grace_period_expires_date;
   int64_t grace_period_expires_date;
   /*
-   * 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+   * Type of the offer: 1 introductory, 2 promotional, 3 offer code, 4 win-back, 5 retention.
    */
   protobuf_c_boolean has_offer_type;
   int32_t offer_type;
@@ -1152,23 +2020,23 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
   protobuf_c_boolean has_signed_date;
   int64_t signed_date;
   /*
-   * Server environment. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * Start of the latest run of periods without a gap of over 60 days. Milliseconds since
+   * Start of the latest series of periods without a gap of over 60 days. Milliseconds since
    * 1970.
    */
   protobuf_c_boolean has_recent_subscription_start_date;
   int64_t recent_subscription_start_date;
   /*
-   * When the latest period expires and renews. Milliseconds since 1970.
+   * When the current period ends and the subscription renews. Milliseconds since 1970.
    */
   protobuf_c_boolean has_renewal_date;
   int64_t renewal_date;
   /*
-   * ISO 4217 currency code of the prices here.
+   * ISO 4217 code of the currency of the prices.
    */
   protobuf_c_boolean has_currency;
   ProtobufCBinaryData currency;
@@ -1178,26 +2046,26 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
   protobuf_c_boolean has_renewal_price;
   int64_t renewal_price;
   /*
-   * How the offer is paid. FREE_TRIAL, PAY_AS_YOU_GO, PAY_UP_FRONT, ONE_TIME.
+   * Payment mode of the offer: FREE_TRIAL, PAY_AS_YOU_GO, PAY_UP_FRONT, ONE_TIME.
    */
   protobuf_c_boolean has_offer_discount_type;
   ProtobufCBinaryData offer_discount_type;
   /*
-   * Win-back offers that the customer is eligible for, best first.
+   * Win-back offers for which the customer is eligible, best first.
    */
   Assay__V1__StringList *eligible_win_back_offer_ids;
   /*
-   * UUID, as the app gave it.
+   * A UUID that the app supplied.
    */
   protobuf_c_boolean has_app_account_token;
   ProtobufCBinaryData app_account_token;
   /*
-   * Identifier of the download of the app, one per Apple Account and app.
+   * Identifier of the app's download, unique per Apple Account and app.
    */
   protobuf_c_boolean has_app_transaction_id;
   ProtobufCBinaryData app_transaction_id;
   /*
-   * Duration of the offer, ISO 8601.
+   * ISO 8601 duration of the offer.
    */
   protobuf_c_boolean has_offer_period;
   ProtobufCBinaryData offer_period;
@@ -1206,49 +2074,69 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
    */
   Assay__V1__AdvancedCommerceRenewalInfo *advanced_commerce_info;
   /*
-   * Present for a monthly plan with a longer commitment.
+   * The commitment of a monthly plan.
    */
   Assay__V1__RenewalCommitmentInfo *commitment_info;
   /*
-   * How the subscription is billed after renewal. BILLED_UPFRONT, MONTHLY.
+   * Billing plan after the renewal: BILLED_UPFRONT, MONTHLY.
    */
   protobuf_c_boolean has_renewal_billing_plan_type;
   ProtobufCBinaryData renewal_billing_plan_type;
   /*
-   * Base64 of 48 bytes: SHA-384 that binds the payload to one device; in what comes from the
-   * device alone, not from Apple's servers.
+   * Base64 of 48 bytes: the SHA-384 that binds the payload to one device. Present only in
+   * payloads from a device, not in those from Apple's servers.
    */
   protobuf_c_boolean has_device_verification;
   ProtobufCBinaryData device_verification;
   /*
-   * UUID that goes into device_verification.
+   * The UUID that is an input of device_verification.
    */
   protobuf_c_boolean has_device_verification_nonce;
   ProtobufCBinaryData device_verification_nonce;
+  /*
+   * Product identifier of the subscription bundle of the next period.
+   */
+  protobuf_c_boolean has_bundle_product_id;
+  ProtobufCBinaryData bundle_product_id;
+  /*
+   * Subscription group of the bundle.
+   */
+  protobuf_c_boolean has_bundle_subscription_group_id;
+  ProtobufCBinaryData bundle_subscription_group_id;
+  /*
+   * Transaction identifier of the bundle's original purchase.
+   */
+  protobuf_c_boolean has_bundle_original_transaction_id;
+  ProtobufCBinaryData bundle_original_transaction_id;
+  /*
+   * Whether the subscription leaves the bundle at its next renewal.
+   */
+  protobuf_c_boolean has_will_unbundle;
+  protobuf_c_boolean will_unbundle;
 };
 #define ASSAY__V1__JWSRENEWAL_INFO_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwsrenewal_info_decoded_payload__descriptor) \
-    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
 /*
- * Apple: RenewalCommitmentInfo. What happens when the commitment of a monthly plan ends.
+ * Apple: RenewalCommitmentInfo. The renewal after the commitment of a monthly plan.
  */
 struct  Assay__V1__RenewalCommitmentInfo
 {
   ProtobufCMessage base;
   /*
-   * Product that renews when the commitment ends.
+   * Product after the commitment.
    */
   protobuf_c_boolean has_commitment_auto_renew_product_id;
   ProtobufCBinaryData commitment_auto_renew_product_id;
   /*
-   * 0 renewal after the commitment is off, 1 on.
+   * Automatic renewal after the commitment: 0 off, 1 on.
    */
   protobuf_c_boolean has_commitment_auto_renew_status;
   int32_t commitment_auto_renew_status;
   /*
-   * How it is billed after the commitment. BILLED_UPFRONT, MONTHLY.
+   * Billing plan after the commitment: BILLED_UPFRONT, MONTHLY.
    */
   protobuf_c_boolean has_commitment_renewal_billing_plan_type;
   ProtobufCBinaryData commitment_renewal_billing_plan_type;
@@ -1270,29 +2158,29 @@ struct  Assay__V1__RenewalCommitmentInfo
 
 /*
  * Apple: ResponseBodyV2DecodedPayload.
- * Payload of an App Store Server Notification V2; exactly one of data, summary,
+ * Payload of an App Store Server Notification V2. Exactly one of data, summary,
  * external_purchase_token and app_data is present.
  */
 struct  Assay__V1__ResponseBodyV2DecodedPayload
 {
   ProtobufCMessage base;
   /*
-   * What happened, such as DID_RENEW. As Apple spells it.
+   * The event, such as DID_RENEW, in Apple's spelling.
    */
   protobuf_c_boolean has_notification_type;
   ProtobufCBinaryData notification_type;
   /*
-   * More of what happened, such as BILLING_RECOVERY. As Apple spells it.
+   * Detail of the event, such as BILLING_RECOVERY, in Apple's spelling.
    */
   protobuf_c_boolean has_subtype;
   ProtobufCBinaryData subtype;
   /*
-   * UUID of the notification; a retry has the same.
+   * UUID of the notification. A retry has the same UUID.
    */
   protobuf_c_boolean has_notification_uuid;
   ProtobufCBinaryData notification_uuid;
   /*
-   * One of four: present for notifications of one purchase.
+   * Present in notifications about one purchase.
    */
   Assay__V1__NotificationData *data;
   /*
@@ -1307,15 +2195,15 @@ struct  Assay__V1__ResponseBodyV2DecodedPayload
   protobuf_c_boolean has_signed_date;
   int64_t signed_date;
   /*
-   * One of four: present when a renewal extension has been worked off.
+   * Present when Apple has completed a renewal extension.
    */
   Assay__V1__Summary *summary;
   /*
-   * One of four: present for EXTERNAL_PURCHASE_TOKEN.
+   * Present in EXTERNAL_PURCHASE_TOKEN notifications.
    */
   Assay__V1__ExternalPurchaseToken *external_purchase_token;
   /*
-   * One of four: present for notifications of the app's own purchase.
+   * Present in notifications about the purchase of the app.
    */
   Assay__V1__AppData *app_data;
 };
@@ -1325,13 +2213,13 @@ struct  Assay__V1__ResponseBodyV2DecodedPayload
 
 
 /*
- * Apple: NotificationData. The purchase that a notification is about.
+ * Apple: NotificationData. The purchase of a notification.
  */
 struct  Assay__V1__NotificationData
 {
   ProtobufCMessage base;
   /*
-   * Server environment. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
@@ -1351,22 +2239,22 @@ struct  Assay__V1__NotificationData
   protobuf_c_boolean has_bundle_version;
   ProtobufCBinaryData bundle_version;
   /*
-   * A JWS of its own, verified with the notification.
+   * A nested JWS, verified together with the notification.
    */
   protobuf_c_boolean has_signed_transaction_info;
   ProtobufCBinaryData signed_transaction_info;
   /*
-   * A JWS of its own, verified with the notification.
+   * A nested JWS, verified together with the notification.
    */
   protobuf_c_boolean has_signed_renewal_info;
   ProtobufCBinaryData signed_renewal_info;
   /*
-   * 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked.
+   * Status of the subscription: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked.
    */
   protobuf_c_boolean has_status;
   int32_t status;
   /*
-   * Why the customer asked for a refund. As Apple spells it.
+   * Why the customer requested a refund, in Apple's spelling.
    */
   protobuf_c_boolean has_consumption_request_reason;
   ProtobufCBinaryData consumption_request_reason;
@@ -1377,13 +2265,13 @@ struct  Assay__V1__NotificationData
 
 
 /*
- * Apple: Summary. Outcome of a renewal extension for all subscribers.
+ * Apple: Summary. The outcome of a renewal extension for all subscribers.
  */
 struct  Assay__V1__Summary
 {
   ProtobufCMessage base;
   /*
-   * Server environment. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
@@ -1408,16 +2296,16 @@ struct  Assay__V1__Summary
   protobuf_c_boolean has_request_identifier;
   ProtobufCBinaryData request_identifier;
   /*
-   * Storefronts of the request: ISO 3166-1 alpha-3 country codes.
+   * ISO 3166-1 alpha-3 country codes of the request's storefronts.
    */
   Assay__V1__StringList *storefront_country_codes;
   /*
-   * Number of subscriptions that were extended.
+   * Number of extended subscriptions.
    */
   protobuf_c_boolean has_succeeded_count;
   int64_t succeeded_count;
   /*
-   * Number of subscriptions that could not be extended.
+   * Number of subscriptions that Apple could not extend.
    */
   protobuf_c_boolean has_failed_count;
   int64_t failed_count;
@@ -1428,18 +2316,18 @@ struct  Assay__V1__Summary
 
 
 /*
- * Apple: ExternalPurchaseToken. Token of an external purchase.
+ * Apple: ExternalPurchaseToken. The token of an external purchase.
  */
 struct  Assay__V1__ExternalPurchaseToken
 {
   ProtobufCMessage base;
   /*
-   * Identifier of the token; begins with SANDBOX in the sandbox.
+   * Identifier of the token. Begins with SANDBOX in the sandbox.
    */
   protobuf_c_boolean has_external_purchase_id;
   ProtobufCBinaryData external_purchase_id;
   /*
-   * When the token was made. Milliseconds since 1970.
+   * When Apple created the token. Milliseconds since 1970.
    */
   protobuf_c_boolean has_token_creation_date;
   int64_t token_creation_date;
@@ -1453,14 +2341,24 @@ struct  Assay__V1__ExternalPurchaseToken
    */
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
+  /*
+   * Purpose of the token: SERVICES, ACQUISITION. Only tokens of custom links have one.
+   */
+  protobuf_c_boolean has_token_type;
+  ProtobufCBinaryData token_type;
+  /*
+   * The end of the token. Only tokens of custom links have one. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_token_expiration_date;
+  int64_t token_expiration_date;
 };
 #define ASSAY__V1__EXTERNAL_PURCHASE_TOKEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__external_purchase_token__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
 /*
- * Apple: AppData. The app purchase that a notification is about.
+ * Apple: AppData. The app purchase of a notification.
  */
 struct  Assay__V1__AppData
 {
@@ -1476,12 +2374,12 @@ struct  Assay__V1__AppData
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
   /*
-   * Server environment. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * A JWS of its own, verified with the notification.
+   * A nested JWS, verified together with the notification.
    */
   protobuf_c_boolean has_signed_app_transaction_info;
   ProtobufCBinaryData signed_app_transaction_info;
@@ -1498,7 +2396,7 @@ struct  Assay__V1__AppTransaction
 {
   ProtobufCMessage base;
   /*
-   * Environment of the app transaction. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_receipt_type;
   ProtobufCBinaryData receipt_type;
@@ -1513,12 +2411,12 @@ struct  Assay__V1__AppTransaction
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
   /*
-   * Version of the app that the transaction is for.
+   * Version of the app.
    */
   protobuf_c_boolean has_application_version;
   ProtobufCBinaryData application_version;
   /*
-   * App Store identifier of that version.
+   * App Store identifier of the app's version.
    */
   protobuf_c_boolean has_version_external_identifier;
   int64_t version_external_identifier;
@@ -1534,44 +2432,54 @@ struct  Assay__V1__AppTransaction
   protobuf_c_boolean has_original_purchase_date;
   int64_t original_purchase_date;
   /*
-   * Version of the app that was bought first.
+   * Version of the app at the original purchase.
    */
   protobuf_c_boolean has_original_application_version;
   ProtobufCBinaryData original_application_version;
   /*
-   * Base64 of 48 bytes: SHA-384 that binds the payload to one device.
+   * Base64 of 48 bytes: the SHA-384 that binds the payload to one device.
    */
   protobuf_c_boolean has_device_verification;
   ProtobufCBinaryData device_verification;
   /*
-   * UUID that goes into device_verification.
+   * The UUID that is an input of device_verification.
    */
   protobuf_c_boolean has_device_verification_nonce;
   ProtobufCBinaryData device_verification_nonce;
   /*
-   * When the app was pre-ordered. Milliseconds since 1970.
+   * When the customer pre-ordered the app. Milliseconds since 1970.
    */
   protobuf_c_boolean has_preorder_date;
   int64_t preorder_date;
   /*
-   * Identifier of the download of the app, one per Apple Account and app.
+   * Identifier of the app's download, unique per Apple Account and app.
    */
   protobuf_c_boolean has_app_transaction_id;
   ProtobufCBinaryData app_transaction_id;
   /*
-   * Platform that the app was bought on. iOS, macOS, tvOS, visionOS.
+   * Platform of the original purchase: iOS, macOS, tvOS, visionOS.
    */
   protobuf_c_boolean has_original_platform;
   ProtobufCBinaryData original_platform;
   /*
-   * When the device asked for this app transaction. Milliseconds since 1970.
+   * When the device requested the app transaction. Milliseconds since 1970.
    */
   protobuf_c_boolean has_request_date;
   int64_t request_date;
+  /*
+   * The store that the customer has the app from: CONSUMER.
+   */
+  protobuf_c_boolean has_store_type;
+  ProtobufCBinaryData store_type;
+  /*
+   * When Apple revoked the app. Milliseconds since 1970.
+   */
+  protobuf_c_boolean has_revocation_date;
+  int64_t revocation_date;
 };
 #define ASSAY__V1__APP_TRANSACTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_transaction__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0 }
 
 
 /*
@@ -1613,7 +2521,7 @@ struct  Assay__V1__DecodedRealtimeRequestBody
   protobuf_c_boolean has_signed_date;
   int64_t signed_date;
   /*
-   * Server environment. Sandbox, Production, Xcode, LocalTesting.
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
@@ -1624,7 +2532,7 @@ struct  Assay__V1__DecodedRealtimeRequestBody
 
 
 /*
- * Apple: AdvancedCommerceTransactionInfo. Advanced Commerce part of a transaction.
+ * Apple: AdvancedCommerceTransactionInfo. The Advanced Commerce part of a transaction.
  */
 struct  Assay__V1__AdvancedCommerceTransactionInfo
 {
@@ -1639,21 +2547,21 @@ struct  Assay__V1__AdvancedCommerceTransactionInfo
   protobuf_c_boolean has_estimated_tax;
   int64_t estimated_tax;
   /*
-   * What was bought.
+   * The items of the purchase.
    */
   Assay__V1__AdvancedCommerceTransactionItemList *items;
   /*
-   * Duration, ISO 8601. P1W, P1M, P2M, P3M, P6M, P1Y.
+   * ISO 8601 duration of the billing period: P1W, P1M, P2M, P3M, P6M, P1Y.
    */
   protobuf_c_boolean has_period;
   ProtobufCBinaryData period;
   /*
-   * UUID of the request that began the purchase.
+   * UUID of the request that started the purchase.
    */
   protobuf_c_boolean has_request_reference_id;
   ProtobufCBinaryData request_reference_id;
   /*
-   * Apple's code of the tax category.
+   * Apple's code for the tax category.
    */
   protobuf_c_boolean has_tax_code;
   ProtobufCBinaryData tax_code;
@@ -1663,7 +2571,7 @@ struct  Assay__V1__AdvancedCommerceTransactionInfo
   protobuf_c_boolean has_tax_exclusive_price;
   int64_t tax_exclusive_price;
   /*
-   * Tax rate: a decimal number, as text.
+   * The tax rate, a decimal number as text.
    */
   protobuf_c_boolean has_tax_rate;
   ProtobufCBinaryData tax_rate;
@@ -1680,7 +2588,7 @@ struct  Assay__V1__AdvancedCommerceTransactionItem
 {
   ProtobufCMessage base;
   /*
-   * Product identifier, the developer's choice.
+   * Product identifier, chosen by the developer.
    */
   protobuf_c_boolean has_sku;
   ProtobufCBinaryData sku;
@@ -1695,7 +2603,7 @@ struct  Assay__V1__AdvancedCommerceTransactionItem
   protobuf_c_boolean has_display_name;
   ProtobufCBinaryData display_name;
   /*
-   * Offer that the item was bought with.
+   * Offer of the item.
    */
   Assay__V1__AdvancedCommerceOffer *offer;
   /*
@@ -1708,7 +2616,8 @@ struct  Assay__V1__AdvancedCommerceTransactionItem
    */
   Assay__V1__AdvancedCommerceRefundList *refunds;
   /*
-   * When Apple refunded or revoked it; present means no entitlement. Milliseconds since 1970.
+   * When Apple refunded or revoked the purchase. Present means no entitlement. Milliseconds
+   * since 1970.
    */
   protobuf_c_boolean has_revocation_date;
   int64_t revocation_date;
@@ -1725,22 +2634,22 @@ struct  Assay__V1__AdvancedCommerceRefund
 {
   ProtobufCMessage base;
   /*
-   * Amount refunded, in milliunits of the currency.
+   * Refunded amount, in milliunits of the currency.
    */
   protobuf_c_boolean has_refund_amount;
   int64_t refund_amount;
   /*
-   * When it was refunded. Milliseconds since 1970.
+   * Date of the refund. Milliseconds since 1970.
    */
   protobuf_c_boolean has_refund_date;
   int64_t refund_date;
   /*
-   * Why it was refunded. As Apple spells it.
+   * Reason for the refund, in Apple's spelling.
    */
   protobuf_c_boolean has_refund_reason;
   ProtobufCBinaryData refund_reason;
   /*
-   * How much of it was refunded. FULL, PRORATED, CUSTOM.
+   * Extent of the refund: FULL, PRORATED, CUSTOM.
    */
   protobuf_c_boolean has_refund_type;
   ProtobufCBinaryData refund_type;
@@ -1757,12 +2666,12 @@ struct  Assay__V1__AdvancedCommerceOffer
 {
   ProtobufCMessage base;
   /*
-   * Duration, ISO 8601. P3D, P1W, P2W, P1M, P2M, P3M, P6M, P9M, P1Y.
+   * ISO 8601 duration of one period: P3D, P1W, P2W, P1M, P2M, P3M, P6M, P9M, P1Y.
    */
   protobuf_c_boolean has_period;
   ProtobufCBinaryData period;
   /*
-   * Number of periods that the offer lasts.
+   * Number of periods.
    */
   protobuf_c_boolean has_period_count;
   int32_t period_count;
@@ -1772,7 +2681,7 @@ struct  Assay__V1__AdvancedCommerceOffer
   protobuf_c_boolean has_price;
   int64_t price;
   /*
-   * What the offer is for. ACQUISITION, WIN_BACK, RETENTION.
+   * Purpose of the offer: ACQUISITION, WIN_BACK, RETENTION.
    */
   protobuf_c_boolean has_reason;
   ProtobufCBinaryData reason;
@@ -1805,13 +2714,13 @@ struct  Assay__V1__AdvancedCommerceDescriptors
 
 
 /*
- * Apple: AdvancedCommerceRenewalInfo. Advanced Commerce part of renewal info.
+ * Apple: AdvancedCommerceRenewalInfo. The Advanced Commerce part of renewal info.
  */
 struct  Assay__V1__AdvancedCommerceRenewalInfo
 {
   ProtobufCMessage base;
   /*
-   * Token for the next request on the subscription.
+   * Token for the next request about the subscription.
    */
   protobuf_c_boolean has_consistency_token;
   ProtobufCBinaryData consistency_token;
@@ -1820,21 +2729,21 @@ struct  Assay__V1__AdvancedCommerceRenewalInfo
    */
   Assay__V1__AdvancedCommerceDescriptors *descriptors;
   /*
-   * What was bought.
+   * The items of the purchase.
    */
   Assay__V1__AdvancedCommerceRenewalItemList *items;
   /*
-   * Duration, ISO 8601. P1W, P1M, P2M, P3M, P6M, P1Y.
+   * ISO 8601 duration of the billing period: P1W, P1M, P2M, P3M, P6M, P1Y.
    */
   protobuf_c_boolean has_period;
   ProtobufCBinaryData period;
   /*
-   * UUID of the request that began the purchase.
+   * UUID of the request that started the purchase.
    */
   protobuf_c_boolean has_request_reference_id;
   ProtobufCBinaryData request_reference_id;
   /*
-   * Apple's code of the tax category.
+   * Apple's code for the tax category.
    */
   protobuf_c_boolean has_tax_code;
   ProtobufCBinaryData tax_code;
@@ -1851,7 +2760,7 @@ struct  Assay__V1__AdvancedCommerceRenewalItem
 {
   ProtobufCMessage base;
   /*
-   * Product identifier, the developer's choice.
+   * Product identifier, chosen by the developer.
    */
   protobuf_c_boolean has_sku;
   ProtobufCBinaryData sku;
@@ -1866,7 +2775,7 @@ struct  Assay__V1__AdvancedCommerceRenewalItem
   protobuf_c_boolean has_display_name;
   ProtobufCBinaryData display_name;
   /*
-   * Offer that the item was bought with.
+   * Offer of the item.
    */
   Assay__V1__AdvancedCommerceOffer *offer;
   /*
@@ -1875,7 +2784,7 @@ struct  Assay__V1__AdvancedCommerceRenewalItem
   protobuf_c_boolean has_price;
   int64_t price;
   /*
-   * Price increase that is under way.
+   * The pending price increase.
    */
   Assay__V1__AdvancedCommercePriceIncreaseInfo *price_increase_info;
 };
@@ -1885,7 +2794,7 @@ struct  Assay__V1__AdvancedCommerceRenewalItem
 
 
 /*
- * Apple: AdvancedCommercePriceIncreaseInfo. Price increase of an item.
+ * Apple: AdvancedCommercePriceIncreaseInfo. The price increase of an item.
  */
 struct  Assay__V1__AdvancedCommercePriceIncreaseInfo
 {
@@ -1900,7 +2809,7 @@ struct  Assay__V1__AdvancedCommercePriceIncreaseInfo
   protobuf_c_boolean has_price;
   int64_t price;
   /*
-   * State of the price increase. SCHEDULED, PENDING, ACCEPTED.
+   * State of the price increase: SCHEDULED, PENDING, ACCEPTED.
    */
   protobuf_c_boolean has_status;
   ProtobufCBinaryData status;
@@ -1911,13 +2820,13 @@ struct  Assay__V1__AdvancedCommercePriceIncreaseInfo
 
 
 /*
- * A list that may be absent; an absent list and an empty one differ in the signed JSON.
+ * A list that can be absent. An absent list and an empty one differ in the signed JSON.
  */
 struct  Assay__V1__AdvancedCommerceRefundList
 {
   ProtobufCMessage base;
   /*
-   * The elements, in their order.
+   * The elements, in order.
    */
   size_t n_values;
   Assay__V1__AdvancedCommerceRefund **values;
@@ -1928,13 +2837,13 @@ struct  Assay__V1__AdvancedCommerceRefundList
 
 
 /*
- * A list that may be absent; an absent list and an empty one differ in the signed JSON.
+ * A list that can be absent. An absent list and an empty one differ in the signed JSON.
  */
 struct  Assay__V1__AdvancedCommerceRenewalItemList
 {
   ProtobufCMessage base;
   /*
-   * The elements, in their order.
+   * The elements, in order.
    */
   size_t n_values;
   Assay__V1__AdvancedCommerceRenewalItem **values;
@@ -1945,13 +2854,13 @@ struct  Assay__V1__AdvancedCommerceRenewalItemList
 
 
 /*
- * A list that may be absent; an absent list and an empty one differ in the signed JSON.
+ * A list that can be absent. An absent list and an empty one differ in the signed JSON.
  */
 struct  Assay__V1__AdvancedCommerceTransactionItemList
 {
   ProtobufCMessage base;
   /*
-   * The elements, in their order.
+   * The elements, in order.
    */
   size_t n_values;
   Assay__V1__AdvancedCommerceTransactionItem **values;
@@ -1962,14 +2871,14 @@ struct  Assay__V1__AdvancedCommerceTransactionItemList
 
 
 /*
- * The payload of a StoreKit 1 app receipt. What Apple writes as an empty text is absent; a zero is
- * kept, but that of an in-app record's web_order_line_item_id.
+ * The payload of a StoreKit 1 app receipt. A field is absent where Apple writes an empty string. A
+ * zero is kept, except in an in-app record's web_order_line_item_id.
  */
 struct  Assay__V1__AppReceipt
 {
   ProtobufCMessage base;
   /*
-   * Attribute 0 as it is written, such as ProductionSandbox.
+   * Attribute 0 as written, such as ProductionSandbox.
    */
   protobuf_c_boolean has_receipt_type;
   ProtobufCBinaryData receipt_type;
@@ -1979,17 +2888,17 @@ struct  Assay__V1__AppReceipt
   protobuf_c_boolean has_adam_id;
   int64_t adam_id;
   /*
-   * Attribute 2.
+   * Attribute 2: bundle identifier of the app.
    */
   protobuf_c_boolean has_bundle_id;
   ProtobufCBinaryData bundle_id;
   /*
-   * Attribute 3.
+   * Attribute 3: version of the app.
    */
   protobuf_c_boolean has_application_version;
   ProtobufCBinaryData application_version;
   /*
-   * Attribute 19.
+   * Attribute 19: version of the app at the original purchase.
    */
   protobuf_c_boolean has_original_application_version;
   ProtobufCBinaryData original_application_version;
@@ -1999,57 +2908,57 @@ struct  Assay__V1__AppReceipt
   protobuf_c_boolean has_receipt_creation_date;
   int64_t receipt_creation_date;
   /*
-   * Attribute 21. Milliseconds since 1970.
+   * Attribute 21: when the receipt expires. Milliseconds since 1970.
    */
   protobuf_c_boolean has_expiration_date;
   int64_t expiration_date;
   /*
-   * Attribute 18. Milliseconds since 1970.
+   * Attribute 18: when the customer first bought the app. Milliseconds since 1970.
    */
   protobuf_c_boolean has_original_purchase_date;
   int64_t original_purchase_date;
   /*
-   * Attribute 32. Milliseconds since 1970.
+   * Attribute 32: when the customer pre-ordered the app. Milliseconds since 1970.
    */
   protobuf_c_boolean has_preorder_date;
   int64_t preorder_date;
   /*
-   * Attribute 15; 0 in the sandbox.
+   * Attribute 15: identifier of the app's download; 0 in the sandbox.
    */
   protobuf_c_boolean has_download_id;
   int64_t download_id;
   /*
-   * Attribute 16; 0 in the sandbox.
+   * Attribute 16: App Store id of the app's version; 0 in the sandbox.
    */
   protobuf_c_boolean has_version_external_identifier;
   int64_t version_external_identifier;
   /*
-   * Attribute 10, such as 4+.
+   * Attribute 10: the age rating, such as 4+.
    */
   protobuf_c_boolean has_age_rating;
   ProtobufCBinaryData age_rating;
   /*
-   * Attribute 4: goes into sha1_hash.
+   * Attribute 4: an input of sha1_hash.
    */
   protobuf_c_boolean has_opaque_value;
   ProtobufCBinaryData opaque_value;
   /*
-   * Attribute 5: SHA-1 that binds the receipt to one device.
+   * Attribute 5: the SHA-1 that binds the receipt to one device.
    */
   protobuf_c_boolean has_sha1_hash;
   ProtobufCBinaryData sha1_hash;
   /*
-   * The octets of attribute 2, tag and length included, as they go into sha1_hash.
+   * The value of attribute 2 with tag and length, an input of sha1_hash.
    */
   protobuf_c_boolean has_bundle_id_octets;
   ProtobufCBinaryData bundle_id_octets;
   /*
-   * Attribute 17: the in-app records that were asked for, in the receipt's order.
+   * Attribute 17: the in-app records that the caller selected, in the receipt's order.
    */
   size_t n_in_app;
   Assay__V1__InAppPurchaseReceipt **in_app;
   /*
-   * Attributes without a name here.
+   * Attributes without a field here.
    */
   size_t n_unknown_attributes;
   Assay__V1__ReceiptAttribute **unknown_attributes;
@@ -2060,23 +2969,23 @@ struct  Assay__V1__AppReceipt
 
 
 /*
- * One attribute of a receipt as it stands there.
+ * One attribute of a receipt as encoded: SEQUENCE { type, version, value }.
  */
 struct  Assay__V1__ReceiptAttribute
 {
   ProtobufCMessage base;
   /*
-   * Its type.
+   * The attribute's type.
    */
   protobuf_c_boolean has_type;
   int64_t type;
   /*
-   * Its version.
+   * The attribute's version.
    */
   protobuf_c_boolean has_version;
   int64_t version;
   /*
-   * Content of its OCTET STRING.
+   * The content of the OCTET STRING.
    */
   protobuf_c_boolean has_value;
   ProtobufCBinaryData value;
@@ -2087,88 +2996,90 @@ struct  Assay__V1__ReceiptAttribute
 
 
 /*
- * One in-app record of an app receipt.
+ * One in-app record of an app receipt (attribute 17).
  */
 struct  Assay__V1__InAppPurchaseReceipt
 {
   ProtobufCMessage base;
   /*
-   * Attribute 1701.
+   * Attribute 1701: number of items bought.
    */
   protobuf_c_boolean has_quantity;
   int64_t quantity;
   /*
-   * Attribute 1702.
+   * Attribute 1702: product identifier.
    */
   protobuf_c_boolean has_product_id;
   ProtobufCBinaryData product_id;
   /*
-   * Attribute 1703.
+   * Attribute 1703: transaction identifier.
    */
   protobuf_c_boolean has_transaction_id;
   ProtobufCBinaryData transaction_id;
   /*
-   * Attribute 1705: the same for all renewals of one subscription.
+   * Attribute 1705: transaction identifier of the original purchase, shared by all renewals of one
+   * subscription.
    */
   protobuf_c_boolean has_original_transaction_id;
   ProtobufCBinaryData original_transaction_id;
   /*
-   * Attribute 1704. Milliseconds since 1970.
+   * Attribute 1704: when Apple charged the account. Milliseconds since 1970.
    */
   protobuf_c_boolean has_purchase_date;
   int64_t purchase_date;
   /*
-   * Attribute 1706. Milliseconds since 1970.
+   * Attribute 1706: date of the original purchase. Milliseconds since 1970.
    */
   protobuf_c_boolean has_original_purchase_date;
   int64_t original_purchase_date;
   /*
-   * Attribute 1708. Milliseconds since 1970.
+   * Attribute 1708: end of the subscription period. Milliseconds since 1970.
    */
   protobuf_c_boolean has_expires_date;
   int64_t expires_date;
   /*
-   * Attribute 1712: refunded or revoked then. Milliseconds since 1970.
+   * Attribute 1712: when Apple refunded or revoked the purchase. Milliseconds since 1970.
    */
   protobuf_c_boolean has_cancellation_date;
   int64_t cancellation_date;
   /*
-   * Attribute 1711; absent where Apple writes 0.
+   * Attribute 1711: identifier of a subscription purchase; absent where Apple writes 0.
    */
   protobuf_c_boolean has_web_order_line_item_id;
   int64_t web_order_line_item_id;
   /*
-   * Attribute 1707. 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
+   * Attribute 1707, the product type: 0 non-consumable, 1 consumable, 2 non-renewing,
+   * 3 auto-renewable.
    */
   protobuf_c_boolean has_product_type;
   int64_t product_type;
   /*
-   * Attribute 1713.
+   * Attribute 1713: whether the period is a free trial.
    */
   protobuf_c_boolean has_is_trial_period;
   protobuf_c_boolean is_trial_period;
   /*
-   * Attribute 1719.
+   * Attribute 1719: whether the period has an introductory price.
    */
   protobuf_c_boolean has_is_in_intro_offer_period;
   protobuf_c_boolean is_in_intro_offer_period;
   /*
-   * Attribute 1721.
+   * Attribute 1721: identifier of the promotional offer.
    */
   protobuf_c_boolean has_promotional_offer_id;
   ProtobufCBinaryData promotional_offer_id;
   /*
-   * Attribute 1720.
+   * Attribute 1720, why the purchase was cancelled: 0 other, 1 an issue with the app.
    */
   protobuf_c_boolean has_cancellation_reason;
   int64_t cancellation_reason;
   /*
-   * Attribute 1710: App Store id of the product; 0 in the sandbox.
+   * Attribute 1710: the product's App Store id; 0 in the sandbox.
    */
   protobuf_c_boolean has_item_id;
   int64_t item_id;
   /*
-   * Attributes without a name here.
+   * Attributes without a field here.
    */
   size_t n_unknown_attributes;
   Assay__V1__ReceiptAttribute **unknown_attributes;
@@ -2185,57 +3096,57 @@ struct  Assay__V1__TransactionReceipt
 {
   ProtobufCMessage base;
   /*
-   * Its members, in its order.
+   * The members in purchase-info's order.
    */
   size_t n_members;
   Assay__V1__PurchaseInfoMember **members;
   /*
-   * purchase-date. Milliseconds since 1970.
+   * The member purchase-date. Milliseconds since 1970.
    */
   protobuf_c_boolean has_purchase_date;
   int64_t purchase_date;
   /*
-   * original-purchase-date. Milliseconds since 1970.
+   * The member original-purchase-date. Milliseconds since 1970.
    */
   protobuf_c_boolean has_original_purchase_date;
   int64_t original_purchase_date;
   /*
-   * expires-date. Milliseconds since 1970.
+   * The member expires-date. Milliseconds since 1970.
    */
   protobuf_c_boolean has_expires_date;
   int64_t expires_date;
   /*
-   * cancellation-date. Milliseconds since 1970.
+   * The member cancellation-date. Milliseconds since 1970.
    */
   protobuf_c_boolean has_cancellation_date;
   int64_t cancellation_date;
   /*
-   * Version of the signature: 2 or 3.
+   * Version of the signature: 2 (1024-bit key) or 3 (2048-bit key).
    */
   protobuf_c_boolean has_signature_version;
   int32_t signature_version;
   /*
-   * Signed with the old key of 1,024 bits.
+   * Whether the old 1024-bit key signed the receipt.
    */
   protobuf_c_boolean has_legacy_key;
   protobuf_c_boolean legacy_key;
   /*
-   * Environment that its signed transaction id tells.
+   * The environment that the signed transaction id implies.
    */
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * The environment that stands outside of the signature; it proves nothing.
+   * The environment. Not covered by the signature; proves nothing.
    */
   protobuf_c_boolean has_unsigned_environment;
   ProtobufCBinaryData unsigned_environment;
   /*
-   * The pod that stands outside of the signature; it proves nothing.
+   * The pod. Not covered by the signature; proves nothing.
    */
   protobuf_c_boolean has_unsigned_pod;
   ProtobufCBinaryData unsigned_pod;
   /*
-   * The signing-status that stands outside of the signature; it proves nothing.
+   * The signing-status. Not covered by the signature; proves nothing.
    */
   protobuf_c_boolean has_unsigned_signing_status;
   ProtobufCBinaryData unsigned_signing_status;
@@ -2252,12 +3163,12 @@ struct  Assay__V1__PurchaseInfoMember
 {
   ProtobufCMessage base;
   /*
-   * Such as original-transaction-id.
+   * The name, such as original-transaction-id.
    */
   protobuf_c_boolean has_name;
   ProtobufCBinaryData name;
   /*
-   * Its text.
+   * The value.
    */
   protobuf_c_boolean has_value;
   ProtobufCBinaryData value;
@@ -2323,6 +3234,82 @@ Assay__V1__Expectations *
                       const uint8_t       *data);
 void   assay__v1__expectations__free_unpacked
                      (Assay__V1__Expectations *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ResolveCall methods */
+void   assay__v1__resolve_call__init
+                     (Assay__V1__ResolveCall         *message);
+size_t assay__v1__resolve_call__get_packed_size
+                     (const Assay__V1__ResolveCall   *message);
+size_t assay__v1__resolve_call__pack
+                     (const Assay__V1__ResolveCall   *message,
+                      uint8_t             *out);
+size_t assay__v1__resolve_call__pack_to_buffer
+                     (const Assay__V1__ResolveCall   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ResolveCall *
+       assay__v1__resolve_call__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__resolve_call__free_unpacked
+                     (Assay__V1__ResolveCall *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__EvidenceItem methods */
+void   assay__v1__evidence_item__init
+                     (Assay__V1__EvidenceItem         *message);
+size_t assay__v1__evidence_item__get_packed_size
+                     (const Assay__V1__EvidenceItem   *message);
+size_t assay__v1__evidence_item__pack
+                     (const Assay__V1__EvidenceItem   *message,
+                      uint8_t             *out);
+size_t assay__v1__evidence_item__pack_to_buffer
+                     (const Assay__V1__EvidenceItem   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__EvidenceItem *
+       assay__v1__evidence_item__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__evidence_item__free_unpacked
+                     (Assay__V1__EvidenceItem *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__EntitlementPolicy methods */
+void   assay__v1__entitlement_policy__init
+                     (Assay__V1__EntitlementPolicy         *message);
+size_t assay__v1__entitlement_policy__get_packed_size
+                     (const Assay__V1__EntitlementPolicy   *message);
+size_t assay__v1__entitlement_policy__pack
+                     (const Assay__V1__EntitlementPolicy   *message,
+                      uint8_t             *out);
+size_t assay__v1__entitlement_policy__pack_to_buffer
+                     (const Assay__V1__EntitlementPolicy   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__EntitlementPolicy *
+       assay__v1__entitlement_policy__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__entitlement_policy__free_unpacked
+                     (Assay__V1__EntitlementPolicy *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ProductDuration methods */
+void   assay__v1__product_duration__init
+                     (Assay__V1__ProductDuration         *message);
+size_t assay__v1__product_duration__get_packed_size
+                     (const Assay__V1__ProductDuration   *message);
+size_t assay__v1__product_duration__pack
+                     (const Assay__V1__ProductDuration   *message,
+                      uint8_t             *out);
+size_t assay__v1__product_duration__pack_to_buffer
+                     (const Assay__V1__ProductDuration   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ProductDuration *
+       assay__v1__product_duration__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__product_duration__free_unpacked
+                     (Assay__V1__ProductDuration *message,
                       ProtobufCAllocator *allocator);
 /* Assay__V1__HealthCall methods */
 void   assay__v1__health_call__init
@@ -2400,6 +3387,215 @@ Assay__V1__ResponseHead *
 void   assay__v1__response_head__free_unpacked
                      (Assay__V1__ResponseHead *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__Resolution methods */
+void   assay__v1__resolution__init
+                     (Assay__V1__Resolution         *message);
+size_t assay__v1__resolution__get_packed_size
+                     (const Assay__V1__Resolution   *message);
+size_t assay__v1__resolution__pack
+                     (const Assay__V1__Resolution   *message,
+                      uint8_t             *out);
+size_t assay__v1__resolution__pack_to_buffer
+                     (const Assay__V1__Resolution   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__Resolution *
+       assay__v1__resolution__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__resolution__free_unpacked
+                     (Assay__V1__Resolution *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ResolvedItem methods */
+void   assay__v1__resolved_item__init
+                     (Assay__V1__ResolvedItem         *message);
+size_t assay__v1__resolved_item__get_packed_size
+                     (const Assay__V1__ResolvedItem   *message);
+size_t assay__v1__resolved_item__pack
+                     (const Assay__V1__ResolvedItem   *message,
+                      uint8_t             *out);
+size_t assay__v1__resolved_item__pack_to_buffer
+                     (const Assay__V1__ResolvedItem   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ResolvedItem *
+       assay__v1__resolved_item__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__resolved_item__free_unpacked
+                     (Assay__V1__ResolvedItem *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__Entitlements methods */
+void   assay__v1__entitlements__init
+                     (Assay__V1__Entitlements         *message);
+size_t assay__v1__entitlements__get_packed_size
+                     (const Assay__V1__Entitlements   *message);
+size_t assay__v1__entitlements__pack
+                     (const Assay__V1__Entitlements   *message,
+                      uint8_t             *out);
+size_t assay__v1__entitlements__pack_to_buffer
+                     (const Assay__V1__Entitlements   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__Entitlements *
+       assay__v1__entitlements__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__entitlements__free_unpacked
+                     (Assay__V1__Entitlements *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__AppEntitlements methods */
+void   assay__v1__app_entitlements__init
+                     (Assay__V1__AppEntitlements         *message);
+size_t assay__v1__app_entitlements__get_packed_size
+                     (const Assay__V1__AppEntitlements   *message);
+size_t assay__v1__app_entitlements__pack
+                     (const Assay__V1__AppEntitlements   *message,
+                      uint8_t             *out);
+size_t assay__v1__app_entitlements__pack_to_buffer
+                     (const Assay__V1__AppEntitlements   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__AppEntitlements *
+       assay__v1__app_entitlements__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__app_entitlements__free_unpacked
+                     (Assay__V1__AppEntitlements *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__SubscriptionGroup methods */
+void   assay__v1__subscription_group__init
+                     (Assay__V1__SubscriptionGroup         *message);
+size_t assay__v1__subscription_group__get_packed_size
+                     (const Assay__V1__SubscriptionGroup   *message);
+size_t assay__v1__subscription_group__pack
+                     (const Assay__V1__SubscriptionGroup   *message,
+                      uint8_t             *out);
+size_t assay__v1__subscription_group__pack_to_buffer
+                     (const Assay__V1__SubscriptionGroup   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__SubscriptionGroup *
+       assay__v1__subscription_group__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__subscription_group__free_unpacked
+                     (Assay__V1__SubscriptionGroup *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__Subscription methods */
+void   assay__v1__subscription__init
+                     (Assay__V1__Subscription         *message);
+size_t assay__v1__subscription__get_packed_size
+                     (const Assay__V1__Subscription   *message);
+size_t assay__v1__subscription__pack
+                     (const Assay__V1__Subscription   *message,
+                      uint8_t             *out);
+size_t assay__v1__subscription__pack_to_buffer
+                     (const Assay__V1__Subscription   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__Subscription *
+       assay__v1__subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__subscription__free_unpacked
+                     (Assay__V1__Subscription *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ProductEntitlement methods */
+void   assay__v1__product_entitlement__init
+                     (Assay__V1__ProductEntitlement         *message);
+size_t assay__v1__product_entitlement__get_packed_size
+                     (const Assay__V1__ProductEntitlement   *message);
+size_t assay__v1__product_entitlement__pack
+                     (const Assay__V1__ProductEntitlement   *message,
+                      uint8_t             *out);
+size_t assay__v1__product_entitlement__pack_to_buffer
+                     (const Assay__V1__ProductEntitlement   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ProductEntitlement *
+       assay__v1__product_entitlement__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__product_entitlement__free_unpacked
+                     (Assay__V1__ProductEntitlement *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ConsumablePurchase methods */
+void   assay__v1__consumable_purchase__init
+                     (Assay__V1__ConsumablePurchase         *message);
+size_t assay__v1__consumable_purchase__get_packed_size
+                     (const Assay__V1__ConsumablePurchase   *message);
+size_t assay__v1__consumable_purchase__pack
+                     (const Assay__V1__ConsumablePurchase   *message,
+                      uint8_t             *out);
+size_t assay__v1__consumable_purchase__pack_to_buffer
+                     (const Assay__V1__ConsumablePurchase   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ConsumablePurchase *
+       assay__v1__consumable_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__consumable_purchase__free_unpacked
+                     (Assay__V1__ConsumablePurchase *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__DecidedBy methods */
+void   assay__v1__decided_by__init
+                     (Assay__V1__DecidedBy         *message);
+size_t assay__v1__decided_by__get_packed_size
+                     (const Assay__V1__DecidedBy   *message);
+size_t assay__v1__decided_by__pack
+                     (const Assay__V1__DecidedBy   *message,
+                      uint8_t             *out);
+size_t assay__v1__decided_by__pack_to_buffer
+                     (const Assay__V1__DecidedBy   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__DecidedBy *
+       assay__v1__decided_by__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__decided_by__free_unpacked
+                     (Assay__V1__DecidedBy *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__Customers methods */
+void   assay__v1__customers__init
+                     (Assay__V1__Customers         *message);
+size_t assay__v1__customers__get_packed_size
+                     (const Assay__V1__Customers   *message);
+size_t assay__v1__customers__pack
+                     (const Assay__V1__Customers   *message,
+                      uint8_t             *out);
+size_t assay__v1__customers__pack_to_buffer
+                     (const Assay__V1__Customers   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__Customers *
+       assay__v1__customers__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__customers__free_unpacked
+                     (Assay__V1__Customers *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__EntitlementWarning methods */
+void   assay__v1__entitlement_warning__init
+                     (Assay__V1__EntitlementWarning         *message);
+size_t assay__v1__entitlement_warning__get_packed_size
+                     (const Assay__V1__EntitlementWarning   *message);
+size_t assay__v1__entitlement_warning__pack
+                     (const Assay__V1__EntitlementWarning   *message,
+                      uint8_t             *out);
+size_t assay__v1__entitlement_warning__pack_to_buffer
+                     (const Assay__V1__EntitlementWarning   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__EntitlementWarning *
+       assay__v1__entitlement_warning__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__entitlement_warning__free_unpacked
+                     (Assay__V1__EntitlementWarning *message,
+                      ProtobufCAllocator *allocator);
 /* Assay__V1__Verification methods */
 void   assay__v1__verification__init
                      (Assay__V1__Verification         *message);
@@ -2456,6 +3652,120 @@ Assay__V1__VerifiedNotification *
                       const uint8_t       *data);
 void   assay__v1__verified_notification__free_unpacked
                      (Assay__V1__VerifiedNotification *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ServerAnswer methods */
+void   assay__v1__server_answer__init
+                     (Assay__V1__ServerAnswer         *message);
+size_t assay__v1__server_answer__get_packed_size
+                     (const Assay__V1__ServerAnswer   *message);
+size_t assay__v1__server_answer__pack
+                     (const Assay__V1__ServerAnswer   *message,
+                      uint8_t             *out);
+size_t assay__v1__server_answer__pack_to_buffer
+                     (const Assay__V1__ServerAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ServerAnswer *
+       assay__v1__server_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__server_answer__free_unpacked
+                     (Assay__V1__ServerAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__UnsignedAnswerMembers methods */
+void   assay__v1__unsigned_answer_members__init
+                     (Assay__V1__UnsignedAnswerMembers         *message);
+size_t assay__v1__unsigned_answer_members__get_packed_size
+                     (const Assay__V1__UnsignedAnswerMembers   *message);
+size_t assay__v1__unsigned_answer_members__pack
+                     (const Assay__V1__UnsignedAnswerMembers   *message,
+                      uint8_t             *out);
+size_t assay__v1__unsigned_answer_members__pack_to_buffer
+                     (const Assay__V1__UnsignedAnswerMembers   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__UnsignedAnswerMembers *
+       assay__v1__unsigned_answer_members__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__unsigned_answer_members__free_unpacked
+                     (Assay__V1__UnsignedAnswerMembers *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__UnsignedSubscriptionStatus methods */
+void   assay__v1__unsigned_subscription_status__init
+                     (Assay__V1__UnsignedSubscriptionStatus         *message);
+size_t assay__v1__unsigned_subscription_status__get_packed_size
+                     (const Assay__V1__UnsignedSubscriptionStatus   *message);
+size_t assay__v1__unsigned_subscription_status__pack
+                     (const Assay__V1__UnsignedSubscriptionStatus   *message,
+                      uint8_t             *out);
+size_t assay__v1__unsigned_subscription_status__pack_to_buffer
+                     (const Assay__V1__UnsignedSubscriptionStatus   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__UnsignedSubscriptionStatus *
+       assay__v1__unsigned_subscription_status__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__unsigned_subscription_status__free_unpacked
+                     (Assay__V1__UnsignedSubscriptionStatus *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__VerifiedNotificationV1 methods */
+void   assay__v1__verified_notification_v1__init
+                     (Assay__V1__VerifiedNotificationV1         *message);
+size_t assay__v1__verified_notification_v1__get_packed_size
+                     (const Assay__V1__VerifiedNotificationV1   *message);
+size_t assay__v1__verified_notification_v1__pack
+                     (const Assay__V1__VerifiedNotificationV1   *message,
+                      uint8_t             *out);
+size_t assay__v1__verified_notification_v1__pack_to_buffer
+                     (const Assay__V1__VerifiedNotificationV1   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__VerifiedNotificationV1 *
+       assay__v1__verified_notification_v1__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__verified_notification_v1__free_unpacked
+                     (Assay__V1__VerifiedNotificationV1 *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__UnsignedNotificationV1 methods */
+void   assay__v1__unsigned_notification_v1__init
+                     (Assay__V1__UnsignedNotificationV1         *message);
+size_t assay__v1__unsigned_notification_v1__get_packed_size
+                     (const Assay__V1__UnsignedNotificationV1   *message);
+size_t assay__v1__unsigned_notification_v1__pack
+                     (const Assay__V1__UnsignedNotificationV1   *message,
+                      uint8_t             *out);
+size_t assay__v1__unsigned_notification_v1__pack_to_buffer
+                     (const Assay__V1__UnsignedNotificationV1   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__UnsignedNotificationV1 *
+       assay__v1__unsigned_notification_v1__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__unsigned_notification_v1__free_unpacked
+                     (Assay__V1__UnsignedNotificationV1 *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__EvidenceWarning methods */
+void   assay__v1__evidence_warning__init
+                     (Assay__V1__EvidenceWarning         *message);
+size_t assay__v1__evidence_warning__get_packed_size
+                     (const Assay__V1__EvidenceWarning   *message);
+size_t assay__v1__evidence_warning__pack
+                     (const Assay__V1__EvidenceWarning   *message,
+                      uint8_t             *out);
+size_t assay__v1__evidence_warning__pack_to_buffer
+                     (const Assay__V1__EvidenceWarning   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__EvidenceWarning *
+       assay__v1__evidence_warning__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__evidence_warning__free_unpacked
+                     (Assay__V1__EvidenceWarning *message,
                       ProtobufCAllocator *allocator);
 /* Assay__V1__HealthResult methods */
 void   assay__v1__health_result__init
@@ -3095,6 +4405,18 @@ typedef void (*Assay__V1__VerifyCall_Closure)
 typedef void (*Assay__V1__Expectations_Closure)
                  (const Assay__V1__Expectations *message,
                   void *closure_data);
+typedef void (*Assay__V1__ResolveCall_Closure)
+                 (const Assay__V1__ResolveCall *message,
+                  void *closure_data);
+typedef void (*Assay__V1__EvidenceItem_Closure)
+                 (const Assay__V1__EvidenceItem *message,
+                  void *closure_data);
+typedef void (*Assay__V1__EntitlementPolicy_Closure)
+                 (const Assay__V1__EntitlementPolicy *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ProductDuration_Closure)
+                 (const Assay__V1__ProductDuration *message,
+                  void *closure_data);
 typedef void (*Assay__V1__HealthCall_Closure)
                  (const Assay__V1__HealthCall *message,
                   void *closure_data);
@@ -3107,6 +4429,39 @@ typedef void (*Assay__V1__PingCall_Closure)
 typedef void (*Assay__V1__ResponseHead_Closure)
                  (const Assay__V1__ResponseHead *message,
                   void *closure_data);
+typedef void (*Assay__V1__Resolution_Closure)
+                 (const Assay__V1__Resolution *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ResolvedItem_Closure)
+                 (const Assay__V1__ResolvedItem *message,
+                  void *closure_data);
+typedef void (*Assay__V1__Entitlements_Closure)
+                 (const Assay__V1__Entitlements *message,
+                  void *closure_data);
+typedef void (*Assay__V1__AppEntitlements_Closure)
+                 (const Assay__V1__AppEntitlements *message,
+                  void *closure_data);
+typedef void (*Assay__V1__SubscriptionGroup_Closure)
+                 (const Assay__V1__SubscriptionGroup *message,
+                  void *closure_data);
+typedef void (*Assay__V1__Subscription_Closure)
+                 (const Assay__V1__Subscription *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ProductEntitlement_Closure)
+                 (const Assay__V1__ProductEntitlement *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ConsumablePurchase_Closure)
+                 (const Assay__V1__ConsumablePurchase *message,
+                  void *closure_data);
+typedef void (*Assay__V1__DecidedBy_Closure)
+                 (const Assay__V1__DecidedBy *message,
+                  void *closure_data);
+typedef void (*Assay__V1__Customers_Closure)
+                 (const Assay__V1__Customers *message,
+                  void *closure_data);
+typedef void (*Assay__V1__EntitlementWarning_Closure)
+                 (const Assay__V1__EntitlementWarning *message,
+                  void *closure_data);
 typedef void (*Assay__V1__Verification_Closure)
                  (const Assay__V1__Verification *message,
                   void *closure_data);
@@ -3115,6 +4470,24 @@ typedef void (*Assay__V1__SigningCertificate_Closure)
                   void *closure_data);
 typedef void (*Assay__V1__VerifiedNotification_Closure)
                  (const Assay__V1__VerifiedNotification *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ServerAnswer_Closure)
+                 (const Assay__V1__ServerAnswer *message,
+                  void *closure_data);
+typedef void (*Assay__V1__UnsignedAnswerMembers_Closure)
+                 (const Assay__V1__UnsignedAnswerMembers *message,
+                  void *closure_data);
+typedef void (*Assay__V1__UnsignedSubscriptionStatus_Closure)
+                 (const Assay__V1__UnsignedSubscriptionStatus *message,
+                  void *closure_data);
+typedef void (*Assay__V1__VerifiedNotificationV1_Closure)
+                 (const Assay__V1__VerifiedNotificationV1 *message,
+                  void *closure_data);
+typedef void (*Assay__V1__UnsignedNotificationV1_Closure)
+                 (const Assay__V1__UnsignedNotificationV1 *message,
+                  void *closure_data);
+typedef void (*Assay__V1__EvidenceWarning_Closure)
+                 (const Assay__V1__EvidenceWarning *message,
                   void *closure_data);
 typedef void (*Assay__V1__HealthResult_Closure)
                  (const Assay__V1__HealthResult *message,
@@ -3229,13 +4602,34 @@ extern const ProtobufCEnumDescriptor    assay__v1__status__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__request_head__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__verify_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__expectations__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__resolve_call__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__evidence_item__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__entitlement_policy__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__product_duration__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__health_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__info_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__ping_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__response_head__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__resolution__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__resolved_item__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__subscription_group__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__subscription__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__decided_by__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__customers__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__verification__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__signing_certificate__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__verified_notification__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__server_answer__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__unsigned_answer_members__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__unsigned_subscription_status__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__verified_notification_v1__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__unsigned_notification_v1__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__evidence_warning__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__health_result__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__pong__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__server_info__descriptor;

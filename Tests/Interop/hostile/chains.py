@@ -1,4 +1,4 @@
-"""Floods of certificate chains that the server has not seen."""
+"""Floods of unknown certificate chains."""
 import time
 
 from assay.v1 import assay_pb2 as assay
@@ -7,12 +7,12 @@ from hostile.trial import attack
 from wire import frame, verify
 
 CONNECTIONS = 50
-# What one process encodes and sends beside the server on two processors.
+# The rate that one process can encode and send beside the server on two processors.
 PER_SECOND = 2500
 
 
 def flood(trial, forged):
-    """Forged chains with the longest time from 50 connections; genuine new ones among them."""
+    """Forged chains with the longest timeout from 50 connections, and genuine new ones."""
     trial.serve()
     total, tries = trial.scale((100_000, 20), (12_000, 4))
     evidence = [trial.evidence.authority.genuine() for _ in range(tries)]
@@ -24,12 +24,12 @@ def flood(trial, forged):
         yield HOLD
 
     known = trial.honest()
-    # Wait until the queue is as full as it gets.
+    # Wait until the queue is full.
     attackers = trial.attackers(Crowd(trial.server.address("tcp"), CONNECTIONS, script).run)
     time.sleep(trial.scale(3, 1.5))
     new = trial.honest(evidence=evidence, in_turn=True, warm_up=False, per_second=0.6)
     seen = new.wait()
-    trial.saw(seen, refused_most=None, p99_most=2000, who="new chains")
+    trial.saw(seen, refused_most=None, p99_most=2000, label="new chains")
     trial.saw(known.result(), p99_most=trial.p99_bound(50, 0))
     attackers.stop()
     trial.memory()
@@ -45,5 +45,5 @@ def forged_chains(trial):
 
 @attack("self-made-chains", "82")
 def self_made_chains(trial):
-    """The same with intermediates of the attackers' own, of the genuine one's name."""
+    """The same with the attackers' own intermediates, which have the genuine one's name."""
     flood(trial, trial.evidence.authority.self_made())

@@ -1,8 +1,8 @@
 """Many hostile connections of one process.
 
-What a connection does is a generator: it yields bytes to send, or a number of seconds to wait.
-When it returns, its connection is closed and a new one begins it anew; so it does when the server
-closes the connection. `HOLD` keeps the connection until then.
+A generator controls each connection: it yields bytes to send, or a number of seconds to wait. When
+it returns, or the server closes the connection, the connection is closed and a new one restarts it.
+`HOLD` keeps the connection until the server closes it.
 """
 import heapq
 import selectors
@@ -10,13 +10,13 @@ import socket
 import time
 
 HOLD = 1 << 30
-# Between a connection's end and the next.
+# The pause between a connection's end and the next connection.
 PAUSE_SECONDS = 0.05
 SENDS_PER_TURN = 16
 
 
 def dial(address, receive_buffer=None):
-    """A connected socket that does not block; None where the server does not accept."""
+    """Returns a connected non-blocking socket, or None if the server does not accept."""
     made = socket.socket(socket.AF_UNIX if "/" in address else socket.AF_INET)
     if receive_buffer:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -68,7 +68,7 @@ class Peer:
         self.crowd.wake(self, PAUSE_SECONDS)
 
     def advance(self):
-        """Goes on until the system takes no more, the script waits, or it is the others' turn."""
+        """Sends until the socket is full, the script waits, or the turn is over."""
         for _ in range(SENDS_PER_TURN):
             if self.pending:
                 try:
@@ -91,7 +91,7 @@ class Peer:
         self.listen(selectors.EVENT_WRITE)
 
     def listen(self, interest):
-        """For room to write, and for answers where they are read."""
+        """Waits for space to write, and for answers if they are read."""
         if self.crowd.reads:
             interest |= selectors.EVENT_READ
         if interest == self.interest:
@@ -118,9 +118,9 @@ class Peer:
 
 class Crowd:
     """
-    script: makes the generator of a connection, given its number
-    reads: whether answers are read, and an end is seen
-    receive_buffer: of the socket; the least that the system grants leaves answers with the server
+    script: makes the generator of a connection from its number
+    reads: whether to read answers and notice the end of the stream
+    receive_buffer: the size of the socket's buffer; the minimum leaves answers at the server
     opened_per_second: new connections, so that a flood of them is not what is measured
     """
 
@@ -141,7 +141,7 @@ class Crowd:
             self.timers, (time.monotonic() + seconds, self.woken, peer, peer.socket))
 
     def run(self, is_over):
-        """Runs until it is over; what was counted."""
+        """Runs until is_over(); returns the counts."""
         while not is_over():
             now = time.monotonic()
             while self.timers and self.timers[0][0] <= now:

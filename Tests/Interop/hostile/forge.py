@@ -1,5 +1,5 @@
-"""Evidence and certificates that assay mint does not make: new chains, forged ones, receipts of
-hostile shape, TLS clients of any name.
+"""Evidence and certificates that assay mint does not make: new and forged chains, hostile receipts,
+TLS clients with any name.
 """
 import base64
 import datetime
@@ -21,12 +21,12 @@ def base64url(data):
 
 
 def octets_of(number):
-    """As DER has a positive INTEGER's content."""
+    """The content of a positive DER INTEGER."""
     return number.to_bytes(number.bit_length() // 8 + 1, "big")
 
 
 def serial_number():
-    """Eight octets without a leading zero, so that one can replace another."""
+    """Eight octets without a leading zero, so all have the same length."""
     return int.from_bytes(bytes([0x40 | os.urandom(1)[0] & 0x3f]) + os.urandom(7), "big")
 
 
@@ -42,7 +42,7 @@ def reissue(template, key, issuer_key, serial):
 
 
 class Authority:
-    """The minted authority's certificates, and what can be made of them with and without keys."""
+    """The minted authority's certificates, and evidence made from them with and without keys."""
 
     def __init__(self, folder, token):
         def certificate(name):
@@ -54,7 +54,7 @@ class Authority:
         _, self.payload, self.signature = token.split(b".")
 
     def token(self, certificates, key=None):
-        """A transaction under these certificates; without a key the signature is another's."""
+        """A transaction under these certificates; without a key, with a copied signature."""
         header = base64url(json.dumps({"alg": "ES256", "x5c": [
             base64.b64encode(der).decode() for der in certificates]}).encode())
         signature = self.signature
@@ -65,7 +65,7 @@ class Authority:
         return b".".join([header, self.payload, signature])
 
     def genuine(self):
-        """A transaction under a new leaf, as after a change of Apple's certificate."""
+        """A transaction under a new leaf, like after a change of Apple's certificate."""
         key = ec.generate_private_key(ec.SECP256R1())
         leaf = reissue(self.leaf, key, self.intermediate_key, serial_number())
         return self.token(
@@ -73,8 +73,8 @@ class Authority:
              self.root.public_bytes(DER)], key)
 
     def forged(self):
-        """Transactions without end, each of a leaf of its own that claims the pinned root's
-        intermediate, which has not signed it.
+        """Yields transactions, each with a new leaf that names the genuine intermediate as its
+        issuer but is not signed by it.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         serial = serial_number()
@@ -85,8 +85,8 @@ class Authority:
             yield self.token([before + octets_of(serial_number()) + after, *rest])
 
     def self_made(self):
-        """Transactions without end, each of an intermediate of its own that claims the pinned
-        root, which has not signed it, and of a leaf that this intermediate's key did sign.
+        """Yields transactions, each with a new intermediate that names the pinned root as its
+        issuer but is not signed by it, and a leaf signed by this intermediate.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         serial = serial_number()
@@ -98,7 +98,7 @@ class Authority:
             yield self.token([leaf, before + octets_of(serial_number()) + after, root])
 
 
-# ---- Receipts of hostile shape ----
+# ---- Hostile receipts ----
 
 
 def tlv(tag, *contents):
@@ -123,7 +123,7 @@ def unsigned_receipt(payload):
 
 
 def records(product, size):
-    """In-app records of little more than a product each, as large as that together."""
+    """In-app records with little more than a product each, of this total size."""
     def attribute(kind, content):
         return tlv(0x30, b"\x02\x02" + kind.to_bytes(2, "big"), VERSION, tlv(0x04, content))
     record = tlv(0x30, b"\x02\x01\x11", VERSION, tlv(0x04, tlv(
@@ -131,7 +131,7 @@ def records(product, size):
     return tlv(0x31, record * (size // len(record)))
 
 
-# The begin of a receipt whose content is a constructed OCTET STRING of indefinite length.
+# The start of a receipt whose content is a constructed OCTET STRING of indefinite length.
 SEGMENTED_RECEIPT = (b"\x30\x80" + SIGNED_DATA + b"\xa0\x80\x30\x80" + VERSION
                      + tlv(0x31, SHA256) + b"\x30\x80" + DATA + b"\xa0\x80\x24\x80")
 
@@ -159,9 +159,9 @@ class TLSAuthority:
             serial_number=serial_number(), not_valid_before=now - day, not_valid_after=now + day)
 
     def issue(self, file, names=(), subject=None):
-        """Certificate and key as files.
+        """Writes a certificate and its key to files.
 
-        names: the subject's alternative ones, as cryptography has them, or the DER of all
+        names: the subject's alternative names, in the types of cryptography, or the DER of all
         """
         key = ec.generate_private_key(ec.SECP256R1())
         builder = self.builder(subject or x509.Name([]), key)

@@ -1,4 +1,4 @@
-"""Attacks on memory and on the shares of the limit of bytes."""
+"""Attacks on memory and on the shares of its limit."""
 import time
 
 from assay.v1 import assay_pb2 as assay
@@ -7,12 +7,12 @@ from hostile.trial import MB, attack
 from wire import Answers, frame, frame_start, verify
 
 INFO = frame(assay.RequestHead(id=1, info={}))
-# The least that the system grants: what a client does not read stays with the server.
+# The minimum of the system: unread answers stay at the server.
 SMALL_BUFFER = 4096
-# limits.evidence-bytes, and what a server of that limit may have resident beside it.
+# limits.evidence-bytes, and the allowed resident memory beyond it.
 EVIDENCE_BYTES = 256 * MB
 OVERHEAD_BYTES = 32 * MB
-# Of an idle connection, and what a server keeps for reuse whatever their number.
+# The allowed memory of an idle connection, and of the buffers that a server keeps for reuse.
 IDLE_BYTES = 4 << 10
 IDLE_OVERHEAD_BYTES = 16 * MB
 
@@ -25,7 +25,7 @@ def receipt_start(body_bytes, timeout_ms=30_000):
 
 @attack("slow-receipts", "79")
 def slow_receipts(trial):
-    """Four connections declare a receipt of 32 MiB and send 42 bytes a second together. Honest
+    """Four connections declare a receipt of 32 MiB and together send 42 bytes per second. Honest
     clients' receipts of 256 KB are served.
     """
     trial.serve()
@@ -43,7 +43,7 @@ def slow_receipts(trial):
     honest = trial.honest("app_receipt", [receipt], per_second=10, warm_up=False)
     tokens = trial.honest()
     time.sleep(trial.scale(20, 3))
-    trial.saw(honest.result(), who="receipts")
+    trial.saw(honest.result(), label="receipts")
     trial.saw(tokens.result(), p99_most=trial.p99_bound(20, 0))
     attackers.stop()
     trial.memory()
@@ -51,15 +51,15 @@ def slow_receipts(trial):
 
 @attack("unread-answers", "80")
 def unread_answers(trial):
-    """1,100 connections (in the long form then 2,500) ask Info 300 times each and read nothing.
-    Honest clients' transactions are served, and the limit of bytes holds.
+    """1,100 connections (in the long form then 2,500) send 300 Info requests each and read nothing.
+    Honest clients' transactions are served, and memory stays within its limit.
     """
     trial.serve(limits=trial.descriptors(8192))
     alone = trial.alone()
 
     def script(_):
         yield INFO * 300
-        # The server cuts it off before, or it asks again on another connection.
+        # The server closes the connection before, or the requests are repeated on another one.
         yield 12
 
     for count in trial.scale([1100, 2500], [1100]):
@@ -70,7 +70,7 @@ def unread_answers(trial):
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(20, 3))
         trial.saw(honest.result(), p99_most=trial.p99_bound(20, alone),
-                  who=f"beside {count}")
+                  label=f"beside {count}")
         attackers.stop()
     trial.memory(most=trial.watch.before + EVIDENCE_BYTES + OVERHEAD_BYTES)
 
@@ -83,7 +83,7 @@ def waiting_requests(trial):
     trial.serve()
     count = trial.scale(1000, 400)
     forged = trial.evidence.authority.forged()
-    # Of no kind that there is: answered, and its bytes are not kept.
+    # An unknown kind of evidence: refused, and its bytes are not kept.
     filler = frame(*verify(count + 1, 99, bytes(60_000)))
     frames = [frame(*verify(id, assay.EVIDENCE_KIND_TRANSACTION, next(forged))) + filler
               for id in range(1, count + 1)]
@@ -108,8 +108,8 @@ def waiting_requests(trial):
         grown = trial.server.resident() - trial.watch.before
         if grown - counted * 1.2 > most - at_most * 1.2:
             most, at_most = grown, counted
-    trial.measure("counted then", at_most / MB, "MB")
-    trial.measure("grown at the widest gap", most / MB, "MB",
+    trial.measure("counted bytes", at_most / MB, "MB")
+    trial.measure("resident growth", most / MB, "MB",
                   most=(at_most * 1.2 + OVERHEAD_BYTES) / MB)
     trial.saw(honest.result(), p99_most=trial.p99_bound(50, alone))
     attackers.stop()
@@ -118,12 +118,12 @@ def waiting_requests(trial):
 
 @attack("idle-connections", "83")
 def idle_connections(trial):
-    """1,000 idle connections that have read 256 KB of answers each. Each takes at most 4 KB."""
+    """1,000 connections read 256 KB of answers each, and are then idle. Each takes at most 4 KB."""
     trial.serve(limits=trial.descriptors(8192))
     address = trial.server.address("tcp")
 
     def visit(count):
-        """Connections that have asked and have read all."""
+        """Returns connections that have read all their answers."""
         made = []
         for _ in range(count):
             connection = dial(address)
@@ -142,7 +142,7 @@ def idle_connections(trial):
     count = 1000
     held = visit(count)
     honest = trial.honest()
-    # Buffers are given back a moment later.
+    # Buffers are released a moment later.
     most = count * IDLE_BYTES + IDLE_OVERHEAD_BYTES
     until = time.monotonic() + trial.scale(60, 10)
     while time.monotonic() < until:
@@ -150,7 +150,7 @@ def idle_connections(trial):
         grown = trial.server.resident() - trial.watch.before
         if grown <= most:
             break
-    trial.measure("grown with idle connections", grown / MB, "MB", most=most / MB)
+    trial.measure("resident growth", grown / MB, "MB", most=most / MB)
     trial.saw(honest.result())
     for connection in held:
         connection.close()
@@ -159,19 +159,19 @@ def idle_connections(trial):
 
 @attack("short-receipts", "64", short=False)
 def short_receipts(trial):
-    """1,000 connections declare a receipt of 32 MiB and send all but its last byte. The limit of
-    bytes holds, and honest clients' transactions are served.
+    """1,000 connections declare a receipt of 32 MiB and send all but its last byte. Memory stays
+    within its limit, and honest clients' transactions are served.
     """
     trial.serve(limits=trial.descriptors(8192))
     alone = trial.alone()
     body_bytes = (32 << 20) - 100
-    start, piece = receipt_start(body_bytes), b"A" * (64 << 10)
+    start, chunk = receipt_start(body_bytes), b"A" * (64 << 10)
 
     def script(_):
         yield start
-        for _ in range((body_bytes - 1) // len(piece)):
-            yield piece
-        yield b"A" * ((body_bytes - 1) % len(piece))
+        for _ in range((body_bytes - 1) // len(chunk)):
+            yield chunk
+        yield b"A" * ((body_bytes - 1) % len(chunk))
         yield HOLD
 
     attackers = trial.attackers(Crowd(trial.server.address("tcp"), 1000, script).run)
@@ -185,8 +185,8 @@ def short_receipts(trial):
 
 @attack("byte-by-byte", "61", short=False)
 def byte_by_byte(trial):
-    """1,000 connections send a byte a second, and 1,000 ask Info and read nothing. Timers close
-    them; honest clients' transactions are served.
+    """1,000 connections send one byte per second, and 1,000 send Info requests and read nothing.
+    Timers close them; honest clients' transactions are served.
     """
     trial.serve(limits=trial.descriptors(8192))
     alone = trial.alone()

@@ -1,4 +1,4 @@
-"""Attacks by connections alone: descriptors, handshakes, names in certificates."""
+"""Attacks with connections only: descriptors, handshakes, names in certificates."""
 import ipaddress
 import socket
 import ssl
@@ -14,7 +14,7 @@ from hostile.trial import attack
 from server import APP_ID, BUNDLE
 from wire import frame
 
-# So that a flood of 600 connections meets the limit.
+# A flood of 600 connections exceeds this limit.
 DESCRIPTORS = 300
 
 
@@ -37,8 +37,8 @@ def silence(_):
 
 @attack("silent-handshakes", "84")
 def silent_handshakes(trial):
-    """600 TLS clients connect to a server with 300 descriptors and say nothing. New clients of
-    the TCP and the Unix listener are served or get a refusal.
+    """600 TLS clients connect to a server with 300 descriptors and stay silent. New clients of the
+    TCP and the Unix listener are served or get a refusal.
     """
     tls_authority(trial)
     path = trial.folder / "assay.sock"
@@ -53,7 +53,7 @@ def silent_handshakes(trial):
         warm_up=False) for scheme in ["tcp", "unix"]}
     time.sleep(trial.scale(20, 3))
     for scheme, client in clients.items():
-        trial.saw(client.result(), refused_most=None, who=f"new by {scheme}")
+        trial.saw(client.result(), refused_most=None, label=f"new by {scheme}")
     trial.saw(old.result())
     attackers.stop()
     trial.memory()
@@ -62,7 +62,7 @@ def silent_handshakes(trial):
 @attack("descriptors", "63")
 def descriptors(trial):
     """600 silent TCP connections to a server with 300 descriptors. Connected clients are served,
-    and new ones once the silent connections have ended.
+    and new ones after the silent connections have ended.
     """
     trial.serve(limits=trial.descriptors(DESCRIPTORS))
     old = trial.honest()
@@ -73,7 +73,7 @@ def descriptors(trial):
     late = trial.honest(fresh=True, per_second=20)
     time.sleep(1)
     trial.saw(old.result(), p99_most=trial.p99_bound(50, 0))
-    trial.saw(late.result(), who="afterwards")
+    trial.saw(late.result(), label="afterwards")
     trial.memory()
 
 
@@ -82,7 +82,7 @@ ALLOWED = ["spiffe://example.org/backend", "backend.example.org", "king"]
 
 
 def bmp(text):
-    """A common name as BMPString, which `cryptography` does not write unless told to."""
+    """A common name as BMPString, which `cryptography` writes only on request."""
     from cryptography.x509.name import _ASN1Type
     return x509.NameAttribute(NameOID.COMMON_NAME, text, _type=_ASN1Type.BMPString)
 
@@ -151,14 +151,14 @@ def client_names(trial):
         status = ping_over_tls(trial.server.address("tls"), authority.file, paths)
         if (status == assay.STATUS_OK) != is_allowed:
             wrong += 1
-            trial.note(f"{name}: {'let in' if status == assay.STATUS_OK else 'refused'}")
+            trial.note(f"{name}: {'accepted' if status == assay.STATUS_OK else 'refused'}")
     trial.measure("certificates", len(cases))
-    trial.measure("judged wrongly", wrong, most=0)
+    trial.measure("wrong decisions", wrong, most=0)
 
 
 @attack("handshake-flood", "63", short=False)
 def handshake_flood(trial):
-    """Four processes make one TLS handshake after the other. Connected clients are served."""
+    """Four processes make TLS handshakes without a pause. Connected clients are served."""
     authority = tls_authority(trial)
     listen = ["tls://127.0.0.1:0", "tcp://127.0.0.1:0"]
     trial.serve(config=configuration(listen), listen=[])

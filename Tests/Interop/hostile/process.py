@@ -1,4 +1,4 @@
-"""The life of the process: its configuration, its signals, its socket."""
+"""The life cycle of the process: its configuration, signals and socket."""
 import os
 import signal
 import socket
@@ -9,12 +9,12 @@ from hostile.trial import attack
 from server import BUNDLE, Server
 
 CONFIGURATION = f'[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\nenvironments = ["Sandbox"]\n'
-# Ending takes milliseconds; a busy machine has as long as a drain.
+# Ending takes milliseconds; a busy machine needs up to the time of a drain.
 END_SECONDS = 8
 
 
 def end_status(server, seconds=END_SECONDS):
-    """Exit status and seconds until then; None where it does not end."""
+    """Returns the exit status and the seconds until the end; None if the server does not end."""
     begin = time.monotonic()
     try:
         return server.process.wait(seconds), time.monotonic() - begin
@@ -74,11 +74,11 @@ def one_unix_path(trial):
     trial.measure("starts", rounds)
     trial.measure("several ready", several, most=0)
     trial.measure("none ready", none, most=0)
-    trial.measure("ended without a word", silent, most=0)
+    trial.measure("ended without a message", silent, most=0)
 
 
 def start_together(trial, count, path):
-    """Servers that wait for their configuration until all have started."""
+    """Starts servers that wait for their configuration until all have started."""
     servers, writers = [], []
     for number in range(count):
         file = trial.folder / f"config{number}"
@@ -97,7 +97,7 @@ def start_together(trial, count, path):
 
 
 def open_writer(fifo):
-    """Opens a FIFO once its reader has."""
+    """Opens a FIFO after its reader has opened it."""
     until = time.monotonic() + END_SECONDS
     while True:
         try:
@@ -109,5 +109,5 @@ def open_writer(fifo):
 
 
 def is_ready(server):
-    """Whether its socket is being listened at, by its log."""
+    """Whether the server's log reports a listener."""
     return '"event":"listening"' in server.log.read_text()

@@ -1,5 +1,5 @@
-"""What an attack has at hand: a server, evidence, honest clients, hostile processes, and measures
-with their bounds.
+"""The means of an attack: a server, evidence, honest clients, hostile processes, and measures with
+their bounds.
 """
 import base64
 import contextlib
@@ -18,14 +18,14 @@ import time
 from hostile.forge import Authority
 from server import Server, mint, mint_receipt, roots
 
-# Attackers have machines of their own: here they give way to the server and to honest clients.
+# Real attackers use their own machines: here they have a lower priority.
 ATTACKERS_NICE = 10
-# A server that was flooded has so long to give its memory back.
+# The time after a flood in which a server must release its memory.
 GIVE_BACK_SECONDS = 60
-# What it may keep of it.
+# The memory that it can keep.
 KEPT_BYTES = 32 << 20
-# Latency that a busy machine makes by itself: so many times what an honest client sees alone. The
-# short form runs beside other work: a larger factor, and so many times the bound.
+# Bounds of latency allow for a busy machine: this multiple of an honest client's latency alone. The
+# short form runs beside other work: it has a larger factor, and also multiplies the bound.
 ALONE_FACTOR, SHORT_ALONE_FACTOR, SHORT_FACTOR = 3, 10, 3
 MB = 1 << 20
 
@@ -65,10 +65,10 @@ class Attack:
 
 
 def attack(name, line, short=True):
-    """Registers a function that takes a Trial. Its doc comment is what --list prints.
+    """Registers a function that takes a Trial. --list prints its doc comment.
 
-    line: of Tests/HOSTILE.md
-    short: whether it is in the short form
+    line: the line of Tests/HOSTILE.md
+    short: whether the short form has this attack
     """
     def register(function):
         ATTACKS.append(Attack(name, line, function, short))
@@ -119,7 +119,7 @@ class Trial:
     # ---- The server ----
 
     def serve(self, *arguments, config=None, listen=("tcp://127.0.0.1:0",), **options):
-        """Starts the server that is attacked; it ends with the trial, which has to go well."""
+        """Starts the attacked server. It ends with the trial, and must end normally."""
         server = self.start_server(*arguments, config=config, listen=listen, **options)
         self.server = server
         self.watch = Watch(server)
@@ -140,13 +140,13 @@ class Trial:
 
     @staticmethod
     def descriptors(count):
-        """Of the server's process, as `limits` of it."""
+        """The limit of open files of the server's process."""
         return {resource.RLIMIT_NOFILE: count}
 
     # ---- Honest clients ----
 
     def honest(self, kind="transaction", evidence=None, address=None, **plan):
-        """Starts one, which is ready when this returns."""
+        """Starts an honest client, and returns when it is ready."""
         evidence = evidence or [self.evidence.token]
         client = HonestProcess(dict(
             plan, address=address or self.server.address("tcp"), kind=kind,
@@ -155,22 +155,22 @@ class Trial:
         return client
 
     def alone(self, seconds=None, **plan):
-        """p99 of an honest client without an attack, in ms."""
+        """The p99 of an honest client without an attack, in ms."""
         client = self.honest(**plan)
         time.sleep(seconds or self.scale(3, 1.2))
         return client.result()["p99"]
 
     def p99_bound(self, bound_ms, alone_ms):
-        """The bound of the issue, unless this machine alone is near it."""
+        """The bound, or a larger one if this machine is near it without an attack."""
         alone_ms = alone_ms or 0
         if self.is_short:
             return max(SHORT_FACTOR * bound_ms, SHORT_ALONE_FACTOR * alone_ms)
         return max(bound_ms, ALONE_FACTOR * alone_ms)
 
-    def saw(self, seen, p99_most=None, refused_most=0, lost_most=0, who=""):
-        """The measures of an honest client: no wrong verdict, no answer lost, none refused."""
-        prefix = who + " " if who else ""
-        self.measure(prefix + "asked", seen["asked"], least=1)
+    def saw(self, seen, p99_most=None, refused_most=0, lost_most=0, label=""):
+        """Adds the measures of an honest client: no answer is wrong, lost or refused."""
+        prefix = label + " " if label else ""
+        self.measure(prefix + "sent", seen["sent"], least=1)
         self.measure(prefix + "valid", seen["valid"], least=1)
         self.measure(prefix + "wrong", seen["wrong"], most=0)
         self.measure(prefix + "refused", seen["refused"], most=refused_most)
@@ -183,7 +183,7 @@ class Trial:
     # ---- Hostile processes ----
 
     def attackers(self, function, *arguments):
-        """Runs function(*arguments, is_over) in a process of its own until it is told to end."""
+        """Runs function(*arguments, is_over) in its own process until it is stopped."""
         attackers = AttackerProcess(function, arguments)
         self.closing.callback(attackers.kill)
         return attackers
@@ -191,7 +191,7 @@ class Trial:
     # ---- The server's memory ----
 
     def memory(self, most=None, after_most=None):
-        """Measures of resident memory; waits until what was taken has been given back."""
+        """Adds the measures of resident memory; waits until the server has released it."""
         before = self.watch.before
         if after_most is None and not self.is_short:
             after_most = before + KEPT_BYTES
@@ -205,7 +205,7 @@ class Trial:
                      most=after_most and after_most / MB)
 
     def end(self):
-        """The server has to have lived, and to end by itself."""
+        """Expects that the server still runs, and ends it."""
         if self.server is not None:
             if ended := self.server.stop():
                 self.measure(ended, 1, most=0)
@@ -216,7 +216,7 @@ class Trial:
 
 
 class Watch:
-    """Follows the server's resident memory, twenty times a second."""
+    """Samples the server's resident memory twenty times per second."""
 
     def __init__(self, server):
         self.server = server
@@ -230,7 +230,7 @@ class Watch:
             self.peak = max(self.peak, self.server.resident())
 
     def mark_before(self):
-        """From here on: what came before was warming up."""
+        """Starts the measurement after a warm-up."""
         self.peak = self.before = self.server.resident()
 
     def stop(self):
@@ -250,12 +250,12 @@ class HonestProcess:
             raise SystemExit("the honest client ended")
 
     def wait(self):
-        """Until it has asked for all that it was given."""
+        """Waits until the client has sent all its evidence."""
         return json.loads(self.process.stdout.readline())
 
     def result(self):
-        """Stops it; what it saw."""
-        # A word, and not the end: attackers that were forked since hold the pipe open.
+        """Stops the client; returns its counts."""
+        # A line, not the end of the pipe: attackers forked later keep the pipe open.
         self.process.stdin.write(b"stop\n")
         self.process.stdin.flush()
         seen = json.loads(self.process.stdout.readline())
@@ -285,7 +285,7 @@ class AttackerProcess:
         writer.close()
 
     def stop(self):
-        """What it counted; None where it had to be killed."""
+        """Returns its counts; None if the process had to be killed."""
         self.is_over.set()
         counted = None
         with contextlib.suppress(EOFError):

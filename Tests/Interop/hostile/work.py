@@ -1,4 +1,4 @@
-"""Attacks on the processor: work that a client gets for little."""
+"""Attacks on the processor: expensive work for cheap requests."""
 import random
 import socket
 import threading
@@ -14,8 +14,8 @@ from wire import Answers, frame, frame_start, verify
 
 @attack("expected-products", "75")
 def expected_products(trial):
-    """An unsigned receipt of 28 MB of minimal in-app records, with 0, 1, 20 and 100 expected
-    products. The cost is the same, and known tokens are answered meanwhile.
+    """An unsigned receipt with 28 MB of minimal in-app records, and 0, 1, 20 and 100 expected
+    products. The cost does not grow, and tokens of known chains are answered meanwhile.
     """
     trial.serve()
     alone = trial.alone()
@@ -26,7 +26,7 @@ def expected_products(trial):
         head = verify(1, assay.EVIDENCE_KIND_APP_RECEIPT, b"",
                       in_app=assay.IN_APP_SELECTION_NONE)[0]
         head.verify.expectations.product_ids.extend(
-            # As long as the records' own, so that no length tells them apart.
+            # Of the same length as the records' product, so lengths do not differ.
             f"com.example.product.{letter}" for letter in "abcdefghijklmnopqrst" * 5)
         del head.verify.expectations.product_ids[count:]
         data = frame(head, body)
@@ -40,7 +40,7 @@ def expected_products(trial):
                     times.append(time.monotonic() - begin)
         costs[count] = min(times) * 1000 if times else None
         trial.measure(f"{count} products", costs[count], "ms", least=0)
-    # Comparing at all has a price for records this small; how many are expected has none.
+    # Comparing costs time for records this small; the number of expected products does not.
     for other, most in [(0, trial.scale(2, 3)), (1, trial.scale(1.3, 2))]:
         ratio = costs[100] / costs[other] if costs[100] and costs[other] else None
         trial.measure(f"100 products, times {other}", ratio, most=most)
@@ -50,20 +50,20 @@ def expected_products(trial):
 
 @attack("empty-segments", "76")
 def empty_segments(trial):
-    """Receipts made of BER segments of no octet and of one, on 1, 4, 16 and 48 connections. Known
-    tokens' p99 stays below 20 ms.
+    """Receipts in BER segments of zero and one octet, on 1, 4, 16 and 48 connections. The p99 of
+    tokens of known chains stays below 20 ms.
     """
     trial.serve()
     alone = trial.alone()
     size = 24 << 20
     start = frame_start(
         verify(1, assay.EVIDENCE_KIND_APP_RECEIPT, b"")[0], size) + SEGMENTED_RECEIPT
-    pieces = [b"\x04\x00" * (32 << 10), b"\x04\x01A" * (16 << 10)]
+    segments = [b"\x04\x00" * (32 << 10), b"\x04\x01A" * (16 << 10)]
 
     def script(index):
         yield start
-        for _ in range(size // len(pieces[index % 2])):
-            yield pieces[index % 2]
+        for _ in range(size // len(segments[index % 2])):
+            yield segments[index % 2]
 
     for count in trial.scale([1, 4, 16, 48], [48]):
         attackers = trial.attackers(Crowd(trial.server.address("tcp"), count, script).run)
@@ -71,15 +71,15 @@ def empty_segments(trial):
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(10, 4))
         trial.saw(honest.result(), p99_most=trial.p99_bound(20, alone),
-                  who=f"beside {count}")
+                  label=f"beside {count}")
         attackers.stop()
     trial.memory()
 
 
-@attack("after-receipts", "78")
+@attack("burst-after-receipts", "78")
 def after_receipts(trial):
-    """48 genuine receipts of 2 MB, and then, on the idle server, bursts of 64 transactions in
-    one write. The server refuses none.
+    """48 genuine receipts of 2 MB, then, on the idle server, bursts of 64 transactions in one
+    write. The server refuses none.
     """
     trial.serve("--workers", "1")
     token, address = trial.evidence.token, trial.server.address("tcp")
@@ -93,7 +93,7 @@ def after_receipts(trial):
             receive(stream)
 
     def send_receipts(count):
-        """All of them in flight at a time, with all of their records in the answers."""
+        """Sends all receipts at once, and requests all their records."""
         with connect(address) as connection:
             reader = threading.Thread(
                 target=receive_answers, args=[connection.makefile("rb"), count])
@@ -108,7 +108,7 @@ def after_receipts(trial):
         thread.start()
     for thread in threads:
         thread.join()
-    seen = dict.fromkeys(["asked", "valid", "wrong", "refused", "late", "lost"], 0)
+    seen = dict.fromkeys(["sent", "valid", "wrong", "refused", "late", "lost"], 0)
     seen["messages"], latencies = {}, []
     for _ in range(trial.scale(20, 4)):
         time.sleep(0.5)
@@ -121,14 +121,14 @@ def after_receipts(trial):
 
 
 def burst(address, token, count, seen, latencies):
-    """Transactions in one write; counts their answers."""
+    """Sends transactions in one write; counts the answers."""
     data = b"".join(frame(*verify(id, assay.EVIDENCE_KIND_TRANSACTION, token))
                     for id in range(1, count + 1))
     with connect(address) as connection:
         connection.settimeout(5)
         begin = time.monotonic()
         connection.sendall(data)
-        seen["asked"] += count
+        seen["sent"] += count
         answers, left = Answers(), count
         while left:
             try:
@@ -152,7 +152,7 @@ def burst(address, token, count, seen, latencies):
 
 @attack("pipelined-pings", "62")
 def pipelined_pings(trial):
-    """Four connections send Ping after Ping without a pause. Honest clients are served."""
+    """Four connections send Pings without a pause. Honest clients are served."""
     trial.serve()
     alone = trial.alone()
     pings = b"".join(frame(assay.RequestHead(id=id, ping={})) for id in range(1, 4097))
@@ -195,7 +195,7 @@ def frame_of(head):
     return (4 + len(head)).to_bytes(4, "big") + len(head).to_bytes(4, "big") + head
 
 
-@attack("gone-before-the-answer", "65", short=False)
+@attack("early-disconnects", "65", short=False)
 def gone_before_the_answer(trial):
     """Fifty connections send 200 forged transactions of known certificates each and close before
     the first answer, again and again. Honest clients are served.
@@ -208,7 +208,7 @@ def gone_before_the_answer(trial):
                     for id in range(1, 201))
 
     def script(_):
-        # 10,000 requests a second of all together: less than a server can do.
+        # 10,000 requests per second in total: less than the server's capacity.
         yield random.random() * 1.9
         yield data
         yield 0.02
@@ -217,7 +217,7 @@ def gone_before_the_answer(trial):
         trial.server.address("tcp"), 50, script, reads=False), p99=100)
 
 
-@attack("ids-in-flight", "69", short=False)
+@attack("duplicate-ids", "69", short=False)
 def ids_in_flight(trial):
     """Sixteen connections repeat an id that is in flight, and send id 0. Honest clients are
     served.
@@ -236,7 +236,7 @@ def ids_in_flight(trial):
 
 
 def run_beside(trial, alone, crowd, p99=50):
-    """Lets the crowd do its work, and measures an honest client meanwhile."""
+    """Runs the crowd, and measures an honest client meanwhile."""
     attackers = trial.attackers(crowd.run)
     time.sleep(0.5)
     honest = trial.honest(warm_up=False)

@@ -5,8 +5,10 @@ public import AssayModels
 /// Numbers are strings, and booleans are "true" or "false", where Apple's are. The answer omits
 /// data that only Apple's servers have (renewals since, pending renewals).
 ///
-/// - Parameter requestDate: the present. An app receipt's answer contains it; for an old receipt,
-///   it decides whether the subscription has expired.
+/// - Parameters:
+///   - verification: the verification of a receipt.
+///   - requestDate: the present. An app receipt's answer contains it; for an old receipt, it
+///     decides whether the subscription has expired.
 public func verifyReceiptResponse(
     for verification: Verification, requestDate: Timestamp
 ) -> [UInt8] {
@@ -26,7 +28,8 @@ public func verifyReceiptResponse(
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
             response.member("status", status.rawValue)
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .serverAnswer, .notificationV1:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
         }
     }

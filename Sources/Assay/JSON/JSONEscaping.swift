@@ -1,0 +1,80 @@
+/// How strings are escaped in JSON text (RFC 8259, section 7).
+package enum JSONEscaping: Sendable {
+    /// Only quotes, backslashes and the control characters of ASCII, as JSON requires.
+    case required
+    /// Also the characters that a terminal or a reader could act on instead of showing them:
+    /// other control characters, format characters such as changes of direction, and line and
+    /// paragraph separators.
+    case unprintable
+
+    /// Appends text in quotes.
+    func append(_ string: String, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        switch self {
+        case .required:
+            for byte in string.utf8 { Self.append(byte, to: &text) }
+        case .unprintable:
+            for scalar in string.unicodeScalars {
+                if scalar.value >= 0x7F, scalar.isUnprintable {
+                    Self.append(escape: scalar, to: &text)
+                } else {
+                    for byte in scalar.utf8 { Self.append(byte, to: &text) }
+                }
+            }
+        }
+        text.append(UInt8(ascii: "\""))
+    }
+
+    /// Escapes the unprintable characters of JSON text. Its meaning stays the same: outside of
+    /// strings JSON allows no such character but white space. Invalid UTF-8 becomes U+FFFD.
+    package static func escapingUnprintable(_ json: [UInt8]) -> [UInt8] {
+        // JSON has no unescaped control characters of ASCII, except DEL.
+        guard json.contains(where: { $0 >= 0x7F }) else { return json }
+        var text: [UInt8] = []
+        text.reserveCapacity(json.count)
+        for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+            if scalar.value >= 0x7F, scalar.isUnprintable {
+                append(escape: scalar, to: &text)
+            } else {
+                text += scalar.utf8
+            }
+        }
+        return text
+    }
+
+    /// Appends one byte of a string's UTF-8, escaped if JSON requires it.
+    private static func append(_ byte: UInt8, to text: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            text.append(UInt8(ascii: "\\"))
+            text.append(byte)
+        case 0x08: text += "\\b".utf8
+        case 0x09: text += "\\t".utf8
+        case 0x0A: text += "\\n".utf8
+        case 0x0C: text += "\\f".utf8
+        case 0x0D: text += "\\r".utf8
+        case 0..<0x20: append(escape: Unicode.Scalar(byte), to: &text)
+        default: text.append(byte)
+        }
+    }
+
+    /// Appends a `\u` escape, or two for a character that has a surrogate pair.
+    private static func append(escape scalar: Unicode.Scalar, to text: inout [UInt8]) {
+        for unit in scalar.utf16 {
+            text += "\\u".utf8
+            text += String(unit, width: 4, radix: 16).utf8
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal or a reader could act on this character instead of showing it: control
+    /// and format characters, line and paragraph separators.
+    package var isUnprintable: Bool {
+        if (0x20...0x7E).contains(value) { return false }
+        return switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import AssayModels
+
+/// The verified members of one answer, checked against each other.
+struct AnswerMembers {
+    private let all: [(path: String, verification: Verification)]
+    let body: ServerAnswerBody
+    private(set) var transactions: [VerifiedPayload<JWSTransactionDecodedPayload>] = []
+    private(set) var renewalInfos: [VerifiedPayload<JWSRenewalInfoDecodedPayload>] = []
+    private(set) var appTransaction: VerifiedPayload<AppTransaction>?
+    private(set) var notifications: [VerifiedNotification] = []
+
+    /// - Parameter all: the members of the body in its order; each is VALID.
+    init(_ all: [(path: String, verification: Verification)], of body: ServerAnswerBody) {
+        self.all = all
+        self.body = body
+        for (_, verification) in all {
+            switch verification.evidence {
+            case .transaction(let payload): transactions.append(payload)
+            case .renewalInfo(let payload): renewalInfos.append(payload)
+            case .appTransaction(let payload): appTransaction = payload
+            case .notification(let notification): notifications.append(notification)
+            case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer,
+                .notificationV1, nil:
+                preconditionFailure("a kind that answers do not carry")
+            }
+        }
+    }
+
+    var answer: ServerAnswer {
+        ServerAnswer(
+            transactions: transactions, renewalInfos: renewalInfos,
+            appTransaction: appTransaction, notifications: notifications,
+            unsigned: body.unsigned, warnings: warnings)
+    }
+
+    /// The environment of all members; nil without any.
+    var environment: StoreEnvironment? {
+        let named = all.first { $0.verification.environment != .unspecified }
+        return (named ?? all.first)?.verification.environment
+    }
+
+    /// The key of the transaction, if the answer is about exactly one. More need a key each.
+    var dedupKey: String? {
+        guard transactions.count == 1, appTransaction == nil, notifications.isEmpty else {
+            return nil
+        }
+        return all.first { $0.verification.kind == .transaction }?.verification.dedupKey
+    }
+
+    func evidence(at index: Int?) -> VerifiedEvidence? {
+        index.flatMap { all[$0].verification.evidence }
+    }
+
+    // MARK: Checks
+
+    /// Checks that all members have one environment. Apple never mixes them, and the answer's
+    /// environment is that of all members.
+    func checkEnvironment() throws(Refusal) {
+        guard let environment else { return }
+        for (path, verification) in all {
+            guard
+                verification.environment == environment
+                    || verification.environment == .unspecified
+            else {
+                throw Refusal(
+                    .wrongEnvironment,
+                    "\(path): its environment is \(quoted(verification.environment?.rawValue)), "
+                        + "that of other members \(quoted(environment.rawValue))")
+            }
+        }
+    }
+
+    /// Checks that all members have one bundle, where neither policy nor caller name it.
+    func checkBundle() throws(Refusal) {
+        var first: String?
+        for (path, verification) in all {
+            guard let claims = verification.evidence?.claims, claims.carriesBundleId else {
+                continue
+            }
+            guard let expected = first else {
+                first = claims.bundleId ?? ""
+                continue
+            }
+            guard (claims.bundleId ?? "").equalsByBytes(expected) else {
+                throw Refusal(
+                    .wrongBundle,
+                    "\(path): the bundle is \(quoted(claims.bundleId)), that of other members "
+                        + quoted(expected))
+            }
+        }
+    }
+
+    /// Checks the expectations that describe one purchase: some member has to meet all of them,
+    /// as some record of a receipt has to.
+    func check(_ expectations: Expectations, now: Timestamp) throws(Refusal) {
+        guard expectations.describesPurchase else { return }
+        var reason = Refusal(.mismatch, "the answer has no signed member")
+        for (path, verification) in all {
+            guard let evidence = verification.evidence else { continue }
+            do throws(Refusal) {
+                return try evidence.purchaseClaims.check(
+                    expectations, effectiveDate: evidence.signedDate ?? now)
+            } catch {
+                reason = error.naming(path)
+            }
+        }
+        guard all.count > 1 else { throw reason }
+        throw Refusal(
+            reason.verdict, "no signed member meets the expectations; " + reason.detail)
+    }
+}
+
+extension VerifiedEvidence {
+    /// The claims of a member.
+    fileprivate var claims: EvidenceClaims {
+        switch self {
+        case .transaction(let payload): payload.withPayload { EvidenceClaims($0) }
+        case .renewalInfo(let payload): payload.withPayload { EvidenceClaims($0) }
+        case .appTransaction(let payload): payload.withPayload { EvidenceClaims($0) }
+        case .notification(let verified):
+            verified.notification.withPayload { EvidenceClaims($0) }
+        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            preconditionFailure("a kind that answers do not carry")
+        }
+    }
+
+    /// The claims of the purchase: for a notification, those of its nested evidence.
+    fileprivate var purchaseClaims: EvidenceClaims {
+        guard case .notification(let verified) = self else { return claims }
+        if let transaction = verified.transaction {
+            return transaction.withPayload { EvidenceClaims($0) }
+        }
+        if let renewalInfo = verified.renewalInfo {
+            return renewalInfo.withPayload { EvidenceClaims($0) }
+        }
+        return claims
+    }
+
+    /// When Apple signed a member.
+    fileprivate var signedDate: Timestamp? {
+        switch self {
+        case .transaction(let payload): payload.withPayload { $0.signedDate }
+        case .renewalInfo(let payload): payload.withPayload { $0.signedDate }
+        case .appTransaction(let payload): payload.withPayload { $0.receiptCreationDate }
+        case .notification(let verified): verified.notification.withPayload { $0.signedDate }
+        case .realtimeRequest, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            nil
+        }
+    }
+}
+
+extension Expectations {
+    fileprivate var describesPurchase: Bool {
+        !productIds.isEmpty || appAccountToken != nil || transactionId != nil
+            || deviceIdentifier != nil || deviceVerificationId != nil || notOlderThan != nil
+    }
+}

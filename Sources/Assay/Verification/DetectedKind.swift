@@ -1,0 +1,45 @@
+package import AssayModels
+
+extension Verifier {
+    /// Prepares evidence whose kind the caller does not name, as `prepare` does. Evidence that
+    /// shows no known kind is refused.
+    package func prepareDetectingKind(
+        _ evidence: Span<UInt8>, policy: Policy, expecting expectations: Expectations = .none,
+        at now: Timestamp, unknownChains: UnknownChainPolicy = .validate
+    ) -> PreparedVerification {
+        let kind = Self.likelyKind(of: evidence)
+        // Evidence that is refused before its kind matters still gets its verdict.
+        var prepared = prepare(
+            evidence, as: kind ?? .transaction, policy: policy, expecting: expectations, at: now,
+            unknownChains: unknownChains)
+        prepared.hasUnknownKind = kind == nil
+        return prepared
+    }
+
+    /// Whether evidence begins like an app receipt: a long DER SEQUENCE, or its base64.
+    package static func beginsLikeAppReceipt(_ evidence: Span<UInt8>) -> Bool {
+        guard evidence.count >= 2 else { return false }
+        if evidence[0] == Tag.sequence.rawValue { return evidence[1] >= 0x80 }
+        return evidence[0] == UInt8(ascii: "M") && evidence[1] == UInt8(ascii: "I")
+    }
+}
+
+extension Verification {
+    /// The verification of evidence without a known kind. A refusal that does not depend on the
+    /// kind stays; any later verdict has no meaning without one.
+    package var ofUnknownKind: Verification {
+        guard Self.beforeKind.contains(verdict) else {
+            return Verification(
+                verdict: .wrongKind, detail: "the payload does not show its kind: name the kind")
+        }
+        var answer = self
+        answer.kind = nil
+        return answer
+    }
+
+    private static let beforeKind: Set<Verdict> = [
+        .malformed, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
+        .wrongCertificatePurpose, .certificateRevoked, .certificateExpired, .invalidDate,
+        .invalidSignature,
+    ]
+}

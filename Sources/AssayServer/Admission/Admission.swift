@@ -1,0 +1,257 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Decides which requests are verified and which are rejected, and answers those that need no
+/// verification. Owns the prepared refusals. Belongs to the loop's thread.
+final class Admission {
+    private let context: ServerContext
+    private let budget: Budget
+    private let scheduler: Scheduler
+    private let codec: MessageCodec
+    private var refusals = PreparedRefusals()
+    /// Cached, because many requests name no app.
+    private var defaultApp: AppEntry?
+
+    init(
+        _ context: ServerContext, _ budget: Budget, _ scheduler: Scheduler, _ codec: MessageCodec
+    ) {
+        self.context = context
+        self.budget = budget
+        self.scheduler = scheduler
+        self.codec = codec
+        settingsDidChange()
+    }
+
+    /// Applies the settings of a reload to later requests.
+    func settingsDidChange() {
+        defaultApp = context.settings.defaultApp.flatMap { context.settings.apps[$0] }
+        budget.limit = context.limits.evidenceBytes
+    }
+
+    private var limits: ServerLimits { context.limits }
+
+    // MARK: Heads
+
+    /// The rejection, by the rules of `admit`, of any Verify request that the connection has sent,
+    /// if the delay exceeds the limit or the connection is full. It needs no decoded head:
+    /// rejections take time from accepted requests, so they have to be cheap.
+    func refusalAtAGlance(of connection: Connection) -> PreparedRefusals.Refusal? {
+        guard !context.phase.isDraining else { return nil }
+        if let delay = scheduler.excessiveDelay(after: connection.age, before: .max) {
+            return refusals.refusal(.overloaded(retryAfter: Self.rounded(delay)), by: codec)
+        }
+        guard connection.isFull else { return nil }
+        return refusals.refusal(.tooManyInFlight(limit: limits.requestsInFlight), by: codec)
+    }
+
+    /// Decodes the head of a frame. Returns nil for an unusable head, after answering with an
+    /// error.
+    func decode(_ bytes: SlabBytes, for connection: Connection) -> RequestHead? {
+        do throws(MessageError) {
+            return try codec.decodeRequest(bytes.span)
+        } catch {
+            let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
+            let refusal = ResponseHead(
+                id: MessageCodec.leadingId(of: bytes.span), status: status,
+                message: "the head is invalid: \(error)")
+            connection.answerAtOnce(.unknown, refusal)
+            return nil
+        }
+    }
+
+    /// Whether the next frame sets `mayWait`, and so waits while the connection is full.
+    func mayWait(_ head: SlabBytes) -> Bool {
+        // Most requests do not set it, which is visible without decoding.
+        guard MessageCodec.idOfVerify(head.span) == nil else { return false }
+        return (try? codec.decodeRequest(head.span))?.mayWait ?? false
+    }
+
+    /// Whether the next frame asks for Info, whose answer is long.
+    func isInfo(_ head: SlabBytes) -> Bool {
+        guard MessageCodec.idOfVerify(head.span) == nil,
+            case .info? = (try? codec.decodeRequest(head.span))?.call
+        else { return false }
+        return true
+    }
+
+    // MARK: Requests
+
+    /// Decides what happens to a request. Nothing is counted or answered here.
+    ///
+    /// - Parameter isWhole: whether the body has arrived. If not, a large receipt is verified as
+    ///   it arrives.
+    func admit(
+        _ head: RequestHead, bodyBytes: Int, isWhole: Bool, from connection: Connection
+    ) -> AdmissionDecision {
+        guard head.id != ResponseHead.connectionId else { return .refused(.reservedId) }
+        guard !connection.isInFlight(head.id) else { return .refused(.duplicate(head.id)) }
+        if case .resolve(let call) = head.call {
+            return admit(call, of: head, bodyBytes: bodyBytes, from: connection)
+        }
+        guard case .verify(let call) = head.call else {
+            return answer(to: head, bodyBytes: bodyBytes)
+        }
+        guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
+        guard let kind = call.kind else { return .refused(.unknownKind(head.id)) }
+        guard let app = app(named: head.app) else {
+            return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
+        }
+        let limit = bodyLimit(of: kind)
+        guard bodyBytes <= limit else {
+            return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limit))
+        }
+        let isLarge = kind == .appReceipt && bodyBytes > limits.streamedReceiptBytes
+        // A declared size reserves no memory: a receipt has to fit slice by slice as it arrives.
+        let bytes = isLarge ? ReceiptShare.sliceBytes : bodyBytes
+        let cost = RequestCost.whole(bodyBytes, call)
+        guard isLarge ? budget.admits(receipt: bytes) : budget.admits(cost) else {
+            return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))
+        }
+        let deadline = deadline(of: head, began: connection.frameBegan)
+        if let refusal = refusal(of: head, bytes, before: deadline, from: connection) {
+            return .refused(refusal)
+        }
+        let isStreamed = isLarge && !isWhole
+        return .verify(
+            Admitted(
+                id: head.id, app: app, kind: kind, call: call, deadline: deadline,
+                mayWait: head.mayWait, isStreamed: isStreamed,
+                reservation: Reservation(isStreamed ? .none : cost, of: budget)))
+    }
+
+    /// Decides what happens to a Resolve request, before any of its items is taken.
+    private func admit(
+        _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection
+    ) -> AdmissionDecision {
+        guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
+        let count = call.items.count
+        guard count <= limits.resolveItems else {
+            return .refused(.tooManyItems(head.id, count, limit: limits.resolveItems))
+        }
+        guard count > 0 else { return .refused(.noItems(head.id)) }
+        guard !call.items.contains(where: \.kind.isUnknown) else {
+            return .refused(.unknownKind(head.id))
+        }
+        if let empty = call.items.firstIndex(where: { $0.length == 0 }) {
+            return .refused(.emptyItem(head.id, empty))
+        }
+        guard call.evidenceBytes == bodyBytes else {
+            return .refused(.wrongLengths(head.id, call.evidenceBytes, bodyBytes: bodyBytes))
+        }
+        guard let entry = app(named: head.app) else {
+            return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
+        }
+        let cost = RequestCost.whole(call)
+        guard budget.admits(cost) else {
+            return .refused(
+                .memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
+        }
+        let deadline = deadline(of: head, began: connection.frameBegan)
+        let refusal = refusal(
+            of: head, cost.bytes, before: deadline, work: .items(of: call), from: connection)
+        if let refusal { return .refused(refusal) }
+        return .resolve(
+            AdmittedResolve(
+                id: head.id, app: entry, call: call, deadline: deadline, mayWait: head.mayWait))
+    }
+
+    /// The reason to reject a valid request for lack of memory, places or time; nil to accept it.
+    ///
+    /// - Parameter work: the request's own work, where it is more than one verification.
+    private func refusal(
+        of head: RequestHead, _ bytes: Int, before deadline: UInt64, work: WorkLoad? = nil,
+        from connection: Connection
+    ) -> ResponseHead? {
+        if head.mayWait {
+            // Not rejected for the queue's delay, it leaves half of the memory to other requests.
+            let fits = budget.held + bytes <= max(limits.evidenceBytes / 2, bytes)
+            return fits ? nil : .memoryExhausted(head.id)
+        }
+        if connection.isFull { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
+        // Rejected while that is still cheap.
+        let delay = scheduler.excessiveDelay(after: connection.age, before: deadline, work: work)
+        return delay.map { .overloaded(head.id, retryAfter: Self.rounded($0)) }
+    }
+
+    /// Rounds a delay up, so that one prepared answer serves many requests.
+    private static func rounded(_ delay: UInt64) -> UInt32 {
+        let step = UInt64(ResponseHead.retryMilliseconds)
+        return UInt32(clamping: (delay + step - 1) / step * step)
+    }
+
+    /// The deadline of a request, which counts from the first byte of its frame.
+    private func deadline(of head: RequestHead, began: UInt64?) -> UInt64 {
+        let timeout =
+            head.timeoutMilliseconds == 0
+            ? limits.defaultTimeoutMilliseconds
+            : min(head.timeoutMilliseconds, limits.longestTimeoutMilliseconds)
+        return (began ?? context.now) + UInt64(timeout)
+    }
+
+    /// Finds an app entry by the octets of its name: a dictionary of strings also matches names
+    /// that are canonically equivalent in Unicode.
+    private func app(named name: String) -> AppEntry? {
+        guard !name.isEmpty else { return defaultApp }
+        let apps = context.settings.apps
+        guard let place = apps.index(forKey: name), apps[place].key.utf8.elementsEqual(name.utf8)
+        else { return nil }
+        return apps[place].value
+    }
+
+    private func bodyLimit(of kind: EvidenceKind) -> Int {
+        switch kind {
+        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt:
+            limits.jwsBytes
+        case .notification: limits.notificationBytes
+        case .serverAnswer: limits.serverAnswerBytes
+        case .notificationV1: limits.notificationV1Bytes
+        case .appReceipt: limits.frameBytes
+        }
+    }
+
+    // MARK: Calls without evidence
+
+    /// Answers a call that needs no verification. An unexpected body is tolerated up to the JWS
+    /// limit.
+    private func answer(to head: RequestHead, bodyBytes: Int) -> AdmissionDecision {
+        if case .unknown = head.call { return .refused(.unknownCall(head.id)) }
+        guard bodyBytes <= limits.jwsBytes else {
+            return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes))
+        }
+        switch head.call {
+        case .health:
+            let serving = context.phase.isReady && !scheduler.isStalled
+            return .answer(ResponseHead(id: head.id, result: .health(serving: serving)))
+        case .info where !budget.admits(answer: Self.infoBytes):
+            return .refused(.memoryExhausted(head.id))
+        case .info: return .answer(ResponseHead(id: head.id, result: .info(information)))
+        case .ping: return .answer(ResponseHead(id: head.id, result: .pong))
+        case .verify, .resolve, .unknown: return .refused(.unknownCall(head.id))
+        }
+    }
+
+    /// Bytes of an answer to Info: the protocol's text, and a few hundred roots.
+    private static let infoBytes = protoText.utf8.count + (16 << 10)
+
+    private var information: ServerInfo {
+        let app = defaultApp ?? context.settings.apps.values.first
+        return ServerInfo(
+            version: context.settings.version, kinds: EvidenceKind.allCases,
+            limits: ServerInfo.Limits(
+                frameBytes: UInt32(limits.frameBytes), headBytes: UInt32(limits.headBytes),
+                jwsBytes: UInt32(limits.jwsBytes),
+                notificationBytes: UInt32(limits.notificationBytes),
+                requestsInFlight: UInt32(limits.requestsInFlight),
+                serverAnswerBytes: UInt32(limits.serverAnswerBytes),
+                notificationV1Bytes: UInt32(limits.notificationV1Bytes),
+                resolveItems: UInt32(limits.resolveItems)),
+            trustedRoots: (app?.verifier.trust.anchors ?? []).map { anchor in
+                ServerInfo.TrustedRoot(
+                    name: anchor.name, fingerprint: anchor.fingerprint,
+                    notAfter: anchor.notAfter, development: anchor.development)
+            },
+            proto: protoText)
+    }
+}

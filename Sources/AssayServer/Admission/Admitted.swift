@@ -1,0 +1,53 @@
+import Assay
+import AssayModels
+import AssayWire
+
+/// What the server does with a request.
+enum AdmissionDecision: ~Copyable {
+    /// Rejects it.
+    case refused(ResponseHead)
+    /// Answers a call that needs no verification.
+    case answer(ResponseHead)
+    case verify(Admitted)
+    case resolve(AdmittedResolve)
+}
+
+/// A request that will be verified: its app and kind are known, and its memory is reserved.
+struct Admitted: ~Copyable {
+    let id: UInt64
+    let app: AppEntry
+    let kind: EvidenceKind
+    let call: VerifyCall
+    /// Milliseconds of the loop's clock after which the client no longer waits.
+    let deadline: UInt64
+    let mayWait: Bool
+    /// Whether the evidence is verified as it arrives, without being kept.
+    let isStreamed: Bool
+    var reservation: Reservation
+}
+
+/// A Resolve request that will be answered: its app, its kinds and its lengths are known. Its
+/// memory is reserved item by item as they arrive: a declared length reserves none.
+struct AdmittedResolve: Sendable {
+    let id: UInt64
+    let app: AppEntry
+    let call: ResolveCall
+    /// Milliseconds of the loop's clock after which the client no longer waits.
+    let deadline: UInt64
+    let mayWait: Bool
+
+    /// The verification of an item as a call of its own.
+    func itemCall(_ kind: EvidenceKind) -> VerifyCall {
+        VerifyCall(
+            kind: kind, expectations: call.expectations,
+            returnsTypedPayload: call.returnsTypedPayloads,
+            returnsPayloadJSON: call.returnsPayloadJSON)
+    }
+
+    /// A receipt among the items, to be verified as it arrives.
+    func receipt(of budget: Budget) -> Admitted {
+        Admitted(
+            id: id, app: app, kind: .appReceipt, call: itemCall(.appReceipt), deadline: deadline,
+            mayWait: mayWait, isStreamed: true, reservation: Reservation(.none, of: budget))
+    }
+}

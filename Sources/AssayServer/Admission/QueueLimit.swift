@@ -1,0 +1,26 @@
+/// The longest delay that the queue can have, which is shorter while an overload lasts.
+///
+/// A burst fills the queue once and drains. In an overload a queue stands for as long as it is
+/// allowed to: it answers no more requests than a short one, it only answers them later, and
+/// their evidence leaves the processor's cache. So the limit is the configured one for a burst,
+/// and a fifth of it once rejections have gone on for that long. Similar to CoDel (RFC 8289).
+struct QueueLimit {
+    /// When rejections began, in milliseconds; nil if none since the queue was last empty.
+    private var overloadBegan: UInt64?
+
+    /// The standing queue's share of the configured delay: long enough for the workers to stay
+    /// busy between two reads.
+    private static let standingShare: UInt64 = 5
+
+    /// Milliseconds, not above `configured`.
+    func milliseconds(of configured: UInt64, at now: UInt64) -> UInt64 {
+        guard let overloadBegan, now - overloadBegan > configured else { return configured }
+        return max(configured / Self.standingShare, 1)
+    }
+
+    mutating func didReject(at now: UInt64) {
+        if overloadBegan == nil { overloadBegan = now }
+    }
+
+    mutating func queueIsEmpty() { overloadBegan = nil }
+}

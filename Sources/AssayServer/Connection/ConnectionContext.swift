@@ -1,0 +1,52 @@
+import AssayIO
+import AssayWire
+
+/// What a connection uses of its server. All connections share one.
+final class ConnectionContext {
+    let server: ServerContext
+    let table: ConnectionTable
+    let turns: Turns
+    let budget: Budget
+    let scheduler: Scheduler
+    let resolver: Resolver
+    let admission: Admission
+    let codec: MessageCodec
+
+    init(
+        _ server: ServerContext, _ table: ConnectionTable, _ turns: Turns, _ budget: Budget,
+        _ scheduler: Scheduler, _ admission: Admission, _ codec: MessageCodec
+    ) {
+        self.server = server
+        self.table = table
+        self.turns = turns
+        self.budget = budget
+        self.scheduler = scheduler
+        resolver = scheduler.resolver
+        self.admission = admission
+        self.codec = codec
+    }
+
+    /// Makes a connection for a client.
+    ///
+    /// - Parameter lastWord: an error response after which the connection ends; nil to serve it.
+    func serve(_ stream: Stream, lastWord: ResponseHead?) {
+        let connection = Connection(stream, self)
+        table.add(connection)
+        connection.start()
+        server.telemetry.metrics.connectionsAccepted += 1
+        if let lastWord {
+            refuse(connection, lastWord)
+        } else if server.phase.isDraining {
+            // Not ended: requests that it has already sent are answered one by one.
+            connection.announceDrain()
+        } else if let refusal = server.settings.refusal(of: stream) {
+            server.telemetry.logFault("a peer without permission")
+            refuse(connection, refusal)
+        }
+    }
+
+    private func refuse(_ connection: Connection, _ reason: ResponseHead) {
+        server.telemetry.metrics.connectionsRefused += 1
+        connection.end(reason)
+    }
+}

@@ -1,0 +1,75 @@
+import AssayIO
+import AssayWire
+
+/// The open connections. Belongs to the loop's thread.
+final class ConnectionTable {
+    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var lastNumber: UInt64 = 0
+    private let context: ServerContext
+
+    init(_ context: ServerContext) { self.context = context }
+
+    var count: Int { connections.count }
+    var isEmpty: Bool { connections.isEmpty }
+
+    /// All connections, in no order.
+    var all: some Sequence<Connection> { connections.values }
+
+    /// Returns a number that no other connection has.
+    func nextNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    func add(_ connection: Connection) { connections[ObjectIdentifier(connection)] = connection }
+
+    func remove(_ connection: Connection) {
+        connections[ObjectIdentifier(connection)] = nil
+        // Requests another turn, which ends the server.
+        if isEmpty, context.phase.isDraining { context.loop.post {} }
+    }
+
+    /// Notifies all clients that were not yet that the server is draining.
+    func announceDrain() {
+        for connection in all { connection.announceDrain() }
+    }
+
+    func closeAll() {
+        for connection in all { connection.stream.close() }
+    }
+
+    var requestsInFlight: Int { all.reduce(0) { $0 + $1.inFlight.count } }
+
+    /// Adds the numbers of connections, of their requests and of their unwritten bytes.
+    func add(to holdings: inout ServerHoldings) {
+        holdings.connections = count
+        holdings.requestsInFlight = requestsInFlight
+        holdings.unwrittenBytes = all.reduce(0) { $0 + $1.unwrittenCount }
+    }
+
+    /// Ends the connections of peers that are no longer allowed after a reload. Their accepted
+    /// requests are answered.
+    func endForbidden() {
+        for connection in all {
+            guard case .open = connection.state,
+                let refusal = context.settings.refusal(of: connection.stream)
+            else { continue }
+            context.telemetry.logFault("a peer that lost its permission")
+            connection.end(refusal)
+        }
+    }
+
+    /// Rejects slow receipts, the slowest first, while memory is low. They hold memory for long,
+    /// and can be retried.
+    func refuseSlowReceipts(while isLow: () -> Bool) {
+        guard isLow() else { return }
+        let slow =
+            all
+            .compactMap { connection in connection.slowReceiptRate.map { (connection, $0) } }
+            .sorted { $0.1 < $1.1 }
+        for (connection, _) in slow {
+            guard isLow() else { return }
+            connection.refuseSlowReceipt()
+        }
+    }
+}

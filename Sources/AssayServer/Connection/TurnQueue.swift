@@ -1,0 +1,30 @@
+/// Connections that wait for their share of a turn, in the order of their arrival.
+struct TurnQueue {
+    private var queue: [Connection] = []
+    /// Index of the first connection that was not served.
+    private var front = 0
+
+    /// The connections of the queue are being served.
+    var isServing = false
+    /// The next turn will serve the queue.
+    var isRequested = false
+
+    var isEmpty: Bool { front == queue.count }
+
+    /// Whether a connection that is being read can go on: it does not pass those that wait.
+    var admitsNext: Bool { isServing || isEmpty }
+
+    mutating func enqueue(_ connection: Connection) { queue.append(connection) }
+
+    mutating func next() -> Connection? {
+        guard !isEmpty else { return nil }
+        defer {
+            front += 1
+            if front == queue.count || front > 256 {
+                queue.removeFirst(front)
+                front = 0
+            }
+        }
+        return queue[front]
+    }
+}

@@ -1,0 +1,157 @@
+import AssayIO
+
+/// Decides in which turn of the loop a connection reads and writes.
+///
+/// Owns the connections that have answers to write, those that used up their share of a turn and
+/// have more bytes, the shares of streamed receipts and of long answers, the buffers of answers,
+/// and the times of the turns. Belongs to the loop's thread.
+final class Turns {
+    private let loop: EventLoop
+    /// The number of the current turn.
+    private(set) var number: UInt64 = 0
+    /// Connections to flush at the end of this turn.
+    private var touched: [Connection] = []
+    /// Connections that used up their share of a turn.
+    private var waiting: [Connection] = []
+    private var receiptShare = ReceiptShare()
+    /// Connections whose receipts have more bytes than this turn reads.
+    private var receipts = TurnQueue()
+    private var longAnswerShare = LongAnswerShare()
+    /// Connections that ask for more long answers than this turn makes.
+    private var longAnswers = TurnQueue()
+    private var spareOutputs = SpareOutputs()
+    /// Whether reading resumed in this turn for a connection that had used up its share of an
+    /// earlier one.
+    private var hasResumedReading = false
+    /// The times of the previous turn.
+    private var lastLook = SocketLook()
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    // MARK: The turn
+
+    /// Begins the end of a turn, after all ready sockets were read.
+    func beginEnd() { number += 1 }
+
+    /// Ends a turn, after its work is done and its answers are written.
+    ///
+    /// - Parameter began: when the sockets were polled, in milliseconds of the loop's clock.
+    func end(began: UInt64) {
+        hasResumedReading = false
+        lastLook = SocketLook(began: began, ended: loop.clock.now)
+        requestReceiptTurns()
+        requestLongAnswerTurns()
+    }
+
+    /// Whether connections with received bytes wait for their next turn, or resumed reading and
+    /// were not polled yet.
+    var hasMoreToRead: Bool { !waiting.isEmpty || !receipts.isEmpty || hasResumedReading }
+
+    /// Makes the next poll of the sockets return at once if connections resumed reading.
+    func hurryResumed() {
+        if hasResumedReading { loop.post {} }
+    }
+
+    /// The earliest time at which the bytes just read arrived in their socket, in milliseconds of
+    /// the loop's clock.
+    var earliestArrival: UInt64 { lastLook.earliestArrival(at: loop.now) }
+
+    // MARK: Reading
+
+    /// Queues a turn for the connection, which comes without waiting for further input.
+    func enqueue(_ connection: Connection) {
+        waiting.append(connection)
+        guard waiting.count == 1 else { return }
+        let turns = LoopBound(self, to: loop)
+        loop.post { turns.value.giveTurns() }
+    }
+
+    private func giveTurns() {
+        let unfinished = waiting
+        waiting.removeAll(keepingCapacity: true)
+        for connection in unfinished { connection.takeTurn() }
+    }
+
+    /// Records that a connection reads again, after it had used up its share of an earlier turn.
+    func didResumeReading() { hasResumedReading = true }
+
+    // MARK: Streamed receipts
+
+    /// Whether a receipt can be read further in this turn; queued receipts go first.
+    var canReadReceipt: Bool { receipts.admitsNext && receiptSlice > 0 }
+
+    /// The number of a receipt's bytes that can be read now.
+    var receiptSlice: Int { receiptShare.slice(in: number) }
+
+    func didReadReceipt(_ bytes: Int, nanoseconds: UInt64) {
+        receiptShare.didRead(bytes, nanoseconds: nanoseconds)
+    }
+
+    /// Queues a connection whose receipt has more bytes than this turn reads.
+    func enqueueReceipt(of connection: Connection) { receipts.enqueue(connection) }
+
+    private func requestReceiptTurns() {
+        guard !receipts.isEmpty, !receipts.isRequested else { return }
+        receipts.isRequested = true
+        let turns = LoopBound(self, to: loop)
+        loop.post { turns.value.serveReceipts() }
+    }
+
+    private func serveReceipts() {
+        receipts.isRequested = false
+        receipts.isServing = true
+        while receiptSlice > 0, let connection = receipts.next() { connection.takeTurn() }
+        receipts.isServing = false
+    }
+
+    // MARK: Long answers
+
+    /// Whether a long answer can be made in this turn; queued ones go first.
+    var canAnswerAtLength: Bool { longAnswers.admitsNext && longAnswerShare.isLeft(in: number) }
+
+    /// Counts an answer that was made without verification.
+    func didAnswerAtOnce(bytes: Int) { longAnswerShare.didAnswer(bytes) }
+
+    /// Queues a connection that asks for more long answers than this turn makes.
+    func enqueueLongAnswer(of connection: Connection) { longAnswers.enqueue(connection) }
+
+    private func requestLongAnswerTurns() {
+        guard !longAnswers.isEmpty, !longAnswers.isRequested else { return }
+        longAnswers.isRequested = true
+        let turns = LoopBound(self, to: loop)
+        loop.post { turns.value.serveLongAnswers() }
+    }
+
+    private func serveLongAnswers() {
+        longAnswers.isRequested = false
+        longAnswers.isServing = true
+        while longAnswerShare.isLeft(in: number), let connection = longAnswers.next() {
+            connection.takeTurn()
+        }
+        longAnswers.isServing = false
+    }
+
+    // MARK: Writing
+
+    /// Has the connection flushed at the end of this turn.
+    func touch(_ connection: Connection) {
+        guard !connection.isTouched else { return }
+        connection.isTouched = true
+        touched.append(connection)
+    }
+
+    /// Flushes the touched connections.
+    func writeAnswers() {
+        let connections = touched
+        touched.removeAll(keepingCapacity: true)
+        for connection in connections {
+            connection.isTouched = false
+            connection.flush()
+        }
+    }
+
+    /// Lends a buffer for answers.
+    func lendOutput() -> [UInt8] { spareOutputs.take() }
+
+    func takeBack(output: consuming [UInt8]) { spareOutputs.keep(output) }
+}

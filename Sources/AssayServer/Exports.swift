@@ -1,0 +1,14 @@
+// Exports the types of the public interface, so that `import AssayServer` suffices.
+@_exported public import Assay
+@_exported public import class AssayIO.TLSContext
+@_exported public import enum AssayIO.Endpoint
+@_exported public import enum AssayIO.EndpointError
+@_exported public import enum AssayIO.InheritedSocketError
+@_exported public import enum AssayIO.LoopError
+@_exported public import enum AssayIO.ProcessSignal
+@_exported public import enum AssayIO.TLSError
+@_exported public import struct AssayIO.InheritedSocket
+@_exported public import struct AssayIO.SocketFileAccess
+@_exported public import struct AssayIO.TLSClientSettings
+@_exported public import struct AssayIO.TLSServerSettings
+@_exported public import AssayModels

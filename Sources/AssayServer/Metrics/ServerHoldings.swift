@@ -1,0 +1,29 @@
+/// The memory, requests and handshakes that a server holds. Tests compare them with the limits.
+package struct ServerHoldings: Equatable, Sendable {
+    /// Holds nothing.
+    package static let none = ServerHoldings()
+
+    package var connections = 0
+    /// Bytes of evidence that was accepted and is unanswered.
+    package var evidenceBytes = 0
+    /// Received bytes of frames that were not taken yet.
+    package var bufferedBytes = 0
+    /// Bytes of answers that the system has not taken.
+    package var unwrittenBytes = 0
+    /// Memory of all of these, as the limit counts it. Above the sum if a small request keeps
+    /// alive other bytes that were received with it.
+    package var heldBytes = 0
+    package var requestsInFlight = 0
+    /// Requests that wait for a worker.
+    package var waiting = 0
+    /// Unknown chains that wait for validation or are being validated, and the requests that wait
+    /// for them.
+    package var unknownChains = 0
+    package var unknownChainRequests = 0
+    /// TLS handshakes in progress, including queued ones, and queued ones alone.
+    package var handshakes = 0
+    package var handshakesWaiting = 0
+    package var turns: UInt64 = 0
+
+    package init() {}
+}

@@ -1,0 +1,29 @@
+import AssayIO
+
+/// Counts and logs what happens in a server. Owns its metrics, and the rate at which faults of
+/// clients are logged. Belongs to the loop's thread.
+final class Telemetry {
+    let log: Log
+    var metrics = ServerMetrics()
+    private var faults = FaultLog()
+    private let loop: EventLoop
+
+    init(_ log: Log, _ loop: EventLoop) {
+        self.log = log
+        self.loop = loop
+    }
+
+    func logFault(_ reason: StaticString) {
+        metrics.didFail(reason)
+        faults.write("\(reason)", to: log, now: loop.now)
+    }
+
+    /// The reason contains text of this process and of OpenSSL only.
+    func logFault(_ error: TLSError) {
+        metrics.didFail("TLS failed")
+        faults.write(error.description, to: log, now: loop.now)
+    }
+
+    /// Logs the number of faults that were suppressed.
+    func flushFaults() { faults.flush(to: log) }
+}

@@ -1,0 +1,134 @@
+import Assay
+import AssayEntitlements
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// A Resolve request that the server has accepted and will answer. Each of its items is verified
+/// like a request of its own: in any order, and by any worker. Belongs to the loop's thread.
+final class AcceptedResolve {
+    let connection: Connection
+    let admitted: AdmittedResolve
+    /// Nanoseconds of the monotonic clock at which its last item arrived.
+    var arrived: UInt64
+    /// Its share of the budget, which grows with each item that arrives.
+    private(set) var cost = RequestCost.none
+    private var verifications: [Verification?] = []
+    /// Items without a verification, including those that have not arrived.
+    private var missing: Int
+    /// Whether it is answered, or dropped. Its remaining items are not verified.
+    private(set) var isEnded = false
+
+    init(_ admitted: AdmittedResolve, from connection: Connection) {
+        self.admitted = admitted
+        self.connection = connection
+        arrived = connection.arrived
+        missing = admitted.call.items.count
+    }
+
+    var id: UInt64 { admitted.id }
+
+    func add(_ cost: RequestCost) { self.cost.add(cost) }
+
+    /// Takes the verification of one item. Returns the complete work after the last one; nil
+    /// while items are missing, or if the request has ended.
+    func take(_ verification: Verification, of index: Int) -> ResolveWork? {
+        guard !isEnded else { return nil }
+        if verifications.isEmpty {
+            verifications = Array(repeating: nil, count: admitted.call.items.count)
+        }
+        precondition(verifications[index] == nil, "an item is verified once")
+        verifications[index] = verification
+        missing -= 1
+        guard missing == 0 else { return nil }
+        defer { verifications = [] }
+        return ResolveWork(admitted, verifications.map { $0! })
+    }
+
+    /// Ends the request. Returns false if it has already ended.
+    func end() -> Bool {
+        defer {
+            isEnded = true
+            verifications = []
+        }
+        return !isEnded
+    }
+}
+
+/// The place of a request that is an item of a Resolve.
+struct ResolvePlace: Sendable {
+    let resolve: LoopBound<AcceptedResolve>
+    let index: Int
+    /// Whether the kind is an estimate, and the verification detects it.
+    let detectsKind: Bool
+    /// The moment of the decision. Evidence that was signed later is refused.
+    let at: Timestamp?
+
+    /// The time of the verification: a client can only choose an earlier one than the server's.
+    /// What is valid then has to be valid at the server's time as well.
+    func time(_ now: Timestamp) -> Timestamp { min(at ?? now, now) }
+}
+
+/// What the answer to a Resolve is computed from. Any thread can compute it.
+struct ResolveWork: Sendable {
+    private let admitted: AdmittedResolve
+    private let items: [EvidenceItem]
+
+    init(_ admitted: AdmittedResolve, _ verifications: [Verification]) {
+        self.admitted = admitted
+        items = zip(admitted.call.items, verifications).map { item, verification in
+            EvidenceItem(verification, label: item.label)
+        }
+    }
+
+    /// Decides what the customer owns, and encodes the answer.
+    func answer(at now: Timestamp, by codec: MessageCodec) -> ResolveAnswer {
+        let call = admitted.call
+        let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
+        let outcome = ResolveOutcome(entitlements, items)
+        var body: [UInt8] = []
+        let resolved = items.map { item in
+            let start = body.count
+            if call.returnsPayloadJSON, let json = item.verification.evidence?.json {
+                body += json
+            }
+            var verification = item.verification
+            if !call.returnsTypedPayloads { verification.evidence = nil }
+            return ResolvedItem(
+                label: item.label, verification: verification,
+                payloadJSONLength: UInt32(clamping: body.count - start))
+        }
+        let result = Resolution(items: resolved, entitlements: entitlements)
+        var frame: [UInt8] = []
+        codec.encodeFrame(
+            ResponseHead(id: admitted.id, result: .resolution(result)), body: body, into: &frame)
+        let count = frame.count - FrameLimits.lengthBytes
+        guard count <= FrameLimits.response.frameBytes else {
+            return .refused(
+                .answerTooLarge(
+                    admitted.id, count, limit: FrameLimits.response.frameBytes))
+        }
+        return .resolved(frame, outcome)
+    }
+}
+
+/// The encoded answer to a Resolve.
+enum ResolveAnswer: Sendable {
+    case resolved([UInt8], ResolveOutcome)
+    /// The answer does not fit in a frame.
+    case refused(ResponseHead)
+}
+
+extension ResolveOutcome {
+    init(_ entitlements: Entitlements, _ items: [EvidenceItem]) {
+        let valid = items.count { $0.verification.verdict == .valid }
+        self =
+            if entitlements.apps.contains(where: \.customers.isConflicting) {
+                .conflict
+            } else if valid == items.count {
+                .valid
+            } else {
+                valid == 0 ? .refused : .partlyRefused
+            }
+    }
+}

@@ -1,0 +1,37 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Requests that wait for the validation of their chain.
+extension Scheduler {
+    func enqueueUnknownChain(_ request: AcceptedRequest, for chain: ChainID) {
+        guard request.place?.resolve.value.isEnded != true else { return }
+        let (refused, wait) = chainQueue.add(request.forWaiting, chain, at: now)
+        for request in refused {
+            refuse(
+                request,
+                .tooManyUnknownChains(request.id, retryAfter: UInt32(clamping: wait)))
+        }
+    }
+
+    /// Starts the validation of the next unknown chain when its turn comes.
+    func advanceChainQueue() {
+        let now = now
+        let (next, over) = chainQueue.next(at: now) { isOver($0, at: now) }
+        for request in over { drop(request) }
+        switch next {
+        case .nothing: break
+        case .later(let wait):
+            chainQueueTimer.start(afterMilliseconds: wait) { [unowned self] in
+                advanceChainQueue()
+                turns.writeAnswers()
+            }
+        case .verify(let request):
+            run([request], on: chainWorkers, unknownChains: .validate) { scheduler, _ in
+                scheduler.context.telemetry.metrics.validatedChains += 1
+                scheduler.batch.addFirst(scheduler.chainQueue.finish())
+            }
+        }
+    }
+}

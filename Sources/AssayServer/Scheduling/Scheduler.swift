@@ -1,0 +1,384 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Verifies admitted requests and delivers their answers.
+///
+/// Owns the batch, the chain-validation queue and its thread, the measurements that predict
+/// delays, the share of the loop's time that is work, and the watch over stalled threads. Belongs
+/// to the loop's thread.
+final class Scheduler {
+    let context: ServerContext
+    private let connections: ConnectionTable
+    let turns: Turns
+    private let budget: Budget
+    private let workers: WorkerPool
+    private let codecs = IdleCodecs()
+    /// Gathers the items of Resolve requests.
+    let resolver: Resolver
+    var batch: Batch
+    private var queueDelay = QueueDelay()
+    private var queueLimit = QueueLimit()
+    private var readBackoff = ReadBackoff()
+    private var loopShare = LoopShare(began: 0)
+    private var watch: StallWatch
+    var chainQueue: ChainValidationQueue
+    /// Wakes the chain-validation queue when its next turn comes.
+    let chainQueueTimer: Timer
+    /// The worker that validates unknown chains.
+    let chainWorkers: WorkerPool
+
+    init(
+        _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns,
+        _ budget: Budget, workers: WorkerPool
+    ) throws(LoopError) {
+        let limits = context.limits
+        self.context = context
+        self.connections = connections
+        self.turns = turns
+        self.budget = budget
+        self.workers = workers
+        resolver = Resolver(context, turns, budget, workers: workers, codecs: codecs)
+        batch = Batch(
+            workers: workers.count, requestsPerSlice: limits.requestsPerSlice,
+            hasOneProcessor: context.fixed.hasOneProcessor)
+        watch = StallWatch(limit: limits.workerStallMilliseconds)
+        chainQueue = ChainValidationQueue(
+            chainsPerSecond: limits.unknownChainsPerSecond, chainLimit: limits.unknownChainsWaiting)
+        chainQueueTimer = try Timer(on: context.loop)
+        chainWorkers = try WorkerPool(
+            count: 1, name: "assay-chains", hasLowPriority: true)
+    }
+
+    /// Applies the limits of a reload.
+    func settingsDidChange() {
+        let limits = context.limits
+        batch.requestsPerSlice = limits.requestsPerSlice
+        watch.limit = limits.workerStallMilliseconds
+        chainQueue.change(
+            chainsPerSecond: limits.unknownChainsPerSecond,
+            chainLimit: limits.unknownChainsWaiting)
+    }
+
+    var now: UInt64 { context.now }
+
+    /// Whether no request waits or is being verified.
+    var isIdle: Bool { batch.isEmpty && chainQueue.isEmpty && resolver.isIdle }
+
+    /// Whether a thread has exceeded the time limit of its work.
+    var isStalled: Bool { watch.isStalled }
+
+    /// Adds the numbers of waiting requests.
+    func add(to holdings: inout ServerHoldings) {
+        holdings.waiting = batch.waitingCount
+        holdings.unknownChains = chainQueue.chainCount + (chainQueue.running == nil ? 0 : 1)
+        holdings.unknownChainRequests = chainQueue.requestCount
+    }
+
+    /// Ends the chain-validation thread.
+    func stop() {
+        chainQueueTimer.close()
+        chainWorkers.stop()
+    }
+
+    // MARK: Delay
+
+    /// Milliseconds that a request without `mayWait` would wait if it arrived now.
+    private var queuedMilliseconds: UInt64 {
+        queueDelay.milliseconds(
+            ofNanoseconds: batch.nanoseconds(by: queueDelay), workers: workers.count)
+    }
+
+    /// The milliseconds that a request would wait now, if too long; nil if it can be queued. An
+    /// idle worker gets work regardless of the measurements.
+    ///
+    /// - Parameter age: milliseconds that the request has already waited in the socket.
+    /// - Parameter work: the request's own work, where it is more than one verification.
+    func excessiveDelay(
+        after age: UInt64, before deadline: UInt64, work: WorkLoad? = nil
+    ) -> UInt64? {
+        guard !batch.startsAtOnce else {
+            queueLimit.queueIsEmpty()
+            return nil
+        }
+        let delay = queuedMilliseconds
+        guard
+            delay > queueLimitMilliseconds || age + delay > context.limits.queueDelayMilliseconds
+                || now + delay + (work.map(milliseconds(of:)) ?? 0) > deadline
+        else { return nil }
+        queueLimit.didReject(at: now)
+        return delay
+    }
+
+    private func milliseconds(of work: WorkLoad) -> UInt64 {
+        queueDelay.milliseconds(
+            ofNanoseconds: queueDelay.nanoseconds(of: work), workers: workers.count)
+    }
+
+    /// The longest delay that the queue can have now.
+    private var queueLimitMilliseconds: UInt64 {
+        queueLimit.milliseconds(of: context.limits.queueDelayMilliseconds, at: now)
+    }
+
+    /// Counts a read of a connection's socket.
+    func didRead() { readBackoff.didRead(total: context.loop.traffic.received) }
+
+    // MARK: Requests
+
+    /// Whether a request that is added now waits for long, and is better copied.
+    var hasLongQueue: Bool { batch.isLong }
+
+    /// Queues an item of a Resolve.
+    func verify(_ item: AcceptedRequest) {
+        batch.add(item)
+        verifyFullSlice()
+    }
+
+    /// Queues a request whose evidence is complete.
+    func verify(_ admitted: inout Admitted, _ body: SlabBytes, from connection: Connection) {
+        // Evidence that is verified soon shares its slab with other requests; copied for a long
+        // wait.
+        let body = hasLongQueue ? body.forWaiting : body
+        let cost = admitted.reservation.handOver()
+        connection.didAdmit(admitted.id, cost)
+        add(admitted, .whole(body), size: body.count, cost, connection)
+        verifyFullSlice()
+    }
+
+    /// Queues a receipt whose last byte has been read: one signature is left, and possibly a
+    /// chain. Returns false if memory is short.
+    func verify(_ receipt: ArrivingReceipt, from connection: Connection) -> Bool {
+        guard let cost = receipt.handOver() else { return false }
+        connection.charge(cost)
+        add(receipt.admitted, .receipt(receipt.completed), size: receipt.size, cost, connection)
+        return true
+    }
+
+    private func add(
+        _ admitted: borrowing Admitted, _ evidence: AcceptedEvidence, size: Int,
+        _ cost: RequestCost, _ connection: Connection
+    ) {
+        context.telemetry.metrics.didStart(.verify)
+        batch.add(
+            AcceptedRequest(
+                connection: LoopBound(connection, to: context.loop), id: admitted.id,
+                app: admitted.app, kind: admitted.kind, call: admitted.call, evidence: evidence,
+                size: size, cost: cost, deadline: admitted.deadline,
+                arrived: connection.arrived, mayWait: admitted.mayWait))
+    }
+
+    /// Whether the deadline has passed, the connection has closed, or the Resolve has ended.
+    func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
+        request.deadline <= now || request.connection.value.isClosed
+            || request.place?.resolve.value.isEnded == true
+    }
+
+    // MARK: Turns
+
+    /// Ends a turn with work, unless there is more to read. Bytes in sockets have no deadline and
+    /// are in no measurable queue, so reading comes first, for up to a slice of time; then the
+    /// loop does its own share of the work.
+    func work() {
+        dispatch()
+        if turns.hasMoreToRead, loopShare.canRead(at: SystemClock.monotonicNanoseconds) {
+            return turns.hurryResumed()
+        }
+        let rest = restMilliseconds()
+        loopShare.end = max(loopShare.end, loopShare.worked + rest * 1_000_000)
+        while loopShare.canWork, case let slice = batch.takeShort(), !slice.isEmpty {
+            verifyInPlace(slice)
+        }
+        let left = rest - min(rest, loopShare.worked / 1_000_000)
+        if left > 0, batch.hasRunning {
+            context.loop.runJobs(forMilliseconds: left) { dispatch() }
+        } else {
+            dispatch()
+        }
+        loopShare = LoopShare(began: SystemClock.monotonicNanoseconds)
+        if batch.shortCount > 0 { context.loop.post {} }
+    }
+
+    /// The milliseconds to leave sockets unread and only work, while the queue is long. One read
+    /// then brings several requests and one write takes several answers, including refusals: they
+    /// cost little more than the system calls, and have to cost less than the work.
+    private func restMilliseconds() -> UInt64 {
+        let queued = queuedMilliseconds
+        guard !context.phase.isDraining, queued > queueLimitMilliseconds / 2 else { return 0 }
+        // A few connections fill their reads within the shortest pause, and stall in a longer one.
+        // Without any, each read takes the processor from the work.
+        guard connections.count >= ServerLimits.connectionsToRestFrom else {
+            return Self.shortestRestMilliseconds
+        }
+        let rest = readBackoff.next(atMost: min(context.limits.restMilliseconds, queued / 2))
+        return max(rest, Self.shortestRestMilliseconds)
+    }
+
+    private static let shortestRestMilliseconds: UInt64 = 1
+
+    /// Gives the waiting requests to the idle workers.
+    private func dispatch() {
+        verifyInPlace(batch.takeInPlace())
+        let now = now
+        let (slices, dropped) = batch.slices(by: queueDelay) { isOver($0, at: now) }
+        for request in dropped { drop(request) }
+        for slice in slices { submit(slice) }
+    }
+
+    /// Verifies a full slice of single-signature requests while more are being read.
+    private func verifyFullSlice() {
+        if batch.hasFullShortSlice, loopShare.canWork { verifyInPlace(batch.takeShort()) }
+    }
+
+    /// Answers overdue requests, ages the measurements, and checks the threads. Called several
+    /// times a second.
+    func sweep() {
+        let now = now
+        for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
+        for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
+        queueDelay.age(at: SystemClock.monotonicNanoseconds)
+        checkStall()
+    }
+
+    /// Logs when a thread exceeds its time limit, and when it is back.
+    private func checkStall() {
+        guard watch.check(at: now) else { return }
+        context.telemetry.log.write(
+            watch.isStalled ? .error : .info, watch.isStalled ? "worker_stalled" : "worker_is_back",
+            ["limit_ms": .number(Int(context.limits.workerStallMilliseconds))])
+    }
+
+    // MARK: Verification on the loop's thread
+
+    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+        let now = now
+        var slice: [AcceptedRequest] = []
+        slice.reserveCapacity(quick.count)
+        for request in quick {
+            if isOver(request, at: now) { drop(request) } else { slice.append(request) }
+        }
+        if !slice.isEmpty { answerInPlace(slice) }
+    }
+
+    private func answerInPlace(_ slice: [AcceptedRequest]) {
+        let time = context.fixed.clock()
+        let began = SystemClock.monotonicNanoseconds
+        let verified = RequestMapping.verify(slice, at: time, unknownChains: .deferred)
+        let ended = SystemClock.monotonicNanoseconds
+        // Deferred requests count when they are answered, as in a worker's slice.
+        var load = WorkLoad()
+        // By index: a loop over the elements would copy each with its policy and expectations.
+        for index in slice.indices {
+            let request = slice[index]
+            // The chain is unknown, or was forgotten since the lookup.
+            if let chain = verified[index].unknownChain {
+                enqueueUnknownChain(request, for: chain)
+                continue
+            }
+            load.add(request.work)
+            let verification = verified[index].verification
+            if request.place != nil {
+                resolver.take(verification, of: request, began: began)
+                continue
+            }
+            context.telemetry.metrics.didAnswer(
+                Outcome(request.kind, verification), arrived: request.arrived, began: began,
+                now: ended)
+            answered(request) { $0.answer(request, verification, at: time) }
+        }
+        if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
+        loopShare.worked += SystemClock.monotonicNanoseconds - began
+        didFinish(load, took: SystemClock.monotonicNanoseconds - began)
+        if let verifier = slice.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
+            workers.submit { verifier.buildPendingKeyTables() }
+        }
+    }
+
+    private func didFinish(_ load: WorkLoad, took elapsed: UInt64) {
+        let now = SystemClock.monotonicNanoseconds
+        queueDelay.didVerify(load, took: elapsed, at: now)
+        queueDelay.didFinish(
+            load, isBacklogged: batch.waitingCount > 0, workers: workers.count, at: now)
+    }
+
+    // MARK: Verification on other threads
+
+    private func submit(_ slice: [AcceptedRequest]) {
+        let load = WorkLoad(slice)
+        run(slice, on: workers, unknownChains: .deferred) { scheduler, answers in
+            scheduler.batch.workerFinished(load)
+            scheduler.didFinish(answers.load, took: answers.ended - answers.began)
+        }
+    }
+
+    /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
+    /// are delivered.
+    func run(
+        _ slice: [AcceptedRequest], on pool: WorkerPool, unknownChains: UnknownChainPolicy,
+        _ done: @escaping @Sendable (Scheduler, SliceAnswers) -> Void
+    ) {
+        let work = watch.begin(at: now)
+        let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
+        let scheduler = LoopBound(self, to: loop)
+        pool.submit {
+            let began = SystemClock.monotonicNanoseconds
+            let now = clock()
+            let verified = RequestMapping.verify(slice, at: now, unknownChains: unknownChains)
+            let answers = codecs.lend { codec in
+                SliceAnswers(slice, verified, began: began, at: now, codec: codec)
+            }
+            loop.post {
+                scheduler.value.watch.end(work)
+                done(scheduler.value, answers)
+                scheduler.value.deliver(answers, of: slice)
+            }
+            // Not on the chain-validation thread: it gets little time, and no other thread would
+            // build them.
+            if case .validate = unknownChains { return }
+            for request in slice where request.app.verifier.hasPendingKeyTables {
+                request.app.verifier.buildPendingKeyTables()
+            }
+        }
+    }
+
+    // MARK: Answers
+
+    private func deliver(_ answers: SliceAnswers, of slice: [AcceptedRequest]) {
+        let now = SystemClock.monotonicNanoseconds
+        let verified = answers.outcomes.count { $0 != nil }
+        if verified > 0 { context.telemetry.metrics.didVerify(batchOf: verified) }
+        var start = 0
+        for (index, end) in answers.ends.enumerated() {
+            if let item = answers.items[index] {
+                resolver.take(item, of: slice[index], began: answers.began)
+            } else if let outcome = answers.outcomes[index] {
+                context.telemetry.metrics.didAnswer(
+                    outcome, arrived: slice[index].arrived, began: answers.began, now: now)
+                answered(slice[index]) { $0.append(answers.bytes[start..<end]) }
+            } else if let chain = answers.unknownChains[index] {
+                enqueueUnknownChain(slice[index], for: chain)
+            }
+            start = end
+        }
+    }
+
+    /// Answers a request, and gives its memory back to the budget. Each request comes here once.
+    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
+        let connection = request.connection.value
+        budget.takeBack(request.cost)
+        connection.didAnswer(request.id, request.cost)
+        answer(connection)
+        turns.touch(connection)
+    }
+
+    func drop(_ request: AcceptedRequest) {
+        refuse(request, .deadlineExceeded(request.id))
+    }
+
+    /// Answers a request without a verdict. A Resolve ends with the first of its items.
+    func refuse(_ request: AcceptedRequest, _ answer: ResponseHead) {
+        if let place = request.place { return resolver.refuse(place.resolve.value, answer) }
+        context.telemetry.metrics.didDrop(.verify, request.connection.value.isClosed ? nil : answer)
+        answered(request) { $0.answer(answer) }
+    }
+}

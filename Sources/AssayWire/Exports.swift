@@ -1,0 +1,2 @@
+// Exports the types of the public interface, so that `import AssayWire` suffices.
+@_exported public import AssayModels

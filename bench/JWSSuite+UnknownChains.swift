@@ -1,0 +1,61 @@
+import Assay
+import AssayMint
+import AssayModels
+
+extension JWSSuite {
+    /// Measures items with their own intermediate and leaf against the signatures that they
+    /// require: two of P-384 for the chain and one of P-256 for each token. A notification has
+    /// three tokens.
+    static func unknownChains(
+        _ ca: DevelopmentCA, _ trust: TrustStore, rounds: Int
+    ) throws -> [Row] {
+        let (p384, p256) = (Signer(.p384), Signer(.p256))
+        let (upper, lower) = (p384.signature(), p256.signature())
+        func signatures(_ name: String, tokens: Int) -> Measurement {
+            Measurement(name, units: itemCount) {
+                for _ in 0..<itemCount {
+                    precondition(p384.evpVerifies(upper) && p384.evpVerifies(upper))
+                    for _ in 0..<tokens { precondition(p256.evpVerifies(lower)) }
+                }
+            }
+        }
+        let kinds = [
+            EvidenceKind.transaction, .renewalInfo, .appTransaction, .realtimeRequest,
+            .notification,
+        ]
+        var measurements = [
+            signatures("two P-384 and one P-256, EVP_PKEY_verify", tokens: 1),
+            signatures("two P-384 and three P-256, EVP_PKEY_verify", tokens: 3),
+        ]
+        for kind in kinds { measurements.append(try unknownChain(kind, ca, trust)) }
+        Measurement.rounds(rounds, of: .milliseconds(60), &measurements)
+        // The ratio is the row ÷ its signatures; less is better.
+        return measurements[..<2].map { $0.row() }
+            + zip(kinds, measurements[2...]).map { kind, measurement in
+                measurement.row(over: measurements[kind == .notification ? 1 : 0])
+            }
+    }
+
+    private static let itemCount = 16
+
+    private static func unknownChain(
+        _ kind: EvidenceKind, _ ca: DevelopmentCA, _ trust: TrustStore
+    ) throws -> Measurement {
+        let validity = Validity.around(now, days: 300)
+        let tokens = try (0..<itemCount).map { index in
+            let intermediate = try ca.issueIntermediate(validity: validity)
+            let chain = try ca.issueChain(under: intermediate, validity: validity)
+            return try Minter(chain).mint(
+                kind, index: index, bundleId: "com.example.game", appAppleId: 1234,
+                environment: .sandbox, signedDate: now)
+        }
+        let name = kind == .transaction ? "unknown chain" : "unknown chain, \(kind.name)"
+        return Measurement(name, units: itemCount) {
+            let verifier = Verifier(trust: trust)
+            for token in tokens {
+                let answer = verifier.verify(token.span, as: kind, policy: policy, at: now)
+                precondition(answer.verdict == .valid)
+            }
+        }
+    }
+}
