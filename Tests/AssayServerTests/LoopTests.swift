@@ -247,6 +247,49 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
+    @Test("a reset after the last bytes is not the end of the stream", arguments: [true, false])
+    func resetAfterBytes(isReset: Bool) throws {
+        try withLoop { loop in
+            let accepted = Latch()
+            let over = Latch()
+            let seen = Locked<(bytes: Int, end: String)>((0, ""))
+            let endpoint = try loop.call { () throws(LoopError) in
+                try Listener(on: loop, at: .tcp(host: "127.0.0.1", port: 0)) { stream in
+                    stream.setHandler { event in
+                        switch event {
+                        case .received:
+                            let count = stream.received.unreadCount
+                            stream.received.skip(count)
+                            seen.withLock { $0.bytes += count }
+                        case .ended:
+                            seen.withLock { $0.end += "ended" }
+                            stream.close()
+                        case .failed(let error):
+                            seen.withLock { $0.end += error == .connectionReset ? "reset" : "?" }
+                            stream.close()
+                        case .closed: over.open()
+                        case .connected, .written: break
+                        }
+                    }
+                    stream.resumeReading()
+                    accepted.open()
+                }.endpoint
+            }
+            let client = try BlockingClient(endpoint)
+            accepted.wait()
+            // The loop finds the bytes and what follows them in one poll.
+            let gate = Latch()
+            loop.post { gate.wait() }
+            try client.send([1, 2, 3])
+            if isReset { client.reset() } else { client.finishWriting() }
+            gate.open()
+            over.wait()
+            let (bytes, end) = seen.withLock { $0 }
+            #expect(bytes == 3)
+            #expect(end == (isReset ? "reset" : "ended"))
+        }
+    }
+
     @Test func aUnixSocketHasItsModeAndIsRemoved() throws {
         let path = temporaryPath("mode")
         try withLoop { loop in

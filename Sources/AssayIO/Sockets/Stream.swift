@@ -184,7 +184,8 @@ package final class Stream: SocketHandle {
         unsafe buffer.pointee.len = space.count
     }
 
-    private func didRead(_ count: Int) {
+    private func didRead(_ result: Int) {
+        let count = result == Int(UV_EOF.rawValue) ? resultAtEnd : result
         loop.traffic.received &+= UInt64(max(count, 0))
         readTotal &+= UInt64(max(count, 0))
         if let tls {
@@ -202,6 +203,19 @@ package final class Stream: SocketHandle {
             fail(LoopError(code: Int32(count)))
         }
         received.compact(&loop.arena)
+    }
+
+    /// What libuv's end of the stream was: the end, or the socket's error.
+    ///
+    /// After a read that emptied the socket, libuv reports a reset as the end, because the system
+    /// says only that the connection is over in both directions. A peer that ended its writing can
+    /// still read answers; one that reset the connection cannot.
+    private var resultAtEnd: Int {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+        // libuv's codes of system errors are the negative error numbers.
+        return code == 0 && error != 0 ? Int(-error) : Int(UV_EOF.rawValue)
     }
 
     func endReading() {
