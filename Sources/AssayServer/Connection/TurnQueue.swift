@@ -6,8 +6,6 @@ struct TurnQueue {
 
     /// The connections of the queue are being served.
     var isServing = false
-    /// The next turn will serve the queue.
-    var isRequested = false
 
     var isEmpty: Bool { front == queue.count }
 

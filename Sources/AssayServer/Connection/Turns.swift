@@ -19,6 +19,8 @@ final class Turns {
     private var longAnswerShare = LongAnswerShare()
     /// Connections that ask for more long answers than this turn makes.
     private var longAnswers = TurnQueue()
+    /// The next turn will serve both queues.
+    private var hasRequestedTurns = false
     private var spareOutputs = SpareOutputs()
     /// Whether reading resumed in this turn for a connection that had used up its share of an
     /// earlier one.
@@ -39,8 +41,7 @@ final class Turns {
     func end(began: UInt64) {
         hasResumedReading = false
         lastLook = SocketLook(began: began, ended: loop.clock.now)
-        requestReceiptTurns()
-        requestLongAnswerTurns()
+        requestQueuedTurns()
     }
 
     /// Whether connections with received bytes wait for their next turn, or resumed reading and
@@ -90,20 +91,6 @@ final class Turns {
     /// Queues a connection whose receipt has more bytes than this turn reads.
     func enqueueReceipt(of connection: Connection) { receipts.enqueue(connection) }
 
-    private func requestReceiptTurns() {
-        guard !receipts.isEmpty, !receipts.isRequested else { return }
-        receipts.isRequested = true
-        let turns = LoopBound(self, to: loop)
-        loop.post { turns.value.serveReceipts() }
-    }
-
-    private func serveReceipts() {
-        receipts.isRequested = false
-        receipts.isServing = true
-        while receiptSlice > 0, let connection = receipts.next() { connection.takeTurn() }
-        receipts.isServing = false
-    }
-
     // MARK: Long answers
 
     /// Whether a long answer can be made in this turn; queued ones go first.
@@ -115,15 +102,21 @@ final class Turns {
     /// Queues a connection that asks for more long answers than this turn makes.
     func enqueueLongAnswer(of connection: Connection) { longAnswers.enqueue(connection) }
 
-    private func requestLongAnswerTurns() {
-        guard !longAnswers.isEmpty, !longAnswers.isRequested else { return }
-        longAnswers.isRequested = true
+    // MARK: Queues
+
+    /// Asks for the next turn if connections wait for their share of it.
+    private func requestQueuedTurns() {
+        guard !receipts.isEmpty || !longAnswers.isEmpty, !hasRequestedTurns else { return }
+        hasRequestedTurns = true
         let turns = LoopBound(self, to: loop)
-        loop.post { turns.value.serveLongAnswers() }
+        loop.post { turns.value.serveQueues() }
     }
 
-    private func serveLongAnswers() {
-        longAnswers.isRequested = false
+    private func serveQueues() {
+        hasRequestedTurns = false
+        receipts.isServing = true
+        while receiptSlice > 0, let connection = receipts.next() { connection.takeTurn() }
+        receipts.isServing = false
         longAnswers.isServing = true
         while longAnswerShare.isLeft(in: number), let connection = longAnswers.next() {
             connection.takeTurn()
