@@ -46,6 +46,8 @@ let package = Package(
         .target(name: "CAssayProto", dependencies: ["CProtobufC"]),
         // The text of AssayMint's scenarios.
         .target(name: "CAssayScenarios"),
+        // Base64 by vector instructions, which Swift cannot choose at run time.
+        .target(name: "CAssayBase64"),
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
 
@@ -59,7 +61,8 @@ let package = Package(
         .target(name: "AssayLocks", swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
-            name: "Assay", dependencies: ["AssayLocks", "AssayModels", "COpenSSL"],
+            name: "Assay",
+            dependencies: ["AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL"],
             swiftSettings: settings),
         // Frames and protobuf-c messages.
         .target(

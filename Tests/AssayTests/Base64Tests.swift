@@ -94,6 +94,58 @@ struct Base64Tests {
         }
     }
 
+    /// Vector instructions read 32 characters at a time from 44 on. Every byte is refused there
+    /// unless it is a digit, at every place of three steps, in both alphabets.
+    @Test func everyByteOfLongTexts() {
+        for (coding, alphabet) in [(Base64Digits.url, "-_"), (Base64Digits.standard, "+/")] {
+            let digits = Set(
+                ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + alphabet).utf8)
+            func decoded(_ text: [UInt8]) -> Result<[UInt8], Base64Error> {
+                Result { () throws(Base64Error) in
+                    var bytes: [UInt8] = []
+                    try coding.decode(text.span, into: &bytes)
+                    return bytes
+                }
+            }
+            for place in 0..<108 {
+                for byte in UInt8.min...UInt8.max {
+                    var text = [UInt8](repeating: UInt8(ascii: "A"), count: 112)
+                    text[place] = byte
+                    // The table decodes a block of its own.
+                    let start = place / 4 * 4
+                    let block = decoded(Array(text[start..<start + 4]))
+                    switch (decoded(text), block) {
+                    case (.success(let all), .success(let three)):
+                        let zeros = [UInt8](repeating: 0, count: 84)
+                        #expect(digits.contains(byte))
+                        #expect(
+                            all == zeros[..<(start / 4 * 3)] + three
+                                + zeros[(start / 4 * 3 + 3)...])
+                    case (.failure(let error), .failure):
+                        #expect(!digits.contains(byte))
+                        #expect(error == .invalidCharacter(offset: place))
+                    default: Issue.record("\(place) \(byte) \(alphabet)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Texts of every length around the steps of vector instructions. Under AddressSanitizer also:
+    /// nothing is written beyond the octets.
+    @Test func wholeOrInParts() throws {
+        for count in 30..<200 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 59 &+ count) }
+            let text = Base64URL.encode(bytes.span)
+            // By the table alone.
+            let parts = try stride(from: 0, to: text.count, by: 40).flatMap { start in
+                try Base64URL.decode(Array(text[start..<min(start + 40, text.count)]).span)
+            }
+            #expect(parts == bytes)
+            #expect(try Base64URL.decode(text.span) == bytes)
+        }
+    }
+
     @Test func roundTripOfAnyLength() throws {
         for count in 0..<300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }

@@ -53,6 +53,8 @@ final class Base64Digits: Sendable {
     /// Maps each place in a block and each character to the octets that it adds, lowest first.
     /// The highest bit marks characters that are not digits.
     private let blocks: [UInt32]
+    /// The digits in which the alphabets differ, of the values 62 and 63.
+    private let lastDigits: (UInt8, UInt8)
 
     static let padding = UInt8(ascii: "=")
     /// Bits that no digit's value has.
@@ -77,6 +79,7 @@ final class Base64Digits: Sendable {
             }
         }
         self.blocks = blocks
+        lastDigits = (alphabet[62], alphabet[63])
     }
 
     private static func alphabet(_ digit62: UInt8, _ digit63: UInt8) -> [64 of UInt8] {
@@ -116,7 +119,8 @@ final class Base64Digits: Sendable {
     func decode(_ text: Span<UInt8>, to output: inout OutputSpan<UInt8>) -> Base64Error? {
         let whole = text.count / 4 * 4
         let blocks = blocks
-        let isGood = text.extracting(0..<whole).decodeBase64Blocks(blocks.span, to: &output)
+        let isGood = text.extracting(0..<whole).decodeBase64Blocks(
+            blocks.span, digit62: lastDigits.0, digit63: lastDigits.1, to: &output)
         var seen = isGood ? 0 : Self.invalid
         var unused: UInt8 = 0
         decodeRest(text.extracting(whole...), to: &output, &seen, &unused)

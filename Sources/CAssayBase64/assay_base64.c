@@ -1,0 +1,82 @@
+#include "assay_base64.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+// A step decodes 32 characters to 24 octets, and stores 32. The eight octets beyond them belong to
+// characters that follow: twelve more stand for nine.
+enum { step_characters = 32, step_octets = 24, needed_characters = 44 };
+
+#define AVX2 __attribute__((target("avx2")))
+
+/// All ones in each byte from `first` to `last`. Characters from 0x80 on are negative, and in none
+/// of the ranges.
+AVX2 static inline __m256i in_range(__m256i characters, char first, char last) {
+  return _mm256_and_si256(
+      _mm256_cmpgt_epi8(characters, _mm256_set1_epi8((char)(first - 1))),
+      _mm256_cmpgt_epi8(_mm256_set1_epi8((char)(last + 1)), characters));
+}
+
+/// The difference between value and character, in the bytes of `mask`.
+AVX2 static inline __m256i offset(__m256i mask, int value, uint8_t character) {
+  return _mm256_and_si256(mask, _mm256_set1_epi8((char)(value - character)));
+}
+
+AVX2 static inline __m256i either(__m256i left, __m256i right) {
+  return _mm256_or_si256(left, right);
+}
+
+AVX2 static size_t decode_by_avx2(
+    const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
+  const __m256i only62 = _mm256_set1_epi8((char)digit62);
+  const __m256i only63 = _mm256_set1_epi8((char)digit63);
+  // The lower three octets of each 32 bits, highest first, together in each half.
+  const __m256i octets = _mm256_setr_epi8(
+      2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1, 2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13,
+      12, -1, -1, -1, -1);
+  // Moves the halves' twelve octets together.
+  const __m256i halves = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7);
+  size_t done = 0;
+  while (count - done >= needed_characters) {
+    const __m256i characters = _mm256_loadu_si256((const __m256i *)(text + done));
+    const __m256i upper = in_range(characters, 'A', 'Z');
+    const __m256i lower = in_range(characters, 'a', 'z');
+    const __m256i decimal = in_range(characters, '0', '9');
+    const __m256i is62 = _mm256_cmpeq_epi8(characters, only62);
+    const __m256i is63 = _mm256_cmpeq_epi8(characters, only63);
+    const __m256i digits =
+        either(either(either(upper, lower), either(decimal, is62)), is63);
+    if (_mm256_movemask_epi8(digits) != -1) break;
+    const __m256i offsets = either(
+        either(
+            either(offset(upper, 0, 'A'), offset(lower, 26, 'a')),
+            either(offset(decimal, 52, '0'), offset(is62, 62, digit62))),
+        offset(is63, 63, digit63));
+    const __m256i values = _mm256_add_epi8(characters, offsets);
+    // Two values of 6 bits become 12, the earlier one higher; two of 12 become 24.
+    const __m256i pairs = _mm256_maddubs_epi16(values, _mm256_set1_epi32(0x01400140));
+    const __m256i blocks = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00011000));
+    const __m256i packed =
+        _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(blocks, octets), halves);
+    _mm256_storeu_si256((__m256i *)output, packed);
+    done += step_characters;
+    output += step_octets;
+  }
+  return done;
+}
+
+size_t assay_base64_decode(
+    const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
+  if (!__builtin_cpu_supports("avx2")) return 0;
+  return decode_by_avx2(text, count, output, digit62, digit63);
+}
+
+#else
+
+size_t assay_base64_decode(
+    const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
+  return 0;
+}
+
+#endif
