@@ -136,7 +136,9 @@ final class Scheduler {
     }
 
     /// Queues a request whose evidence is complete.
-    func verify(_ admitted: inout Admitted, _ body: SlabBytes, from connection: Connection) {
+    func verify(
+        _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
+    ) {
         // Evidence that is verified soon shares its slab with other requests; copied for a long
         // wait.
         let body = hasLongQueue ? body.forWaiting : body
