@@ -138,6 +138,11 @@ package enum Limits {
     static let idleBatchVerifiers = 64
     /// Keys that each thread keeps prepared for EVP. Apple uses one or two at a time.
     static let preparedKeys = 8
+    /// Answers of the signature engine for one that the audit compares with OpenSSL's: a
+    /// comparison costs about as much as 10 to 25 answers, so well below a hundredth of the work.
+    static let answersPerAudit = 4096
+    /// Answers that wait for the audit: those of some hundred thousand others.
+    static let waitingAudits = 64
     /// Valid signatures of a key before it gets a table. At that point the verifications without
     /// a table have cost about as much as the table does.
     package static let keyTableUses = 512

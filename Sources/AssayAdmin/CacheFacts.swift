@@ -10,6 +10,9 @@ struct CacheFacts {
     private(set) var refusedChains = 0
     private(set) var validations = 0
     private(set) var keyTables = 0
+    /// The engine that verifies signatures, and the audits of its answers.
+    private(set) var engine = ""
+    private(set) var audits = (agreed: 0, disagreed: 0)
     /// The known chains, ordered by the end of their validity.
     private(set) var chains: [VerifierStatistics.KnownChain] = []
     /// The pinned roots without duplicates, in pinning order.
@@ -24,6 +27,11 @@ struct CacheFacts {
             foreignProductionRoots.formUnion(app.foreignProductionRoots.map(\.fingerprint))
             guard seen.insert(ObjectIdentifier(app.verifier)).inserted else { continue }
             add(app.verifier)
+        }
+        // All verifiers share one engine.
+        if let engine = apps.values.first?.verifier.engine {
+            self.engine = engine.current.rawValue
+            audits = engine.audits
         }
         chains.sort { ($0.notAfter, $0.serial) < ($1.notAfter, $1.serial) }
         verifiers = seen.count

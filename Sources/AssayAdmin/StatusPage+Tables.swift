@@ -81,6 +81,11 @@ extension StatusPage {
             entries("refused chains", caches.refusedChains, VerifierStatistics.refusedChainLimit),
             entries("tables of frequent keys", caches.keyTables, VerifierStatistics.keyTableLimit),
             ["full chain validations", "", Format.count(caches.validations)],
+            ["signature engine", "", caches.engine],
+            [
+                "audited signatures", "",
+                Format.count(caches.audits.agreed + caches.audits.disagreed),
+            ],
         ]
         return table(
             "Caches", "Evidence with a known chain costs one signature.",

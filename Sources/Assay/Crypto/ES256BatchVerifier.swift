@@ -14,6 +14,8 @@ internal import COpenSSL
     package private(set) var holds: [Bool] = []
 
     private let tables: KeyTables
+    private let engine: EngineInUse
+    private var sample = AuditSample()
     private var prepared = PreparedKeys()
     private var der = ES256DER()
     /// Signatures queued for a common inversion.
@@ -27,14 +29,16 @@ internal import COpenSSL
         let keyGroup: OpaquePointer
     }
 
-    package init(tables: KeyTables) {
+    package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
         self.tables = tables
+        self.engine = engine
         waiting.reserveCapacity(Limits.signaturesPerInversion)
     }
 
     /// Verifies all of `checks` and fills `holds`.
     package func verify() {
         holds.removeAll(keepingCapacity: true)
+        let usesTables = engine.current != .openssl
         var run: Run?
         for index in checks.indices {
             holds.append(false)
@@ -42,7 +46,7 @@ internal import COpenSSL
                 run?.note(in: tables)
                 run = Run(checks[index].key)
             }
-            if let table = run!.table {
+            if usesTables, let table = run!.table {
                 unsafe waiting.append(Waiting(index: index, keyGroup: table.group))
                 if waiting.count == Limits.signaturesPerInversion { verifyWaiting() }
             } else {
@@ -93,6 +97,10 @@ internal import COpenSSL
             let byTables: Bool? =
                 isInverted ? holdsByTables(index, at: place) : nil
             holds[index] = byTables ?? holdsByEVP(index)
+        }
+        if let audited = sample.next(of: waiting.count) {
+            let index = waiting[audited].index
+            engine.keep(checks[index], holds: holds[index])
         }
         waiting.removeAll(keepingCapacity: true)
     }

@@ -19,6 +19,8 @@ public final class Verifier: Sendable {
     let links = ValidatedLinks()
     let layouts = KnownLayouts()
     let signatures: ES256Verifiers
+    /// The signature engine, and the audit of its answers.
+    public let engine: EngineInUse
     private let keyTables: KeyTableBuilding
 
     /// Creates a verifier.
@@ -27,11 +29,17 @@ public final class Verifier: Sendable {
     ///   - trust: the pinned certificates.
     ///   - keyTables: when key tables are built. A table makes a frequently used key three to four
     ///     times faster.
-    public init(trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures) {
+    ///   - engine: the signature engine. Verifiers can share one.
+    public init(
+        trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures,
+        engine: EngineInUse = EngineInUse()
+    ) {
         self.trust = trust
+        self.engine = engine
         self.keyTables = keyTables
         chains = KnownChains(trust: trust)
-        signatures = ES256Verifiers(tables: KeyTables(isEnabled: keyTables != .never))
+        signatures = ES256Verifiers(
+            tables: KeyTables(isEnabled: keyTables != .never), engine: engine)
     }
 
     /// Whether `buildPendingKeyTables` has work to do. The check costs nothing.
@@ -140,7 +148,9 @@ public final class Verifier: Sendable {
     package func verifySignatures(_ batch: inout [PreparedVerification]) {
         // Receipts have no pending signatures: `prepare` verified their chain and signature.
         if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
-        if keyTables == .withSignatures, hasPendingKeyTables { buildPendingKeyTables() }
+        guard keyTables == .withSignatures else { return }
+        if hasPendingKeyTables { buildPendingKeyTables() }
+        if engine.hasPendingAudits { engine.audit() }
     }
 
     private func verifySignatures(of batch: inout [PreparedVerification]) {

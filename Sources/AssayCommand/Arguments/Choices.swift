@@ -1,4 +1,5 @@
 import ArgumentParser
+import Assay
 import AssayClient
 import AssayIO
 import AssayModels
@@ -43,6 +44,17 @@ enum EnvironmentChoice: String, Choice {
     case unspecified = "Unspecified"
 
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
+}
+
+/// The values of `serve --engine`.
+enum EngineChoice: String, Choice {
+    case auto, ifma, portable, openssl
+
+    /// The engine; nil if this processor does not support it.
+    var engine: SignatureEngine? {
+        guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
+        return engine.isSupported ? engine : nil
+    }
 }
 
 /// The values of `verify --format`.

@@ -291,8 +291,9 @@ final class Scheduler {
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
         loopShare.worked += SystemClock.monotonicNanoseconds - began
         didFinish(load, took: SystemClock.monotonicNanoseconds - began)
-        if let verifier = slice.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
-            workers.submit { verifier.buildPendingKeyTables() }
+        if let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier {
+            let log = context.telemetry.log
+            workers.submit { verifier.doPendingWork(log) }
         }
     }
 
@@ -321,6 +322,7 @@ final class Scheduler {
     ) {
         let work = watch.begin(at: now)
         let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
+        let log = context.telemetry.log
         let scheduler = LoopBound(self, to: loop)
         pool.submit {
             let began = SystemClock.monotonicNanoseconds
@@ -335,10 +337,10 @@ final class Scheduler {
                 scheduler.value.deliver(answers, of: slice)
             }
             // Not on the chain-validation thread: it gets little time, and no other thread would
-            // build them.
+            // do it.
             if case .validate = unknownChains { return }
-            for request in slice where request.app.verifier.hasPendingKeyTables {
-                request.app.verifier.buildPendingKeyTables()
+            for request in slice where request.app.verifier.hasPendingWork {
+                request.app.verifier.doPendingWork(log)
             }
         }
     }

@@ -1,0 +1,23 @@
+import Assay
+
+/// The work of a verifier for which no client waits. A worker does it after it has handed over its
+/// answers.
+extension Verifier {
+    var hasPendingWork: Bool { hasPendingKeyTables || engine.hasPendingAudits }
+
+    /// Builds the tables of frequently used keys, and audits a sample of the answers.
+    func doPendingWork(_ log: Log) {
+        buildPendingKeyTables()
+        for answer in engine.audit() {
+            log.write(
+                .error, "signature_engine_failed",
+                [
+                    "engine": .text(engine.chosen.rawValue),
+                    "reason": .text("OpenSSL disagrees, and verifies from now on"),
+                    "answered": .text(answer.holds ? "valid" : "invalid"),
+                    "digest": .text(answer.digest), "signature": .text(answer.signature),
+                    "key": .text(answer.key),
+                ])
+        }
+    }
+}
