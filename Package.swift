@@ -130,8 +130,9 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayEntitlements", "AssayHTML", "AssayLoad", "AssayIO",
-                "AssayMint", "AssayModels", "AssayWire", "BenchAllocations", "COpenSSL",
+                "Assay", "AssayClient", "AssayCurves", "AssayEntitlements", "AssayHTML",
+                "AssayLoad", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
+                "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
             exclude: [
@@ -152,7 +153,8 @@ let package = Package(
             ],
             packageAccess: false, swiftSettings: settings),
         .testTarget(
-            name: "AssayCurvesTests", dependencies: ["AssayCurves", "COpenSSL", "TestSupport"],
+            name: "AssayCurvesTests",
+            dependencies: ["AssayCurves", "AssayLocks", "COpenSSL", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "AssayTests",

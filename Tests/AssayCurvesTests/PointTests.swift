@@ -30,9 +30,11 @@ import Testing
         }
     }
 
-    /// digit·256^window, big-endian.
-    private func scalar(_ digit: Int, _ window: Int) -> [UInt8] {
-        [UInt8(digit)] + [UInt8](repeating: 0, count: window)
+    /// digit·2^bits, big-endian.
+    private func scalar(_ digit: Int, timesTwoTo bits: Int) -> [UInt8] {
+        let shifted = digit << (bits % 8)
+        let octets = [16, 8, 0].map { UInt8(truncatingIfNeeded: shifted >> $0) }
+        return octets + [UInt8](repeating: 0, count: bits / 8)
     }
 
     private func octets(_ point: AffinePoint<P256>) -> [UInt8] {
@@ -47,17 +49,20 @@ import Testing
         AffinePoint<P256>(uncompressed: octets.span)
     }
 
-    @Test func everyPointOfTheGeneratorsTable() {
-        let table = P256.generatorTable
-        #expect(FixedBaseTable<P256>.pointCount == 32 * 128 + 1)
+    /// Windows that divide the 256 bits, and those that leave a rest.
+    @Test(arguments: [(8, 32 * 128 + 1), (10, 25 * 512 + 64)])
+    func everyPointOfATable(windowBits: Int, count: Int) {
+        let table = FixedBaseTable<P256>(P256.generator, windowBits: windowBits)
+        #expect(table.count == count)
         #expect(unsafe Int(bitPattern: table.points) % 64 == 0)
-        for window in 0..<32 {
-            for digit in 1...128 {
-                let point = unsafe table.points[window * 128 + digit - 1]
-                #expect(octets(point) == Self.group.multiple(scalar(digit, window)))
-            }
+        let windowPoints = 1 << (windowBits - 1)
+        for index in 0..<count {
+            let (window, digit) = (index / windowPoints, index % windowPoints + 1)
+            let isRight =
+                octets(unsafe table.points[index])
+                == Self.group.multiple(scalar(digit, timesTwoTo: window * windowBits))
+            #expect(isRight, "window \(window), digit \(digit)")
         }
-        #expect(octets(unsafe table.points[32 * 128]) == Self.group.multiple(scalar(1, 32)))
     }
 
     /// The coordinates of the other form are those of the first, times 16.
@@ -67,7 +72,8 @@ import Testing
         let other = try #require(
             Self.table(octets, doublings: 4))
         let factor = P256Field(Words4(16, 0, 0, 0))
-        for index in 0..<FixedBaseTable<P256>.pointCount {
+        #expect(plain.count == other.count)
+        for index in 0..<plain.count {
             let isRight =
                 unsafe other.points[index].x == plain.points[index].x * factor
                 && other.points[index].y == plain.points[index].y * factor

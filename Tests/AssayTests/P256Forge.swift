@@ -1,4 +1,5 @@
 import Assay
+import AssayLocks
 import COpenSSL
 
 /// The attacker's side of ECDSA over P-256: signs with chosen nonces and finds keys that fit a
@@ -182,9 +183,18 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// Keys with and without tables, and batches of their signatures.
 enum Batches {
+    /// The keys with tables that were made last. A table takes much longer in a debug build.
+    private static let tabled = Locked<[[UInt8]: PublicKey]>([:])
+
     static func key(_ point: [UInt8], withTable: Bool) -> PublicKey {
+        if withTable, let key = tabled.withLock({ $0[point] }) { return key }
         let key = PublicKey.ec(.p256, point: point.span)!
-        if withTable { build(for: key) }
+        guard withTable else { return key }
+        build(for: key)
+        tabled.withLock { tabled in
+            if tabled.count == 16 { tabled.removeAll() }
+            tabled[point] = key
+        }
         return key
     }
 

@@ -12,6 +12,4 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
 
     /// Whether this processor and its operating system support the engine.
     public var isSupported: Bool { self != .ifma }
-
-    var passesSelfTest: Bool { true }
 }

@@ -27,7 +27,7 @@ public final class Verifier: Sendable {
     ///
     /// - Parameters:
     ///   - trust: the pinned certificates.
-    ///   - keyTables: when key tables are built. A table makes a frequently used key three to four
+    ///   - keyTables: when key tables are built. A table makes a frequently used key five to ten
     ///     times faster.
     ///   - engine: the signature engine. Verifiers can share one.
     public init(
@@ -39,14 +39,15 @@ public final class Verifier: Sendable {
         self.keyTables = keyTables
         chains = KnownChains(trust: trust)
         signatures = ES256Verifiers(
-            tables: KeyTables(isEnabled: keyTables != .never), engine: engine)
+            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen),
+            engine: engine)
     }
 
     /// Whether `buildPendingKeyTables` has work to do. The check costs nothing.
     public var hasPendingKeyTables: Bool { signatures.tables.hasPending }
 
     /// Builds a table for each key that has come into frequent use. Other threads keep verifying.
-    /// Each table takes about 16 to 30 ms, so run this on an idle thread.
+    /// Each table takes about two milliseconds, so run this on an idle thread.
     ///
     /// - Returns: the number of tables built.
     @discardableResult
@@ -258,8 +259,8 @@ public final class Verifier: Sendable {
 public enum KeyTableBuilding: Sendable {
     /// Tables are never built.
     case never
-    /// `Verifier.verify` builds it on the calling thread. One call in a key's life takes about 16
-    /// to 30 ms longer; for Apple's keys, one in about two years.
+    /// `Verifier.verify` builds it on the calling thread. One call in a key's life takes about two
+    /// milliseconds longer; for Apple's keys, one in about two years.
     case withSignatures
     /// `Verifier.buildPendingKeyTables` builds it, for example on a server's own thread.
     case onRequest

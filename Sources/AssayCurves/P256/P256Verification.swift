@@ -22,6 +22,9 @@ package final class P256Verification {
 
     package func removeAll() { batch.removeAll() }
 
+    /// Builds the table of the generator unless it exists.
+    package static func buildGeneratorTable() { _ = P256.generatorTable }
+
     /// Returns nil unless the octets, `04 ‖ x ‖ y`, are a point on the curve.
     package static func table(uncompressed octets: Span<UInt8>) -> Table? {
         Table(uncompressed: octets)

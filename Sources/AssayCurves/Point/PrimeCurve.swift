@@ -8,8 +8,14 @@ package protocol PrimeCurve: Sendable {
     static var generator: AffinePoint<Self> { get }
     /// The modulus of the field minus the order, which is less.
     static var fieldMinusOrder: Field.Words { get }
+    /// Bits of a window of the tables that `ECDSABatch` uses, at most 15.
+    static var windowBits: Int { get }
     /// The table of the generator, built at its first use.
     static var generatorTable: FixedBaseTable<Self> { get }
+}
+
+extension PrimeCurve {
+    package static var windowBits: Int { 8 }
 }
 
 /// A point with affine coordinates: any but the point at infinity.

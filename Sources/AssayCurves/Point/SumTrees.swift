@@ -54,12 +54,13 @@
     /// point.
     @inline(__always)
     func append(
-        _ list: Int, _ digits: UnsafePointer<Int8>, of table: UnsafePointer<Point>
+        _ list: Int, _ digits: UnsafePointer<Int16>, of table: FixedBaseTable<Curve>
     ) {
         let target = unsafe points + list &* listCapacity
         var count = unsafe counts[list]
-        var window = unsafe table - 1
-        for index in 0..<FixedBaseTable<Curve>.windows &+ 1 {
+        var window = unsafe table.points - 1
+        let (windows, windowPoints) = (table.windows, table.windowPoints)
+        for index in 0..<windows {
             let digit = unsafe Int(digits[index])
             if digit > 0 {
                 unsafe target[count] = window[digit]
@@ -68,7 +69,7 @@
                 unsafe target[count] = -window[0 &- digit]
                 count &+= 1
             }
-            unsafe window += FixedBaseTable<Curve>.windowPoints
+            unsafe window += windowPoints
         }
         unsafe counts[list] = count
     }

@@ -17,22 +17,25 @@
     package private(set) var count = 0
 
     private let generator = Curve.generatorTable
-    private var tables: [Table] = []
-    private let numbers: UnsafeMutablePointer<Numbers>
+    private(set) var tables: [Table] = []
+    let numbers: UnsafeMutablePointer<Numbers>
     /// Digits of u₁ and u₂ of each signature.
-    private let digits: UnsafeMutablePointer<Int8>
-    private let outcomes: UnsafeMutablePointer<Outcome>
+    private let digits: UnsafeMutablePointer<Int16>
+    let outcomes: UnsafeMutablePointer<Outcome>
     private let scratch: SharedInversion<Curve.Order>.Scratch
     private let sums: SumTrees<Curve>
 
-    private struct Numbers {
+    /// The digest and the signature. If r or s is out of range, they have other values.
+    struct Numbers {
         var e: Curve.Order
         var r: Curve.Order
         var s: Curve.Order
         var isInRange: Bool
     }
 
-    private static var digitCount: Int { SignedDigits.count(Words.self) }
+    private static var digitCount: Int {
+        SignedDigits.count(Words.self, windowBits: Curve.windowBits)
+    }
 
     package init(capacity: Int) {
         self.capacity = capacity
@@ -86,12 +89,12 @@
 
     /// Verifies all signatures.
     package func verify() {
-        writeDigits()
+        unsafe writeDigits(windowBits: Curve.windowBits, to: digits)
         for index in 0..<count {
             let digits = unsafe self.digits + index &* 2 &* Self.digitCount
             sums.begin(index)
-            unsafe sums.append(index, digits, of: generator.points)
-            unsafe sums.append(index, digits + Self.digitCount, of: tables[index].points)
+            unsafe sums.append(index, digits, of: generator)
+            unsafe sums.append(index, digits + Self.digitCount, of: tables[index])
         }
         sums.add(count)
         for index in 0..<count {
@@ -101,16 +104,20 @@
         }
     }
 
-    private func writeDigits() {
+    /// Writes for each signature the digits of u₁, then those of u₂.
+    func writeDigits<Digit: FixedWidthInteger>(
+        windowBits: Int, to digits: UnsafeMutablePointer<Digit>
+    ) {
+        let size = SignedDigits.count(Words.self, windowBits: windowBits)
         var inversion = SharedInversion<Curve.Order>(scratch)
         for index in 0..<count { unsafe inversion.append(numbers[index].s) }
         inversion.invert()
         for index in (0..<count).reversed() {
             let inverse = inversion.takeLast()
-            let digits = unsafe self.digits + index &* 2 &* Self.digitCount
-            unsafe SignedDigits.write((numbers[index].e * inverse).number, to: digits)
-            unsafe SignedDigits.write(
-                (numbers[index].r * inverse).number, to: digits + Self.digitCount)
+            let (u1, u2) = unsafe (numbers[index].e * inverse, numbers[index].r * inverse)
+            let first = unsafe digits + index &* 2 &* size
+            unsafe SignedDigits.write(u1.number, windowBits: windowBits, to: first)
+            unsafe SignedDigits.write(u2.number, windowBits: windowBits, to: first + size)
         }
     }
 
