@@ -2,7 +2,7 @@ import AssayCurves
 import Testing
 
 /// Compares each operation with BN, on the stored words themselves: an element is a·R mod m, and
-/// every number below m is one.
+/// every number below m is one. R is 1 for P-384.
 @Suite struct FieldTests {
     @Test func p256Field() {
         FieldComparison<P256Field>(seed: 1) {
@@ -16,6 +16,20 @@ import Testing
             $0.words
         } make: {
             .init(montgomery: $0)
+        }.check()
+    }
+    @Test func p384Field() {
+        FieldComparison<P384Field>(seed: 3, bitsOfR: 0) {
+            $0.number
+        } make: {
+            .init($0)
+        }.check()
+    }
+    @Test func p384Order() {
+        FieldComparison<P384Order>(seed: 4, bitsOfR: 0) {
+            $0.number
+        } make: {
+            .init($0)
         }.check()
     }
 }
@@ -34,12 +48,13 @@ struct FieldComparison<Field: PrimeField> {
     private var random: SeededGenerator
 
     init(
-        seed: UInt64, _ words: @escaping (Field) -> Field.Words,
+        seed: UInt64, bitsOfR: Int = Field.Words.byteCount * 8,
+        _ words: @escaping (Field) -> Field.Words,
         make: @escaping (Field.Words) -> Field
     ) {
         (self.words, self.make) = (words, make)
         random = SeededGenerator(seed: seed)
-        r = numbers.power(ofTwo: Field.Words.byteCount * 8)
+        r = numbers.power(ofTwo: bitsOfR)
         inverseOfR = numbers.inverse(r)
     }
 
@@ -131,5 +146,11 @@ struct FieldComparison<Field: PrimeField> {
         #expect(
             P256.fieldMinusOrder
                 == P256Field.modulus.subtracting(P256Order.modulus).difference)
+        #expect(P384Field.one * P384Field.one == .one)
+        #expect(P384Field.one.number == Words6(1, 0, 0, 0, 0, 0))
+        #expect(P384Order.one.number == Words6(1, 0, 0, 0, 0, 0))
+        #expect(
+            P384.fieldMinusOrder
+                == P384Field.modulus.subtracting(P384Order.modulus).difference)
     }
 }

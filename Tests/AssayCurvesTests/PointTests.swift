@@ -37,7 +37,7 @@ import Testing
         return octets + [UInt8](repeating: 0, count: bits / 8)
     }
 
-    private func octets(_ point: AffinePoint<P256>) -> [UInt8] {
+    private func octets<Curve>(_ point: AffinePoint<Curve>) -> [UInt8] {
         [4] + point.x.number.bigEndian + point.y.number.bigEndian
     }
 
@@ -63,6 +63,20 @@ import Testing
                 == Self.group.multiple(scalar(digit, timesTwoTo: window * windowBits))
             #expect(isRight, "window \(window), digit \(digit)")
         }
+    }
+
+    /// The first windows, the last one and its carry; each multiple costs OpenSSL a millisecond.
+    @Test func pointsOfTheTableOfP384() {
+        let group = Reference(NID_secp384r1)
+        let table = P384.generatorTable
+        #expect(table.count == 48 * 128 + 1)
+        for window in [0, 1, 24, 47] {
+            for digit in 1...128 {
+                let point = unsafe table.points[window * 128 + digit - 1]
+                #expect(octets(point) == group.multiple(scalar(digit, timesTwoTo: 8 * window)))
+            }
+        }
+        #expect(octets(unsafe table.points[48 * 128]) == group.multiple(scalar(1, timesTwoTo: 384)))
     }
 
     /// The coordinates of the other form are those of the first, times 16.
