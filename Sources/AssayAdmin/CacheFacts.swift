@@ -13,6 +13,7 @@ struct CacheFacts {
     /// The engine that verifies signatures, and the audits of its answers.
     private(set) var engine = ""
     private(set) var audits = (agreed: 0, disagreed: 0)
+    private(set) var issuerTables = 0
     /// The known chains, ordered by the end of their validity.
     private(set) var chains: [VerifierStatistics.KnownChain] = []
     /// The pinned roots without duplicates, in pinning order.
@@ -45,6 +46,7 @@ struct CacheFacts {
         refusedChains += statistics.refusedChains
         validations += statistics.validations
         keyTables += statistics.keyTables
+        issuerTables += statistics.issuerTables
         chains += statistics.chains
         for anchor in verifier.trust.anchors
         where !roots.contains(where: { $0.fingerprint == anchor.fingerprint }) {

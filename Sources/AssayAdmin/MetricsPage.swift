@@ -126,6 +126,10 @@ struct MetricsPage {
             "assay_key_tables", .gauge, "Frequently used keys with a precomputed table.",
             Double(caches.keyTables))
         out.metric(
+            "assay_issuer_tables", .gauge,
+            "Keys of roots and intermediates with a precomputed table.",
+            Double(caches.issuerTables))
+        out.metric(
             "assay_signature_engine_info", .gauge, "The engine that verifies signatures.",
             [([("engine", caches.engine)], 1)])
         out.metric(

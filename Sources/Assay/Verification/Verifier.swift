@@ -21,6 +21,7 @@ public final class Verifier: Sendable {
     let signatures: ES256Verifiers
     /// The signature engine, and the audit of its answers.
     public let engine: EngineInUse
+    let issuerTables: IssuerTables
     private let keyTables: KeyTableBuilding
 
     /// Creates a verifier.
@@ -37,21 +38,38 @@ public final class Verifier: Sendable {
         self.trust = trust
         self.engine = engine
         self.keyTables = keyTables
-        chains = KnownChains(trust: trust)
+        issuerTables = IssuerTables(keyTables, engine: engine)
+        chains = KnownChains(trust: trust, issuerTables: issuerTables)
         signatures = ES256Verifiers(
             tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen),
             engine: engine)
     }
 
     /// Whether `buildPendingKeyTables` has work to do. The check costs nothing.
-    public var hasPendingKeyTables: Bool { signatures.tables.hasPending }
+    public var hasPendingKeyTables: Bool { hasPendingTokenKeyTables || hasPendingIssuerTables }
 
     /// Builds a table for each key that has come into frequent use. Other threads keep verifying.
     /// Each table takes about two milliseconds, so run this on an idle thread.
     ///
     /// - Returns: the number of tables built.
     @discardableResult
-    public func buildPendingKeyTables() -> Int { signatures.tables.buildPending() }
+    public func buildPendingKeyTables() -> Int {
+        buildPendingTokenKeyTables() + buildPendingIssuerTables()
+    }
+
+    /// Whether `buildPendingTokenKeyTables` has work to do.
+    package var hasPendingTokenKeyTables: Bool { signatures.tables.hasPending }
+
+    /// Builds the tables of keys that sign tokens only.
+    @discardableResult
+    package func buildPendingTokenKeyTables() -> Int { signatures.tables.buildPending() }
+
+    /// Whether `buildPendingIssuerTables` has work to do.
+    package var hasPendingIssuerTables: Bool { issuerTables.hasPending }
+
+    /// Builds the tables of keys that sign certificates only.
+    @discardableResult
+    package func buildPendingIssuerTables() -> Int { issuerTables.buildPending() }
 
     /// Verifies one item of evidence.
     ///

@@ -3,11 +3,11 @@ import Assay
 /// The work of a verifier for which no client waits. A worker does it after it has handed over its
 /// answers.
 extension Verifier {
-    var hasPendingWork: Bool { hasPendingKeyTables || engine.hasPendingAudits }
+    var hasPendingWork: Bool { hasPendingTokenKeyTables || engine.hasPendingAudits }
 
-    /// Builds the tables of frequently used keys, and audits a sample of the answers.
+    /// Builds the tables of frequently used keys of tokens, and audits a sample of the answers.
     func doPendingWork(_ log: Log) {
-        buildPendingKeyTables()
+        buildPendingTokenKeyTables()
         for answer in engine.audit() {
             log.write(
                 .error, "signature_engine_failed",
