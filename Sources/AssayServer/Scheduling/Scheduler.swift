@@ -72,7 +72,7 @@ final class Scheduler {
     /// Adds the numbers of waiting requests.
     func add(to holdings: inout ServerHoldings) {
         holdings.waiting = batch.waitingCount
-        holdings.unknownChains = chainQueue.chainCount + (chainQueue.running == nil ? 0 : 1)
+        holdings.unknownChains = chainQueue.chainCount + chainQueue.running.count
         holdings.unknownChainRequests = chainQueue.requestCount
     }
 
@@ -239,7 +239,17 @@ final class Scheduler {
         for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
         for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
         queueDelay.age(at: SystemClock.monotonicNanoseconds)
+        buildIssuerTables()
         checkStall()
+    }
+
+    /// Builds the tables of the keys that sign certificates on the chain-validation thread, which
+    /// uses them. Called after the start, so that a start does not wait for them.
+    private func buildIssuerTables() {
+        for app in context.settings.apps.values where app.verifier.hasPendingIssuerTables {
+            let verifier = app.verifier
+            chainWorkers.submit { verifier.buildPendingIssuerTables() }
+        }
     }
 
     /// Logs when a thread exceeds its time limit, and when it is back.
