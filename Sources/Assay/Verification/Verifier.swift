@@ -62,7 +62,11 @@ public final class Verifier: Sendable {
 
     /// Builds the tables of keys that sign tokens only.
     @discardableResult
-    package func buildPendingTokenKeyTables() -> Int { signatures.tables.buildPending() }
+    package func buildPendingTokenKeyTables() -> Int {
+        guard hasPendingTokenKeyTables else { return 0 }
+        engine.test()
+        return signatures.tables.buildPending()
+    }
 
     /// Whether `buildPendingIssuerTables` has work to do.
     package var hasPendingIssuerTables: Bool { issuerTables.hasPending }

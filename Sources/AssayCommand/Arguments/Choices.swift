@@ -48,13 +48,9 @@ enum EnvironmentChoice: String, Choice {
 
 /// The values of `serve --engine`.
 enum EngineChoice: String, Choice {
-    case auto, ifma, portable, openssl
+    case auto, portable, openssl
 
-    /// The engine; nil if this processor does not support it.
-    var engine: SignatureEngine? {
-        guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
-        return engine.isSupported ? engine : nil
-    }
+    var engine: SignatureEngine { SignatureEngine(rawValue: rawValue) ?? .best }
 }
 
 /// The values of `verify --format`.
