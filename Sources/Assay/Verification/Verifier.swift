@@ -41,7 +41,11 @@ public final class Verifier: Sendable {
         issuerTables = IssuerTables(keyTables, engine: engine)
         chains = KnownChains(trust: trust, issuerTables: issuerTables)
         signatures = ES256Verifiers(
-            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen),
+            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
+                engine.test()
+                guard engine.current != .openssl else { return nil }
+                return KeyTable(key, engine: engine.chosen, place: place)
+            },
             engine: engine)
     }
 
@@ -62,11 +66,7 @@ public final class Verifier: Sendable {
 
     /// Builds the tables of keys that sign tokens only.
     @discardableResult
-    package func buildPendingTokenKeyTables() -> Int {
-        guard hasPendingTokenKeyTables else { return 0 }
-        engine.test()
-        return signatures.tables.buildPending()
-    }
+    package func buildPendingTokenKeyTables() -> Int { signatures.tables.buildPending() }
 
     /// Whether `buildPendingIssuerTables` has work to do.
     package var hasPendingIssuerTables: Bool { issuerTables.hasPending }
