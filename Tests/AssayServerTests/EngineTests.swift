@@ -36,20 +36,15 @@ import Testing
         }
     }
 
-    @Test("An engine that fails its self-test gives no answer, and is reported")
+    @Test("An engine that fails its self-test is reported, and OpenSSL verifies")
     func selfTest() throws {
         let engine = EngineInUse(.portable, selfTest: { _ in false }, judge: { _ in true })
         try withEngine(engine) { test, client in
-            // The key of these tokens is now in frequent use.
-            let count = UInt64(Limits.keyTableUses) + 8
-            let token = try Minted.transaction.get()
-            for id in 1...count { try client.send(RawClient.verify(id, .transaction, token)) }
-            try client.expectAnswers(1...count)
-            for _ in 0..<2000 where test.log.count(of: "failed its self-test") == 0 {
-                usleep(5_000)
-            }
+            #expect(test.log.count(of: "portable failed its self-test") == 1)
             let name = try engineByInfo(client)
             #expect(name == "openssl")
+            try client.send(RawClient.verify(1, .transaction, try Minted.transaction.get()))
+            try client.expectAnswers(1...1)
         }
     }
 

@@ -20,19 +20,16 @@ import Testing
     @Test("An engine that fails its self-test is never used", arguments: [true, false])
     func selfTest(passes: Bool) {
         let engine = EngineInUse(.portable, selfTest: { _ in passes }, judge: { _ in true })
-        engine.test()
         #expect(engine.chosen == .portable)
         #expect(engine.current == (passes ? .portable : .openssl))
     }
 
     @Test("The engines of this processor pass their self-test")
     func selfTests() {
-        for name in SignatureEngine.allCases {
-            let engine = EngineInUse(name)
-            engine.test()
-            #expect(engine.current == name)
+        for engine in SignatureEngine.allCases where engine.isSupported {
+            #expect(EngineInUse(engine).current == engine)
         }
-        #expect(SignatureEngine.best != .openssl)
+        #expect(SignatureEngine.best.isSupported && SignatureEngine.best != .openssl)
     }
 
     @Test("Answers that OpenSSL gives as well are counted, and change nothing")

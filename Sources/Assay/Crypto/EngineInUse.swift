@@ -9,9 +9,6 @@ import Synchronization
 public final class EngineInUse: Sendable {
     /// The engine that was asked for.
     public let chosen: SignatureEngine
-    private let selfTest: @Sendable (SignatureEngine) -> Bool
-    /// Whether the self-test has run.
-    private let isTested = Locked(false)
     private let judge: @Sendable (ES256Check) -> Bool
     private let isDistrusted = Atomic<Bool>(false)
     private let waiting = Locked<[AuditedAnswer]>([])
@@ -20,7 +17,7 @@ public final class EngineInUse: Sendable {
     private let agreements = Atomic<Int>(0)
     private let disagreements = Atomic<Int>(0)
 
-    /// Takes the engine into use. Its self-test runs before its first answer.
+    /// Takes the engine into use, after its self-test: some milliseconds.
     ///
     /// - Parameter engine: the engine; by default the fastest that this processor supports.
     public convenience init(_ engine: SignatureEngine = .best) {
@@ -29,23 +26,12 @@ public final class EngineInUse: Sendable {
 
     /// - Parameter judge: whether a signature verifies, by another implementation.
     package init(
-        _ engine: SignatureEngine, selfTest: @escaping @Sendable (SignatureEngine) -> Bool,
+        _ engine: SignatureEngine, selfTest: (SignatureEngine) -> Bool,
         judge: @escaping @Sendable (ES256Check) -> Bool
     ) {
         chosen = engine
-        self.selfTest = selfTest
         self.judge = judge
-    }
-
-    /// Runs the self-test, unless it has run: some milliseconds. Other threads wait for it. No key
-    /// gets a table before, and without a table OpenSSL verifies.
-    package func test() {
-        guard chosen != .openssl else { return }
-        isTested.withLock { isTested in
-            guard !isTested else { return }
-            isTested = true
-            if !selfTest(chosen) { isDistrusted.store(true, ordering: .relaxed) }
-        }
+        if engine != .openssl, !selfTest(engine) { isDistrusted.store(true, ordering: .relaxed) }
     }
 
     /// The engine that verifies now: the chosen one, or OpenSSL once that has failed.

@@ -18,7 +18,7 @@ package final class IssuerTable: Sendable {
             guard let table = P256Verification.table(uncompressed: point.span) else { return nil }
             multiples = .p256(table)
             // Built here, at the first key's table, and not during a verification.
-            P256Verification.buildGeneratorTable()
+            _ = P256Verification.generatorTable()
         case .p384:
             guard let table = P384Verification.table(uncompressed: point.span) else { return nil }
             multiples = .p384(table)

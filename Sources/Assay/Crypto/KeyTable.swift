@@ -12,13 +12,13 @@ package final class KeyTable: Sendable {
 
     /// Returns nil for a key of another curve.
     init?(_ key: PublicKey, engine: SignatureEngine, place: KeyTablePlace) {
-        guard key.curve == .p256, engine != .openssl,
-            let points = P256Verification.table(uncompressed: key.point.span)
+        guard key.curve == .p256, let arithmetic = engine.arithmetic,
+            let points = P256Verification.table(uncompressed: key.point.span, for: arithmetic)
         else { return nil }
         self.points = points
         self.place = place
         // Built here, at the first key's table, and not during a verification.
-        P256Verification.buildGeneratorTable()
+        _ = P256Verification.generatorTable(for: arithmetic)
     }
 }
 

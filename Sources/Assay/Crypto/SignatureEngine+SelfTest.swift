@@ -4,16 +4,24 @@ extension SignatureEngine {
     /// Whether this engine accepts a known good signature and refuses damaged ones, at each place
     /// of a batch and alone. Tested once in a process: some milliseconds, most of it for the
     /// generator's table, which is needed anyway.
-    var passesSelfTest: Bool { self == .openssl || Self.portablePasses }
+    var passesSelfTest: Bool {
+        switch self {
+        case .ifma: Self.ifmaPasses
+        case .portable: Self.portablePasses
+        case .openssl: true
+        }
+    }
 
-    private static let portablePasses = testPortable()
+    private static let ifmaPasses = test(.vectors)
+    private static let portablePasses = test(.words)
 
-    private static func testPortable() -> Bool {
+    private static func test(_ arithmetic: P256Verification.Arithmetic) -> Bool {
+        guard arithmetic.isSupported else { return false }
         // The key is the generator: its table is both points' table.
-        let table = P256.generatorTable
+        let table = P256Verification.generatorTable(for: arithmetic)
         let size = selfTestSize
-        let batch = P256Verification(capacity: size)
-        let single = P256Verification(capacity: 1)
+        let batch = P256Verification(capacity: size, arithmetic: arithmetic)
+        let single = P256Verification(capacity: 1, arithmetic: arithmetic)
         for phase in 0..<2 {
             batch.removeAll()
             for index in 0..<size {

@@ -41,11 +41,7 @@ public final class Verifier: Sendable {
         issuerTables = IssuerTables(keyTables, engine: engine)
         chains = KnownChains(trust: trust, issuerTables: issuerTables)
         signatures = ES256Verifiers(
-            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
-                engine.test()
-                guard engine.current != .openssl else { return nil }
-                return KeyTable(key, engine: engine.chosen, place: place)
-            },
+            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen),
             engine: engine)
     }
 
