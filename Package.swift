@@ -48,8 +48,6 @@ let package = Package(
         .target(name: "CAssayScenarios"),
         // Base64 by vector instructions, which Swift cannot choose at run time.
         .target(name: "CAssayBase64"),
-        // P-256 by vector instructions, which Swift cannot choose at run time.
-        .target(name: "CAssayP256"),
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
 
@@ -61,14 +59,10 @@ let package = Package(
             name: "AssayEntitlements", dependencies: ["AssayModels"], swiftSettings: settings),
         // The one lock, which ThreadSanitizer understands.
         .target(name: "AssayLocks", swiftSettings: settings),
-        // Elliptic-curve arithmetic for public data: fields, points, tables, ECDSA verification.
-        .target(name: "AssayCurves", dependencies: ["CAssayP256"], swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
             name: "Assay",
-            dependencies: [
-                "AssayCurves", "AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL",
-            ],
+            dependencies: ["AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL"],
             swiftSettings: settings),
         // Frames and protobuf-c messages.
         .target(
@@ -132,9 +126,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayCurves", "AssayEntitlements", "AssayHTML",
-                "AssayLoad", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
-                "BenchAllocations", "COpenSSL",
+                "Assay", "AssayClient", "AssayEntitlements", "AssayHTML", "AssayLoad", "AssayIO",
+                "AssayMint", "AssayModels", "AssayWire", "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
             exclude: [
@@ -154,15 +147,6 @@ let package = Package(
                 "AssayServer", "AssayWire",
             ],
             packageAccess: false, swiftSettings: settings),
-        .testTarget(
-            name: "AssayCurvesTests",
-            dependencies: [
-                "AssayCurves", "AssayLocks", "CAssayP256", "CAssayP256Checks", "COpenSSL",
-                "TestSupport",
-            ],
-            swiftSettings: settings),
-        // The formulas of CAssayP256 over intervals, and one at a time in vectors.
-        .target(name: "CAssayP256Checks", path: "Tests/CAssayP256Checks"),
         .testTarget(
             name: "AssayTests",
             dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],

@@ -69,16 +69,11 @@ struct ServeCommand: AsyncParsableCommand {
             "Number of worker threads. (default: one for each processor)", valueName: "n"))
     var workers: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "What verifies signatures: \(EngineChoice.names). All give the same answers. auto is "
-                + "the fastest that the processor supports; ifma needs AVX-512 IFMA; openssl is "
-                + "the slowest. (default: auto)",
-            valueName: "name"),
-        transform: choiceArgument)
-    var engine: EngineChoice?
-
-    @Flag(help: "The same as --engine openssl.")
+    @Flag(
+        help: """
+            Verify with OpenSSL's P-256 routine alone, without tables for frequently used keys: \
+            the same answers, about three times slower.
+            """)
     var noKeyTables = false
 
     @Option(
@@ -190,7 +185,7 @@ struct ServeCommand: AsyncParsableCommand {
     private var flags: ServerSettings.Flags {
         ServerSettings.Flags(
             listen: listen, config: config, roots: roots, workers: workers,
-            engine: engine ?? .auto, noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
+            noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
             adminAnyAddress: adminAnyAddress)
     }
 

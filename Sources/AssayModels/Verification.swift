@@ -59,29 +59,28 @@ public struct SigningCertificate: Hashable, Sendable {
 /// passed on many times.
 public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendable {
     /// The typed fields. Reading one field does not copy the others.
-    @inlinable public var payload: Payload { _read { yield content.payload } }
+    public var payload: Payload { _read { yield content.payload } }
     /// The payload's JSON, byte for byte as signed, including members without a typed field.
     public var json: [UInt8] { content.json }
 
-    // Inlinable: code for any payload would copy it by run-time metadata.
-    @usableFromInline let content: Content
+    private let content: Content
 
-    @usableFromInline final class Content: Sendable {
-        @usableFromInline let payload: Payload
-        @usableFromInline let json: [UInt8]
+    private final class Content: Sendable {
+        let payload: Payload
+        let json: [UInt8]
 
-        @inlinable init(_ payload: consuming Payload, _ json: [UInt8]) {
+        init(_ payload: consuming Payload, _ json: [UInt8]) {
             self.payload = payload
             self.json = json
         }
     }
 
-    @inlinable package init(_ payload: consuming Payload, json: [UInt8]) {
+    package init(_ payload: consuming Payload, json: [UInt8]) {
         content = Content(payload, json)
     }
 
     /// Calls `body` with the typed fields, without a copy.
-    @inlinable package func withPayload<Result>(_ body: (borrowing Payload) -> Result) -> Result {
+    package func withPayload<Result>(_ body: (borrowing Payload) -> Result) -> Result {
         body(content.payload)
     }
 

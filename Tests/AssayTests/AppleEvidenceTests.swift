@@ -55,9 +55,7 @@ import Testing
             let verdicts = verified.map(\.verification.verdict)
             #expect(
                 verdicts == [.valid, .invalidSignature, .valid, .valid], "\(building) \(round)")
-            if verifier.hasPendingTokenKeyTables {
-                built += verifier.buildPendingTokenKeyTables()
-            }
+            if verifier.hasPendingKeyTables { built += verifier.buildPendingKeyTables() }
         }
         #expect(built == (building == .onRequest ? 1 : 0))
     }

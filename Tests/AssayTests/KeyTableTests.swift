@@ -81,7 +81,7 @@ import Testing
         #expect(tables.tables == 0)
     }
 
-    /// A table that cannot be built costs speed, never a verdict.
+    /// Simulates an OpenSSL without its table functions.
     @Test func worksWithoutATable() {
         let tables = KeyTables(isEnabled: true, build: { _, _ in nil })
         let signer = Signer(seed: 16)

@@ -1,27 +1,18 @@
 import Assay
-import AssayLocks
 import COpenSSL
 
-/// The attacker's side of ECDSA, over P-256 by default: signs with chosen nonces and finds keys
-/// that fit a chosen signature. For tests only: nothing here is constant time.
+/// The attacker's side of ECDSA over P-256: signs with chosen nonces and finds keys that fit a
+/// chosen signature. For tests only: nothing here is constant time.
 @safe final class P256Forge {
-    private let group: OpaquePointer
+    private let group = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)!
     private let context = unsafe BN_CTX_new()!
-    /// Octets of a coordinate.
-    let size: Int
-
-    init(_ curve: SubjectPublicKey.Curve = .p256) {
-        size = curve == .p256 ? 32 : 48
-        unsafe group = EC_GROUP_new_by_curve_name(
-            curve == .p256 ? NID_X9_62_prime256v1 : NID_secp384r1)!
-    }
 
     deinit {
         unsafe EC_GROUP_free(group)
         unsafe BN_CTX_free(context)
     }
 
-    /// A number mod n or a coordinate: `size` octets, big-endian.
+    /// A number mod n or a coordinate: 32 octets, big-endian.
     typealias Octets = [UInt8]
 
     static let order = octets(
@@ -43,10 +34,10 @@ import COpenSSL
 
     /// Returns a random number in 1 ..< n.
     func random(_ generator: inout some RandomNumberGenerator) -> Octets {
-        var octets = Octets((0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        var octets = Octets((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
         // Less than n, whose first 32 bits are all ones, and never zero.
         octets[0] &= 0x7F
-        octets[size - 1] |= 1
+        octets[31] |= 1
         return octets
     }
 
@@ -86,7 +77,7 @@ import COpenSSL
     }
 
     /// Returns x of k·G, mod n.
-    func r(_ k: Octets) -> Octets { add(Octets(publicKey(k)[1...size]), Self.number(0)) }
+    func r(_ k: Octets) -> Octets { add(Octets(publicKey(k)[1...32]), Self.number(0)) }
 
     /// Returns the signature r ‖ s over a digest taken as the number e.
     func sign(_ e: Octets, d: Octets, k: Octets) -> Octets {
@@ -105,9 +96,7 @@ import COpenSSL
             unsafe EC_POINT_free(base)
             unsafe scalars.forEach { unsafe BN_free($0) }
         }
-        guard
-            unsafe EC_POINT_oct2point(group, base, compressed, compressed.count, context) == 1
-        else {
+        guard unsafe EC_POINT_oct2point(group, base, compressed, 33, context) == 1 else {
             ERR_clear_error()
             return nil
         }
@@ -159,8 +148,8 @@ import COpenSSL
         let (a, b) = unsafe (bigNumber(a), bigNumber(b))
         let result = unsafe body(a, b)
         defer { unsafe [a, b, result].forEach { unsafe BN_free($0) } }
-        var octets = Octets(repeating: 0, count: size)
-        unsafe precondition(BN_bn2binpad(result, &octets, Int32(size)) == size)
+        var octets = Octets(repeating: 0, count: 32)
+        unsafe precondition(BN_bn2binpad(result, &octets, 32) == 32)
         return octets
     }
 
@@ -169,9 +158,9 @@ import COpenSSL
     }
 
     private func encode(_ point: OpaquePointer) -> Octets {
-        var octets = Octets(repeating: 0, count: 2 * size + 1)
+        var octets = Octets(repeating: 0, count: 65)
         let count = unsafe EC_POINT_point2oct(
-            group, point, POINT_CONVERSION_UNCOMPRESSED, &octets, octets.count, context)
+            group, point, POINT_CONVERSION_UNCOMPRESSED, &octets, 65, context)
         return Octets(octets.prefix(count))
     }
 }
@@ -193,28 +182,9 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// Keys with and without tables, and batches of their signatures.
 enum Batches {
-    /// The keys with tables that were made last. A table takes much longer in a debug build.
-    private static let tabled = Locked<[TabledKey: PublicKey]>([:])
-
-    private struct TabledKey: Hashable {
-        var point: [UInt8]
-        var engine: SignatureEngine
-    }
-
-    /// The engines that this processor supports.
-    static let engines = SignatureEngine.allCases.filter(\.isSupported)
-
-    /// A key with a table for the engine; without one for OpenSSL.
-    static func key(_ point: [UInt8], engine: SignatureEngine) -> PublicKey {
-        let name = TabledKey(point: point, engine: engine)
-        if let key = tabled.withLock({ $0[name] }) { return key }
+    static func key(_ point: [UInt8], withTable: Bool) -> PublicKey {
         let key = PublicKey.ec(.p256, point: point.span)!
-        guard engine != .openssl else { return key }
-        build(for: key, in: KeyTables(isEnabled: true, engine: engine))
-        tabled.withLock { tabled in
-            if tabled.count == 16 { tabled.removeAll() }
-            tabled[name] = key
-        }
+        if withTable { build(for: key) }
         return key
     }
 
@@ -240,7 +210,7 @@ enum Batches {
         return verifier.holds
     }
 
-    static func verifier(_ engine: SignatureEngine = .best) -> ES256BatchVerifier {
-        ES256BatchVerifier(tables: KeyTables(isEnabled: false, engine: engine))
+    static func verifier() -> ES256BatchVerifier {
+        ES256BatchVerifier(tables: KeyTables(isEnabled: false))
     }
 }

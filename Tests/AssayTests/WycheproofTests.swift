@@ -26,17 +26,14 @@ import Testing
         return try JSONDecoder().decode(File.self, from: Data(bytes)).testGroups
     }
 
-    /// The path of certificate signatures: DER, over the message, by EVP and by a key's table.
+    /// The path of certificate signatures: DER, over the message.
     @Test(
         .enabled(if: Vectors.has("wycheproof")),
         arguments: [
             (file: "ecdsa_secp256r1_sha256_test.json", curve: SubjectPublicKey.Curve.p256),
             (file: "ecdsa_secp384r1_sha384_test.json", curve: .p384),
-        ], [false, true])
-    func certificateSignatures(
-        _ each: (file: String, curve: SubjectPublicKey.Curve), hasTable: Bool
-    ) throws {
-        let (file, curve) = each
+        ])
+    func certificateSignatures(file: String, curve: SubjectPublicKey.Curve) throws {
         var (valid, invalid) = (0, 0)
         let digest: ECDSADigest = file.contains("sha384") ? .sha384 : .sha256
         for group in try groups(file) {
@@ -45,27 +42,21 @@ import Testing
                 Issue.record("\(file): a key that is not a point")
                 continue
             }
-            let engine = EngineInUse(hasTable ? .portable : .openssl)
-            let tables = IssuerTables(.onRequest, engine: engine)
-            tables.didTrust(key)
-            #expect(tables.buildPending() == (hasTable ? 1 : 0))
             for test in group.tests {
-                let holds = tables.verifies(
+                let holds = key.verifiesECDSA(
                     P256Forge.octets(test.sig).span, over: P256Forge.octets(test.msg).span,
-                    digest: digest, by: key)
+                    digest: digest)
                 #expect(
                     holds == (test.result == "valid"), "\(file) \(test.tcId): \(test.comment)")
                 if holds { valid += 1 } else { invalid += 1 }
             }
         }
-        try Vectors.report(
-            "\(file)\(hasTable ? ", tables" : ""): \(valid) valid, \(invalid) invalid",
-            valid + invalid)
+        try Vectors.report("\(file): \(valid) valid, \(invalid) invalid", valid + invalid)
     }
 
     /// The path of JWS signatures: r ‖ s, in batches, with tables for all keys, some or none.
-    @Test(.enabled(if: Vectors.has("wycheproof")), arguments: Batches.engines)
-    func batches(engine: SignatureEngine) throws {
+    @Test(.enabled(if: Vectors.has("wycheproof")))
+    func batches() throws {
         let file = "ecdsa_secp256r1_sha256_p1363_test.json"
         let groups = try groups(file)
         for (tables, every) in [("no table", Int.max), ("tables", 1), ("half of the keys", 2)] {
@@ -74,8 +65,7 @@ import Testing
             var refusedByForm = 0
             for (index, group) in groups.enumerated() {
                 let point = P256Forge.octets(group.publicKey.uncompressed)
-                let hasTable = index % every == 0 && every < Int.max
-                let key = Batches.key(point, engine: hasTable ? engine : .openssl)
+                let key = Batches.key(point, withTable: index % every == 0 && every < Int.max)
                 for test in group.tests {
                     let digest = SHA256.digest(P256Forge.octets(test.msg).span)
                     guard let signature = ES256Signature(P256Forge.octets(test.sig).span) else {
@@ -87,11 +77,9 @@ import Testing
                     tests.append(test)
                 }
             }
-            let verifier = Batches.verifier(engine)
-            // Batches of eight begin at eight places, so that each signature comes to each place.
-            let sizes = [1, 2, 3, 7, 64, checks.count].map { (size: $0, first: 0) }
-            for (size, first) in sizes + (0..<8).map({ (size: 8, first: $0) }) where size > 0 {
-                for start in stride(from: first, to: checks.count, by: size) {
+            let verifier = Batches.verifier()
+            for size in [1, 7, 64, checks.count] where size > 0 {
+                for start in stride(from: 0, to: checks.count, by: size) {
                     let range = start..<min(start + size, checks.count)
                     let holds = Batches.holds(Array(checks[range]), by: verifier)
                     for index in range {
@@ -102,8 +90,8 @@ import Testing
                 }
             }
             try Vectors.report(
-                "\(file), \(engine), \(tables): \(refusedByForm) refused by form",
-                checks.count + refusedByForm)
+                "\(file), \(tables): \(refusedByForm) refused by form", checks.count + refusedByForm
+            )
         }
     }
 }

@@ -147,12 +147,10 @@ extension Certificate {
     }
 
     /// Whether `key` made this certificate's signature.
-    func isSigned(
-        by key: PublicKey, digest: ECDSADigest, tables: IssuerTables = .none
-    ) -> Bool {
-        tables.verifies(
+    func isSigned(by key: PublicKey, digest: ECDSADigest) -> Bool {
+        key.verifiesECDSA(
             der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
-            digest: digest, by: key)
+            digest: digest)
     }
 
     var fingerprint: SHA256Digest { SHA256.digest(der.span) }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Assay
 import AssayClient
 import AssayIO
 import AssayModels
@@ -44,17 +43,6 @@ enum EnvironmentChoice: String, Choice {
     case unspecified = "Unspecified"
 
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
-}
-
-/// The values of `serve --engine`.
-enum EngineChoice: String, Choice {
-    case auto, ifma, portable, openssl
-
-    /// The engine; nil if this processor does not support it.
-    var engine: SignatureEngine? {
-        guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
-        return engine.isSupported ? engine : nil
-    }
 }
 
 /// The values of `verify --format`.

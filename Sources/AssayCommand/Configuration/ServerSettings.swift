@@ -11,8 +11,6 @@ struct ServerSettings {
     /// The number of workers; nil for one per processor.
     var workers: Int?
     var keyTables = KeyTableBuilding.onRequest
-    /// The signature engine, `openssl` with `--no-key-tables`.
-    var engine = SignatureEngine.best
     var limits: LimitSettings
     var unix: UnixSettings
     var tls: TLSSettings?
@@ -31,7 +29,6 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
-        var engine = EngineChoice.auto
         var noKeyTables = false
         var drainDelay: Int?
         var admin: Endpoint?
@@ -67,13 +64,7 @@ struct ServerSettings {
             throw Failure(problem.description)
         }
         self.workers = workers ?? file?.workers
-        guard let engine = flags.noKeyTables ? .openssl : flags.engine.engine else {
-            throw Failure(
-                "--engine \(flags.engine): this processor, or its operating system, lacks AVX-512 "
-                    + "IFMA; leave the option out for the fastest engine that it supports")
-        }
-        self.engine = engine
-        keyTables = engine == .openssl ? .never : .onRequest
+        keyTables = flags.noKeyTables ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
@@ -138,11 +129,9 @@ extension ServerSettings {
             verifiers[entry.verifier.trust.identity] = entry.verifier
         }
         var entries: [String: AppEntry] = [:]
-        let engine = earlier?.apps.values.first?.verifier.engine ?? EngineInUse(engine)
         for app in apps {
             let verifier =
-                verifiers[app.trust.identity]
-                ?? Verifier(trust: app.trust, keyTables: keyTables, engine: engine)
+                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: keyTables)
             verifiers[app.trust.identity] = verifier
             entries[app.name] = app.entry(verifier)
         }

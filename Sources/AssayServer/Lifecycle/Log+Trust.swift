@@ -33,21 +33,6 @@ extension Log {
         }
     }
 
-    /// Logs the signature engine, at the start.
-    func writeEngine(of apps: [String: AppEntry]) {
-        guard let engine = apps.values.first?.verifier.engine else { return }
-        if engine.current == engine.chosen {
-            write(.info, "signature_engine", ["name": .text(engine.current.rawValue)])
-        } else {
-            write(
-                .error, "signature_engine",
-                [
-                    "name": .text(engine.current.rawValue),
-                    "reason": .text("\(engine.chosen.rawValue) failed its self-test"),
-                ])
-        }
-    }
-
     /// Logs a warning if the server's certificate has expired.
     func writeExpiry(of tls: TLSContext) {
         guard let end = tls.notAfter, end < clock().seconds else { return }

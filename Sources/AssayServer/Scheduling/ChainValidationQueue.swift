@@ -3,12 +3,12 @@ import AssayIO
 
 /// Requests with unknown chains, queued for validation apart from the workers.
 ///
-/// Validating a chain takes as long as ten to a hundred verifications under a known one, so it has
-/// its own thread and its own rate. One request per chain is verified; the others of that chain
-/// then return to the workers, which find the chain known or reject it. Chains that wait together
-/// are handed over together, a few at a time. Connections have equal shares of the rate, so that a
-/// flood of forged chains delays a genuine one of another connection by one or two turns. If more
-/// chains wait than can be validated in time, random ones are rejected, not the latest.
+/// Validating a chain takes as long as a hundred verifications under a known one, so it has its
+/// own thread and its own rate. One request per chain is verified; the others of that chain then
+/// return to the workers, which find the chain known or reject it. Connections have equal shares
+/// of the rate, so that a flood of forged chains delays a genuine one of another connection by
+/// one or two turns. If more chains wait than can be validated in time, random ones are rejected,
+/// not the latest.
 struct ChainValidationQueue {
     /// The key includes the verifier, because trust is the verifier's: a chain that fails under
     /// one can validate under another.
@@ -28,12 +28,7 @@ struct ChainValidationQueue {
     private var requests: [Key: [AcceptedRequest]] = [:]
     /// The chains that wait for their turn, by connection.
     private var queue = FairQueue<UInt64, Key>()
-    /// The chains that are being validated.
-    private(set) var running: Set<Key> = []
-
-    /// Chains handed over at a time: few enough that a genuine chain waits at most 20 ms for
-    /// those of a flood, and enough to share the cost of waking the thread.
-    static let chainsPerTurn = 8
+    private(set) var running: Key?
 
     init(chainsPerSecond: Int, chainLimit: Int) {
         self.chainLimit = chainLimit
@@ -45,7 +40,7 @@ struct ChainValidationQueue {
         bucket = TokenBucket(perSecond: chainsPerSecond)
     }
 
-    var isEmpty: Bool { requests.isEmpty && running.isEmpty }
+    var isEmpty: Bool { requests.isEmpty && running == nil }
     /// Number of chains that wait.
     var chainCount: Int { queue.count }
     var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
@@ -59,7 +54,7 @@ struct ChainValidationQueue {
     ) -> (refused: [AcceptedRequest], wait: UInt64) {
         let key = Key(request, chain)
         let flow = request.connection.value.number
-        let isRunning = running.contains(key)
+        let isRunning = key == running
         if !isRunning, requests[key] == nil, now + bucket.wait(for: 1, at: now) >= request.deadline
         {
             return ([request], bucket.wait(for: 1, at: now))
@@ -87,12 +82,11 @@ struct ChainValidationQueue {
 
     /// The next step of the queue.
     enum Next {
-        /// No chain waits, or some are being validated.
+        /// No chain waits, or one is being validated.
         case nothing
         /// The first chain's turn comes after this many milliseconds.
         case later(UInt64)
-        /// One request of each chain whose turn has come.
-        case verify([AcceptedRequest])
+        case verify(AcceptedRequest)
     }
 
     /// Returns the next step. Also removes and returns the requests for which `isOver` holds,
@@ -101,14 +95,10 @@ struct ChainValidationQueue {
         at now: UInt64, without isOver: (AcceptedRequest) -> Bool
     ) -> (next: Next, over: [AcceptedRequest]) {
         var over: [AcceptedRequest] = []
-        guard running.isEmpty else { return (.nothing, over) }
-        var turn: [AcceptedRequest] = []
-        while queue.count > 0, turn.count < Self.chainsPerTurn {
+        guard running == nil else { return (.nothing, over) }
+        while queue.count > 0 {
             let wait = bucket.wait(for: 1, at: now)
-            guard wait == 0 else {
-                if turn.isEmpty { return (.later(wait), over) }
-                break
-            }
+            guard wait == 0 else { return (.later(wait), over) }
             guard let key = queue.take() else { break }
             let waiting = requests[key] ?? []
             let rest = waiting.drop(while: isOver)
@@ -119,17 +109,17 @@ struct ChainValidationQueue {
             }
             bucket.spend(1, at: now)
             requests[key] = Array(rest.dropFirst())
-            running.insert(key)
-            turn.append(first)
+            running = key
+            return (.verify(first), over)
         }
-        return (turn.isEmpty ? .nothing : .verify(turn), over)
+        return (.nothing, over)
     }
 
-    /// Ends the running validations and returns the other requests of their chains.
+    /// Ends the running validation and returns the other requests of its chain.
     mutating func finish() -> [AcceptedRequest] {
-        precondition(!running.isEmpty)
-        defer { running = [] }
-        return running.flatMap { requests.removeValue(forKey: $0) ?? [] }
+        precondition(running != nil)
+        defer { running = nil }
+        return running.flatMap { requests.removeValue(forKey: $0) } ?? []
     }
 
     /// Removes and returns the requests for which `isOver` holds.
@@ -142,7 +132,7 @@ struct ChainValidationQueue {
             }
             over += gone
             let rest = waiting.filter { !isOver($0) }
-            requests[key] = rest.isEmpty && !running.contains(key) ? nil : rest
+            requests[key] = rest.isEmpty && key != running ? nil : rest
         }
         return over
     }
