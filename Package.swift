@@ -59,10 +59,14 @@ let package = Package(
             name: "AssayEntitlements", dependencies: ["AssayModels"], swiftSettings: settings),
         // The one lock, which ThreadSanitizer understands.
         .target(name: "AssayLocks", swiftSettings: settings),
+        // Elliptic-curve arithmetic for public data: fields, points, tables, ECDSA verification.
+        .target(name: "AssayCurves", swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
             name: "Assay",
-            dependencies: ["AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL"],
+            dependencies: [
+                "AssayCurves", "AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL",
+            ],
             swiftSettings: settings),
         // Frames and protobuf-c messages.
         .target(
@@ -126,8 +130,9 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayEntitlements", "AssayHTML", "AssayLoad", "AssayIO",
-                "AssayMint", "AssayModels", "AssayWire", "BenchAllocations", "COpenSSL",
+                "Assay", "AssayClient", "AssayCurves", "AssayEntitlements", "AssayHTML",
+                "AssayLoad", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
+                "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
             exclude: [
@@ -147,6 +152,10 @@ let package = Package(
                 "AssayServer", "AssayWire",
             ],
             packageAccess: false, swiftSettings: settings),
+        .testTarget(
+            name: "AssayCurvesTests",
+            dependencies: ["AssayCurves", "AssayLocks", "COpenSSL", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "AssayTests",
             dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],

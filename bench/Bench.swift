@@ -16,6 +16,7 @@ struct Bench {
     private static let usage = """
         usage: bench [--quick] [--peers] [--json FILE] [--html FILE] [SUITE [NAME]]
                bench compare BEFORE.json AFTER.json
+               bench differential [COUNT] [--against openssl|portable]
         suites: \(suites.joined(separator: " "))
         Use bench/run, which builds everything and sets the folder: bench/run --help
         """
@@ -33,6 +34,7 @@ struct Bench {
         if arguments.first == "compare" {
             return try Comparison.main(Array(arguments.dropFirst()))
         }
+        if arguments.first == "differential" { Differential.main(Array(arguments.dropFirst())) }
         if arguments.first == "sink" { return try HashingSink.run() }
         if arguments.first == SpeedProbe.argument { SpeedProbe.run() }
         if ["-h", "--help"].contains(where: arguments.contains) { return print(usage) }

@@ -1,3 +1,4 @@
+import Assay
 import Foundation
 
 /// The machine of the measurement.
@@ -6,6 +7,7 @@ enum Machine {
         let facts = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         return "\(ProcessInfo.processInfo.activeProcessorCount) × \(processor(facts)), "
             + ProcessInfo.processInfo.operatingSystemVersionString
+            + ", signature engine \(SignatureEngine.best)"
     }
 
     /// The name of the processor. Virtual machines use one name for several generations, so

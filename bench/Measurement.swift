@@ -7,14 +7,20 @@ struct Measurement {
     let name: String
     /// The work of one call of `body`, for example the number of signatures in a batch.
     let unitsPerCall: Int
+    /// Runs before each call of `body`, and is not measured.
+    let prepare: (() -> Void)?
     let body: () -> Void
     /// Microseconds of processor time per unit, one value per round. Other processes disturb
     /// processor time less than wall-clock time.
     private(set) var samples: [Double] = []
 
-    init(_ name: String, units: Int = 1, _ body: @escaping () -> Void) {
+    init(
+        _ name: String, units: Int = 1, prepare: (() -> Void)? = nil,
+        _ body: @escaping () -> Void
+    ) {
         self.name = name
         unitsPerCall = units
+        self.prepare = prepare
         self.body = body
     }
 
@@ -26,9 +32,14 @@ struct Measurement {
     mutating func sample(for duration: Duration) {
         let clock = ContinuousClock()
         let start = clock.now
-        let used = ProcessorTime.ofThread
+        var used = ProcessorTime.ofThread
         var calls = 0
         repeat {
+            if let prepare {
+                let before = ProcessorTime.ofThread
+                prepare()
+                used += ProcessorTime.ofThread - before
+            }
             body()
             calls += 1
         } while start.duration(to: clock.now) < duration

@@ -127,13 +127,13 @@ enum OverloadSuite {
                 processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
             defer { server.stop() }
             without.append(try load(server, ca, seconds, known).milliseconds("p99"))
-            // Ten times the rate of the chain-validation queue. All chains are minted before the
-            // first message.
+            // Five times the rate of the chain-validation queue, for longer than the known traffic.
+            // All chains are minted before the first message.
             let flood = try AssayProcess.Background(
                 processors: AssayProcess.clientProcessor,
                 [
-                    "load", server.address, "--ca", ca, "--rate", "500", "--unseen", "100",
-                    "--duration", "60", "--warm-up", "0",
+                    "load", server.address, "--ca", ca, "--rate", "1500", "--unseen", "100",
+                    "--duration", "20", "--warm-up", "0",
                 ])
             defer { flood.stop() }
             try flood.waitForLine(containing: "sent")

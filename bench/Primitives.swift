@@ -14,6 +14,12 @@ enum Primitives {
         for size in [1, 8, 32, 64, 256] {
             measurements.append(batch("batch of \(size), table", hot, size, tables))
         }
+        let portable = KeyTables(isEnabled: true, engine: .portable)
+        let other = Signer()
+        build(other.publicKey, portable)
+        for size in [1, 8, 64] {
+            measurements.append(batch("batch of \(size), portable", other, size, portable))
+        }
         measurements.append(contentsOf: digests())
         let base = measurements[0]
         if let part { measurements.removeAll { !$0.name.contains(part) && $0.name != base.name } }
@@ -52,12 +58,16 @@ enum Primitives {
         }
     }
 
-    /// The number of malloc calls of the signature alone. OpenSSL makes these: in a group whose
-    /// generator is a key's point, each product compares that point with its table's.
+    /// The number of malloc calls of the signature alone.
     static func allocations() -> Row {
+        knownKey().allocations(as: "part: allocations of the signature")
+    }
+
+    /// Batches of 64 signatures of a key with a table.
+    static func knownKey() -> Measurement {
         let (signer, tables) = (Signer(), KeyTables(isEnabled: true))
         build(signer.publicKey, tables)
-        return batch("", signer, 64, tables).allocations(as: "part: allocations of the signature")
+        return batch("", signer, 64, tables)
     }
 
     private static func digests() -> [Measurement] {

@@ -129,19 +129,33 @@ package enum Limits {
     /// Members of one text property list. purchase-info has had at most 24.
     package static let textPropertyListMembers = 128
 
-    /// Signatures that share one modular inversion. It costs 8 to 18 µs, so a share is below a
-    /// fortieth of a verification. The operands take 10 KB per thread.
-    static let signaturesPerInversion = 64
+    /// Signatures that share the inversions of a batch: one of the s and six of their sums, 1 to
+    /// 2 µs each. Their share is then below a tenth of a verification. The operands take 200 KB
+    /// per thread.
+    static let signaturesPerInversion = 32
     /// Signatures of a batch whose memory is kept between batches; about 120 bytes each.
     static let signaturesKept = 4096
     /// Idle batch verifiers kept. More concurrent threads than this are not expected.
     static let idleBatchVerifiers = 64
     /// Keys that each thread keeps prepared for EVP. Apple uses one or two at a time.
     static let preparedKeys = 8
+    /// Answers of the signature engine for one that the audit compares with OpenSSL's: a
+    /// comparison costs about as much as 10 to 25 answers, so well below a hundredth of the work.
+    static let answersPerAudit = 4096
+    /// Answers that wait for the audit: those of some hundred thousand others.
+    static let waitingAudits = 64
     /// Valid signatures of a key before it gets a table. At that point the verifications without
-    /// a table have cost about as much as the table does.
-    package static let keyTableUses = 512
-    /// Key tables at once, 150 KB each. Apple uses one leaf key for about two years, and at most
+    /// a table have cost about as much more as the table does: 1.4 to 2.2 ms, against 40 to 60 µs
+    /// that each saves.
+    package static let keyTableUses = 32
+    /// Key tables at once, 852 KB each. Apple uses one leaf key for about two years, and at most
     /// one more for each environment.
     package static let keyTables = 16
+    /// Valid signatures of a root's or intermediate's key before it gets a table, where the thread
+    /// that verifies also builds it. At that point the signatures without a table have cost about
+    /// as much as the table does.
+    static let issuerTableUses = 8
+    /// Tables of keys of roots and intermediates at once: 590 KB each on P-384, 852 KB on P-256.
+    /// Apple uses one root and one intermediate on P-384; the rest is for development roots.
+    package static let issuerTables = 16
 }

@@ -10,6 +10,10 @@ struct CacheFacts {
     private(set) var refusedChains = 0
     private(set) var validations = 0
     private(set) var keyTables = 0
+    /// The engine that verifies signatures, and the audits of its answers.
+    private(set) var engine = ""
+    private(set) var audits = (agreed: 0, disagreed: 0)
+    private(set) var issuerTables = 0
     /// The known chains, ordered by the end of their validity.
     private(set) var chains: [VerifierStatistics.KnownChain] = []
     /// The pinned roots without duplicates, in pinning order.
@@ -25,6 +29,11 @@ struct CacheFacts {
             guard seen.insert(ObjectIdentifier(app.verifier)).inserted else { continue }
             add(app.verifier)
         }
+        // All verifiers share one engine.
+        if let engine = apps.values.first?.verifier.engine {
+            self.engine = engine.current.rawValue
+            audits = engine.audits
+        }
         chains.sort { ($0.notAfter, $0.serial) < ($1.notAfter, $1.serial) }
         verifiers = seen.count
     }
@@ -37,6 +46,7 @@ struct CacheFacts {
         refusedChains += statistics.refusedChains
         validations += statistics.validations
         keyTables += statistics.keyTables
+        issuerTables += statistics.issuerTables
         chains += statistics.chains
         for anchor in verifier.trust.anchors
         where !roots.contains(where: { $0.fingerprint == anchor.fingerprint }) {

@@ -125,6 +125,21 @@ struct MetricsPage {
         out.metric(
             "assay_key_tables", .gauge, "Frequently used keys with a precomputed table.",
             Double(caches.keyTables))
+        out.metric(
+            "assay_issuer_tables", .gauge,
+            "Keys of roots and intermediates with a precomputed table.",
+            Double(caches.issuerTables))
+        out.metric(
+            "assay_signature_engine_info", .gauge, "The engine that verifies signatures.",
+            [([("engine", caches.engine)], 1)])
+        out.metric(
+            "assay_signature_audits_total", .counter,
+            "Answers of the signature engine that OpenSSL checked. A disagreement must never "
+                + "happen; after one, OpenSSL verifies.",
+            [
+                ([("result", "agreed")], Double(caches.audits.agreed)),
+                ([("result", "disagreed")], Double(caches.audits.disagreed)),
+            ])
     }
 
     private mutating func addHoldings() {

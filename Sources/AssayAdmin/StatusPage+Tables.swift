@@ -80,7 +80,15 @@ extension StatusPage {
             entries("known chains", caches.chains.count, VerifierStatistics.knownChainLimit),
             entries("refused chains", caches.refusedChains, VerifierStatistics.refusedChainLimit),
             entries("tables of frequent keys", caches.keyTables, VerifierStatistics.keyTableLimit),
+            entries(
+                "tables of issuers' keys", caches.issuerTables,
+                VerifierStatistics.issuerTableLimit),
             ["full chain validations", "", Format.count(caches.validations)],
+            ["signature engine", "", caches.engine],
+            [
+                "audited signatures", "",
+                Format.count(caches.audits.agreed + caches.audits.disagreed),
+            ],
         ]
         return table(
             "Caches", "Evidence with a known chain costs one signature.",

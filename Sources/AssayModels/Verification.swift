@@ -59,28 +59,29 @@ public struct SigningCertificate: Hashable, Sendable {
 /// passed on many times.
 public struct VerifiedPayload<Payload: Equatable & Sendable>: Equatable, Sendable {
     /// The typed fields. Reading one field does not copy the others.
-    public var payload: Payload { _read { yield content.payload } }
+    @inlinable public var payload: Payload { _read { yield content.payload } }
     /// The payload's JSON, byte for byte as signed, including members without a typed field.
     public var json: [UInt8] { content.json }
 
-    private let content: Content
+    // Inlinable: code for any payload would copy it by run-time metadata.
+    @usableFromInline let content: Content
 
-    private final class Content: Sendable {
-        let payload: Payload
-        let json: [UInt8]
+    @usableFromInline final class Content: Sendable {
+        @usableFromInline let payload: Payload
+        @usableFromInline let json: [UInt8]
 
-        init(_ payload: consuming Payload, _ json: [UInt8]) {
+        @inlinable init(_ payload: consuming Payload, _ json: [UInt8]) {
             self.payload = payload
             self.json = json
         }
     }
 
-    package init(_ payload: consuming Payload, json: [UInt8]) {
+    @inlinable package init(_ payload: consuming Payload, json: [UInt8]) {
         content = Content(payload, json)
     }
 
     /// Calls `body` with the typed fields, without a copy.
-    package func withPayload<Result>(_ body: (borrowing Payload) -> Result) -> Result {
+    @inlinable package func withPayload<Result>(_ body: (borrowing Payload) -> Result) -> Result {
         body(content.payload)
     }
 

@@ -33,7 +33,7 @@ public struct RequestHead: Equatable, Sendable {
         /// Verifies the evidence in the body.
         case verify(VerifyCall)
         /// Verifies the items of evidence in the body, and decides what the customer owns.
-        case resolve(ResolveCall)
+        indirect case resolve(ResolveCall)
         /// Returns whether the server accepts requests.
         case health
         /// Returns the server's version, kinds of evidence, limits and roots.
@@ -50,7 +50,12 @@ public struct VerifyCall: Equatable, Sendable {
     /// Nil for a kind of a newer client. The server answers UNIMPLEMENTED.
     public var kind: EvidenceKind?
     /// The caller's expectations, which narrow the server's policy.
-    public var expectations: Expectations
+    public var expectations: Expectations {
+        get { expected?.value ?? .none }
+        set { expected = newValue == .none ? nil : Shared(newValue) }
+    }
+    /// Nil for no expectations. A reference, because a server passes calls on many times.
+    private var expected: Shared?
     /// Return the payload as typed protobuf fields.
     public var returnsTypedPayload: Bool
     /// Return the signed JSON in the body: `{"payload": …}`. A notification adds `"transaction"`,
@@ -71,8 +76,16 @@ public struct VerifyCall: Equatable, Sendable {
         self.inApp = inApp
         self.returnsVerifyReceiptJSON = returnsVerifyReceiptJSON
         self.kind = kind
-        self.expectations = expectations
         self.returnsTypedPayload = returnsTypedPayload
         self.returnsPayloadJSON = returnsPayloadJSON
+        self.expectations = expectations
+    }
+
+    private final class Shared: Equatable, Sendable {
+        let value: Expectations
+
+        init(_ value: Expectations) { self.value = value }
+
+        static func == (left: Shared, right: Shared) -> Bool { left.value == right.value }
     }
 }

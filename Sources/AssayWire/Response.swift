@@ -96,6 +96,9 @@ public struct ServerInfo: Equatable, Sendable {
     public var trustedRoots: [TrustedRoot]
     /// The text of assay.proto.
     public var proto: String
+    /// The engine that verifies signatures: such as "portable" or "openssl"; empty from a
+    /// server that does not say it.
+    public var engine: String
 
     /// The limits of a server.
     public struct Limits: Equatable, Sendable {
@@ -157,12 +160,13 @@ public struct ServerInfo: Equatable, Sendable {
     /// Creates the answer to Info.
     public init(
         version: String, kinds: [EvidenceKind], limits: Limits, trustedRoots: [TrustedRoot],
-        proto: String
+        proto: String, engine: String = ""
     ) {
         self.version = version
         self.kinds = kinds
         self.limits = limits
         self.trustedRoots = trustedRoots
         self.proto = proto
+        self.engine = engine
     }
 }

@@ -5777,7 +5777,7 @@ const ProtobufCMessageDescriptor assay__v1__pong__descriptor =
   (ProtobufCMessageInit) assay__v1__pong__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__server_info__field_descriptors[5] =
+static const ProtobufCFieldDescriptor assay__v1__server_info__field_descriptors[6] =
 {
   {
     "version",
@@ -5839,8 +5839,21 @@ static const ProtobufCFieldDescriptor assay__v1__server_info__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "engine",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ServerInfo, has_engine),
+    offsetof(Assay__V1__ServerInfo, engine),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__server_info__field_indices_by_name[] = {
+  5,   /* field[5] = engine */
   1,   /* field[1] = kinds */
   2,   /* field[2] = limits */
   4,   /* field[4] = proto */
@@ -5850,7 +5863,7 @@ static const unsigned assay__v1__server_info__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__server_info__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor assay__v1__server_info__descriptor =
 {
@@ -5860,7 +5873,7 @@ const ProtobufCMessageDescriptor assay__v1__server_info__descriptor =
   "Assay__V1__ServerInfo",
   "assay.v1",
   sizeof(Assay__V1__ServerInfo),
-  5,
+  6,
   assay__v1__server_info__field_descriptors,
   assay__v1__server_info__field_indices_by_name,
   1,  assay__v1__server_info__number_ranges,

@@ -212,6 +212,7 @@ struct VerifyCommandTests {
             (["mint", "transaction", "--ca", folder("ca"), "--count", "0"], "--count"),
             (["mint", "ca", folder("ca")], "already exists"),
             (["serve", "--workers", "0"], "--workers"),
+            (["serve", "--engine", "portabel"], "portable"),
             (["serve", "--listen", "7443"], "tcp://HOST:PORT"),
             (["frobnicate"], "frobnicate"),
         ]

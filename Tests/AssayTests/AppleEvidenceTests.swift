@@ -55,7 +55,9 @@ import Testing
             let verdicts = verified.map(\.verification.verdict)
             #expect(
                 verdicts == [.valid, .invalidSignature, .valid, .valid], "\(building) \(round)")
-            if verifier.hasPendingKeyTables { built += verifier.buildPendingKeyTables() }
+            if verifier.hasPendingTokenKeyTables {
+                built += verifier.buildPendingTokenKeyTables()
+            }
         }
         #expect(built == (building == .onRequest ? 1 : 0))
     }

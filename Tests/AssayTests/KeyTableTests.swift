@@ -81,7 +81,7 @@ import Testing
         #expect(tables.tables == 0)
     }
 
-    /// Simulates an OpenSSL without its table functions.
+    /// A table that cannot be built costs speed, never a verdict.
     @Test func worksWithoutATable() {
         let tables = KeyTables(isEnabled: true, build: { _, _ in nil })
         let signer = Signer(seed: 16)

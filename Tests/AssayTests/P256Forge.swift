@@ -1,18 +1,27 @@
 import Assay
+import AssayLocks
 import COpenSSL
 
-/// The attacker's side of ECDSA over P-256: signs with chosen nonces and finds keys that fit a
-/// chosen signature. For tests only: nothing here is constant time.
+/// The attacker's side of ECDSA, over P-256 by default: signs with chosen nonces and finds keys
+/// that fit a chosen signature. For tests only: nothing here is constant time.
 @safe final class P256Forge {
-    private let group = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)!
+    private let group: OpaquePointer
     private let context = unsafe BN_CTX_new()!
+    /// Octets of a coordinate.
+    let size: Int
+
+    init(_ curve: SubjectPublicKey.Curve = .p256) {
+        size = curve == .p256 ? 32 : 48
+        unsafe group = EC_GROUP_new_by_curve_name(
+            curve == .p256 ? NID_X9_62_prime256v1 : NID_secp384r1)!
+    }
 
     deinit {
         unsafe EC_GROUP_free(group)
         unsafe BN_CTX_free(context)
     }
 
-    /// A number mod n or a coordinate: 32 octets, big-endian.
+    /// A number mod n or a coordinate: `size` octets, big-endian.
     typealias Octets = [UInt8]
 
     static let order = octets(
@@ -34,10 +43,10 @@ import COpenSSL
 
     /// Returns a random number in 1 ..< n.
     func random(_ generator: inout some RandomNumberGenerator) -> Octets {
-        var octets = Octets((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        var octets = Octets((0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) })
         // Less than n, whose first 32 bits are all ones, and never zero.
         octets[0] &= 0x7F
-        octets[31] |= 1
+        octets[size - 1] |= 1
         return octets
     }
 
@@ -77,7 +86,7 @@ import COpenSSL
     }
 
     /// Returns x of k·G, mod n.
-    func r(_ k: Octets) -> Octets { add(Octets(publicKey(k)[1...32]), Self.number(0)) }
+    func r(_ k: Octets) -> Octets { add(Octets(publicKey(k)[1...size]), Self.number(0)) }
 
     /// Returns the signature r ‖ s over a digest taken as the number e.
     func sign(_ e: Octets, d: Octets, k: Octets) -> Octets {
@@ -96,7 +105,9 @@ import COpenSSL
             unsafe EC_POINT_free(base)
             unsafe scalars.forEach { unsafe BN_free($0) }
         }
-        guard unsafe EC_POINT_oct2point(group, base, compressed, 33, context) == 1 else {
+        guard
+            unsafe EC_POINT_oct2point(group, base, compressed, compressed.count, context) == 1
+        else {
             ERR_clear_error()
             return nil
         }
@@ -148,8 +159,8 @@ import COpenSSL
         let (a, b) = unsafe (bigNumber(a), bigNumber(b))
         let result = unsafe body(a, b)
         defer { unsafe [a, b, result].forEach { unsafe BN_free($0) } }
-        var octets = Octets(repeating: 0, count: 32)
-        unsafe precondition(BN_bn2binpad(result, &octets, 32) == 32)
+        var octets = Octets(repeating: 0, count: size)
+        unsafe precondition(BN_bn2binpad(result, &octets, Int32(size)) == size)
         return octets
     }
 
@@ -158,9 +169,9 @@ import COpenSSL
     }
 
     private func encode(_ point: OpaquePointer) -> Octets {
-        var octets = Octets(repeating: 0, count: 65)
+        var octets = Octets(repeating: 0, count: 2 * size + 1)
         let count = unsafe EC_POINT_point2oct(
-            group, point, POINT_CONVERSION_UNCOMPRESSED, &octets, 65, context)
+            group, point, POINT_CONVERSION_UNCOMPRESSED, &octets, octets.count, context)
         return Octets(octets.prefix(count))
     }
 }
@@ -182,9 +193,18 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// Keys with and without tables, and batches of their signatures.
 enum Batches {
+    /// The keys with tables that were made last. A table takes much longer in a debug build.
+    private static let tabled = Locked<[[UInt8]: PublicKey]>([:])
+
     static func key(_ point: [UInt8], withTable: Bool) -> PublicKey {
+        if withTable, let key = tabled.withLock({ $0[point] }) { return key }
         let key = PublicKey.ec(.p256, point: point.span)!
-        if withTable { build(for: key) }
+        guard withTable else { return key }
+        build(for: key)
+        tabled.withLock { tabled in
+            if tabled.count == 16 { tabled.removeAll() }
+            tabled[point] = key
+        }
         return key
     }
 

@@ -26,14 +26,17 @@ import Testing
         return try JSONDecoder().decode(File.self, from: Data(bytes)).testGroups
     }
 
-    /// The path of certificate signatures: DER, over the message.
+    /// The path of certificate signatures: DER, over the message, by EVP and by a key's table.
     @Test(
         .enabled(if: Vectors.has("wycheproof")),
         arguments: [
             (file: "ecdsa_secp256r1_sha256_test.json", curve: SubjectPublicKey.Curve.p256),
             (file: "ecdsa_secp384r1_sha384_test.json", curve: .p384),
-        ])
-    func certificateSignatures(file: String, curve: SubjectPublicKey.Curve) throws {
+        ], [false, true])
+    func certificateSignatures(
+        _ each: (file: String, curve: SubjectPublicKey.Curve), hasTable: Bool
+    ) throws {
+        let (file, curve) = each
         var (valid, invalid) = (0, 0)
         let digest: ECDSADigest = file.contains("sha384") ? .sha384 : .sha256
         for group in try groups(file) {
@@ -42,16 +45,22 @@ import Testing
                 Issue.record("\(file): a key that is not a point")
                 continue
             }
+            let engine = EngineInUse(hasTable ? .portable : .openssl)
+            let tables = IssuerTables(.onRequest, engine: engine)
+            tables.didTrust(key)
+            #expect(tables.buildPending() == (hasTable ? 1 : 0))
             for test in group.tests {
-                let holds = key.verifiesECDSA(
+                let holds = tables.verifies(
                     P256Forge.octets(test.sig).span, over: P256Forge.octets(test.msg).span,
-                    digest: digest)
+                    digest: digest, by: key)
                 #expect(
                     holds == (test.result == "valid"), "\(file) \(test.tcId): \(test.comment)")
                 if holds { valid += 1 } else { invalid += 1 }
             }
         }
-        try Vectors.report("\(file): \(valid) valid, \(invalid) invalid", valid + invalid)
+        try Vectors.report(
+            "\(file)\(hasTable ? ", tables" : ""): \(valid) valid, \(invalid) invalid",
+            valid + invalid)
     }
 
     /// The path of JWS signatures: r ‖ s, in batches, with tables for all keys, some or none.

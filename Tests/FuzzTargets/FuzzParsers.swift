@@ -172,15 +172,18 @@ extension FuzzTarget {
     }
 
     /// Concatenated signatures: 32 octets of digest and 64 of r and s each. A batch with the
-    /// key's tables gives the same results as OpenSSL gives for each signature.
+    /// key's tables gives the same results, with each engine, as OpenSSL gives for each signature.
     static func signature(_ authority: FuzzAuthority) -> FuzzTarget {
         let key = authority.tokens.leafKey
         let point = Array(key.subjectPublicKeyInfo.suffix(65))
-        let (tabled, plain) = (publicKey(point), publicKey(point))
-        let tables = KeyTables(isEnabled: true)
-        tables.note(tabled, held: Limits.keyTableUses)
-        precondition(tables.buildPending() == 1)
-        let batch = ES256Verifiers(tables: tables)
+        let plain = publicKey(point)
+        let engines = Set([SignatureEngine.portable, .best]).map { engine in
+            let key = publicKey(point)
+            let tables = KeyTables(isEnabled: true, engine: engine)
+            tables.note(key, held: Limits.keyTableUses)
+            precondition(tables.buildPending() == 1)
+            return (key: key, verifiers: ES256Verifiers(tables: tables))
+        }
         let single = ES256Verifiers(tables: KeyTables(isEnabled: false))
         let seeds = (1...3).map { count in
             (0..<count).flatMap { index -> [UInt8] in
@@ -201,10 +204,10 @@ extension FuzzTarget {
                     return ES256Check(key: key, digest: digest, signature: signature)
                 }
             }
-            let (together, alone) = (checks(tabled), checks(plain))
-            let answers = holds(together, by: batch)
-            for (index, check) in alone.enumerated() {
-                precondition(holds([check], by: single) == [answers[index]], "EVP disagrees")
+            let expected = checks(plain).map { holds([$0], by: single)[0] }
+            for engine in engines {
+                let answers = holds(checks(engine.key), by: engine.verifiers)
+                precondition(answers == expected, "EVP disagrees")
             }
         }
     }

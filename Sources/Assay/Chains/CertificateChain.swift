@@ -195,10 +195,12 @@ extension UnvalidatedChain {
         }
         let issuer = try intermediates.validate(intermediate, under: candidates)
         let digest = try leaf.ecdsaDigest(as: .leaf)
-        guard leaf.isSigned(by: issuer.key, digest: digest) else {
+        let tables = intermediates.tables
+        guard leaf.isSigned(by: issuer.key, digest: digest, tables: tables) else {
             throw Refusal(
                 .invalidChain, "the signature of the leaf is not the intermediate's")
         }
+        tables.noteSignature(of: issuer.key)
         return ValidatedChain(self, anchors: issuer.anchors, leafKey: leafKey)
     }
 }

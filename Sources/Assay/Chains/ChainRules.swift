@@ -147,10 +147,12 @@ extension Certificate {
     }
 
     /// Whether `key` made this certificate's signature.
-    func isSigned(by key: PublicKey, digest: ECDSADigest) -> Bool {
-        key.verifiesECDSA(
+    func isSigned(
+        by key: PublicKey, digest: ECDSADigest, tables: IssuerTables = .none
+    ) -> Bool {
+        tables.verifies(
             der.span.extracting(signature), over: der.span.extracting(tbsCertificate),
-            digest: digest)
+            digest: digest, by: key)
     }
 
     var fingerprint: SHA256Digest { SHA256.digest(der.span) }

@@ -12,7 +12,7 @@ import Synchronization
 /// slot's lock, the others wait for its result.
 final class KnownChains: Sendable {
     private let trust: TrustStore
-    private let intermediates = ValidatedIntermediates()
+    private let intermediates: ValidatedIntermediates
     private let pairs = ValidatedPairs()
     private let tables = Locked(Tables())
     private let validationCount = Atomic<Int>(0)
@@ -22,9 +22,16 @@ final class KnownChains: Sendable {
 
     typealias HeaderHash = @Sendable (Span<UInt8>) -> UInt64
 
-    /// - Parameter keyedHash: the hash of a header. The default uses a secret random seed.
-    init(trust: TrustStore, keyedHash: HeaderHash? = nil) {
+    /// - Parameters:
+    ///   - issuerTables: the tables of the keys of roots and intermediates.
+    ///   - keyedHash: the hash of a header. The default uses a secret random seed.
+    init(
+        trust: TrustStore, issuerTables: IssuerTables = .none,
+        keyedHash: HeaderHash? = nil
+    ) {
         self.trust = trust
+        intermediates = ValidatedIntermediates(tables: issuerTables)
+        for anchor in trust.anchors { anchor.ecKey.map(issuerTables.didTrust) }
         let seed = UInt64.random(in: 1...UInt64.max)
         self.keyedHash = keyedHash ?? { $0.quickHash(seed: seed) }
     }

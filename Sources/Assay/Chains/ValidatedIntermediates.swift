@@ -7,6 +7,8 @@ import AssayModels
 /// cache.
 final class ValidatedIntermediates: Sendable {
     struct Entry: Sendable {
+        /// The key's subjectPublicKeyInfo.
+        let keyInfo: [UInt8]
         let key: PublicKey
         /// The pinned roots with the key that signed it: one root and its renewals. The evidence
         /// decides which root is valid.
@@ -14,6 +16,9 @@ final class ValidatedIntermediates: Sendable {
     }
 
     private let entries = Locked<[[UInt8]: Entry]>([:])
+    let tables: IssuerTables
+
+    init(tables: IssuerTables = .none) { self.tables = tables }
 
     func contains(_ intermediate: Certificate) -> Bool {
         entries.withLock { $0[intermediate.der] != nil }
@@ -24,7 +29,10 @@ final class ValidatedIntermediates: Sendable {
     ) throws(Refusal) -> Entry {
         if let entry = entries.withLock({ $0[intermediate.der] }) { return entry }
         let digest = try intermediate.ecdsaDigest(as: .intermediate)
-        guard let key = intermediate.ecKey else {
+        let keyInfo = Array(intermediate.der[intermediate.publicKey.range])
+        // Another certificate of the same key, such as this one's twin, has its table already.
+        let known = entries.withLock { $0.values.first { $0.keyInfo == keyInfo }?.key }
+        guard let key = known ?? intermediate.ecKey else {
             throw Refusal(
                 .invalidChain, "the key of the intermediate is not a point of its curve")
         }
@@ -33,9 +41,11 @@ final class ValidatedIntermediates: Sendable {
             let anchors = rest.filter { $0.hasNameAndKey(of: anchor) }
             rest.removeAll { $0.hasNameAndKey(of: anchor) }
             guard let anchorKey = anchor.ecKey,
-                intermediate.isSigned(by: anchorKey, digest: digest)
+                intermediate.isSigned(by: anchorKey, digest: digest, tables: tables)
             else { continue }
-            let entry = Entry(key: key, anchors: anchors)
+            tables.noteSignature(of: anchorKey)
+            tables.didTrust(key)
+            let entry = Entry(keyInfo: keyInfo, key: key, anchors: anchors)
             entries.withLock { entries in
                 if entries.count >= Limits.validatedIntermediates { entries.removeAll() }
                 entries[intermediate.der] = entry

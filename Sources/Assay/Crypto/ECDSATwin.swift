@@ -7,22 +7,13 @@ enum ECDSATwin {
     ///
     /// - Parameter signature: `SEQUENCE { r INTEGER, s INTEGER }`. Other input has no twin.
     static func twins(of signature: Span<UInt8>) -> [[UInt8]] {
-        do throws(DERError) {
-            var outer = DERReader(signature)
-            var numbers = try outer.readInside(.sequence)
-            try outer.atEnd()
-            let r = try numbers.readIntegerOctets()
-            let s = try numbers.readIntegerOctets()
-            try numbers.atEnd()
-            let magnitude = signature.array(s.content).drop { $0 == 0 }
-            return orders.compactMap { order in
-                guard let difference = difference(order, Array(magnitude)) else { return nil }
-                let sign: [UInt8] = difference[0] & 0x80 == 0 ? [] : [0]
-                return Tag.sequence.encoding(
-                    signature.array(r.whole) + Tag.integer.encoding(sign + difference))
-            }
-        } catch {
-            return []
+        guard let numbers = try? ECDSASignature(signature) else { return [] }
+        let magnitude = signature.array(numbers.s.content).drop { $0 == 0 }
+        return orders.compactMap { order in
+            guard let difference = difference(order, Array(magnitude)) else { return nil }
+            let sign: [UInt8] = difference[0] & 0x80 == 0 ? [] : [0]
+            return Tag.sequence.encoding(
+                signature.array(numbers.r.whole) + Tag.integer.encoding(sign + difference))
         }
     }
 

@@ -9,6 +9,13 @@ package struct ES256Check: Sendable {
         self.digest = digest
         self.signature = signature
     }
+
+    /// Whether the signature verifies, by OpenSSL.
+    var holdsByOpenSSL: Bool {
+        var der = ES256DER()
+        signature.encode(into: &der)
+        return PreparedKey(key).verifies(der.bytes, overDigest: digest.octets.span)
+    }
 }
 
 /// An ES256 signature: r ‖ s, each 32 octets big-endian, both in 1 ..< n.
@@ -44,6 +51,9 @@ package struct ES256Signature: Sendable {
 
     var r: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(0..<32) } }
     var s: Span<UInt8> { @_lifetime(borrow self) get { octets.span.extracting(32..<64) } }
+
+    /// The signature as in a JWS: base64url.
+    var text: String { String(decoding: Base64URL.encode(octets.span), as: UTF8.self) }
 
     /// Writes `SEQUENCE { r INTEGER, s INTEGER }`, the form that EVP expects.
     func encode(into der: inout ES256DER) {

@@ -1,40 +1,37 @@
-internal import COpenSSL
+import AssayCurves
 
 /// Verifies batches of ES256 signatures (RFC 7518, section 3.4; SEC 1, section 4.1.4). Reuses its
 /// buffers, so that no signature needs an allocation. Not thread-safe.
 ///
-/// If the key has a table, both products of u₁·G + u₂·Q come from tables, one inversion of s
-/// serves up to `Limits.signaturesPerInversion` signatures, and x is compared without a division.
-/// Other keys are verified by EVP. EVP is the reference: it also verifies where the table path
-/// fails unexpectedly.
-@safe package final class ES256BatchVerifier: @unchecked Sendable {
+/// The signatures of keys with a table are verified in batches of up to
+/// `Limits.signaturesPerInversion` by the engine. Other keys are verified by EVP. EVP is the
+/// reference: it also decides where the engine cannot.
+package final class ES256BatchVerifier: @unchecked Sendable {
     /// The batch. The caller fills and clears it.
     package var checks: [ES256Check] = []
     /// The results in the batch's order: whether each signature verifies.
     package private(set) var holds: [Bool] = []
 
     private let tables: KeyTables
+    private let engine: EngineInUse
+    private var sample = AuditSample()
     private var prepared = PreparedKeys()
     private var der = ES256DER()
-    /// Signatures queued for a common inversion.
-    private var waiting: [Waiting] = []
-    private let numbers = ES256Numbers()
+    /// The indices of the signatures queued for the engine.
+    private var waiting: [Int] = []
+    /// Created at the first signature of a key with a table: its buffers are large.
+    private lazy var batch = P256Verification(capacity: Limits.signaturesPerInversion)
 
-    /// A queued signature whose key has a table. `checks` keeps the key alive, and with it the
-    /// group.
-    @safe private struct Waiting {
-        let index: Int
-        let keyGroup: OpaquePointer
-    }
-
-    package init(tables: KeyTables) {
+    package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
         self.tables = tables
+        self.engine = engine
         waiting.reserveCapacity(Limits.signaturesPerInversion)
     }
 
     /// Verifies all of `checks` and fills `holds`.
     package func verify() {
         holds.removeAll(keepingCapacity: true)
+        let usesTables = engine.current != .openssl
         var run: Run?
         for index in checks.indices {
             holds.append(false)
@@ -42,8 +39,11 @@ internal import COpenSSL
                 run?.note(in: tables)
                 run = Run(checks[index].key)
             }
-            if let table = run!.table {
-                unsafe waiting.append(Waiting(index: index, keyGroup: table.group))
+            if usesTables, let table = run!.table {
+                waiting.append(index)
+                batch.append(
+                    table.points, digest: checks[index].digest.octets.span,
+                    r: checks[index].signature.r, s: checks[index].signature.s)
                 if waiting.count == Limits.signaturesPerInversion { verifyWaiting() }
             } else {
                 let holds = holdsByEVP(index)
@@ -84,25 +84,19 @@ internal import COpenSSL
 
     private func verifyWaiting() {
         guard !waiting.isEmpty else { return }
-        for place in waiting.indices {
-            numbers.enter(checks[waiting[place].index].signature.s, at: place)
+        batch.verify()
+        for (place, index) in waiting.enumerated() {
+            switch batch.outcome(place) {
+            case .holds: holds[index] = true
+            case .fails: holds[index] = false
+            case .undecided: holds[index] = holdsByEVP(index)
+            }
         }
-        let isInverted = numbers.invert(count: waiting.count)
-        for place in waiting.indices.reversed() {
-            let index = waiting[place].index
-            let byTables: Bool? =
-                isInverted ? holdsByTables(index, at: place) : nil
-            holds[index] = byTables ?? holdsByEVP(index)
+        if let audited = sample.next(of: waiting.count) {
+            let index = waiting[audited]
+            engine.keep(checks[index], holds: holds[index])
         }
+        batch.removeAll()
         waiting.removeAll(keepingCapacity: true)
-    }
-
-    /// Verifies one signature by the tables. Call from the last place to the first. Returns nil
-    /// if OpenSSL failed.
-    private func holdsByTables(_ index: Int, at place: Int) -> Bool? {
-        let keyGroup = unsafe waiting[place].keyGroup
-        return unsafe numbers.holds(
-            r: checks[index].signature.r, digest: checks[index].digest.octets.span, at: place,
-            keyGroup: keyGroup)
     }
 }

@@ -4,13 +4,17 @@ import AssayLocks
 /// grows to the number of concurrent threads and keeps `Limits.idleBatchVerifiers` idle ones.
 package final class ES256Verifiers: Sendable {
     package let tables: KeyTables
+    private let engine: EngineInUse
     private let idle = Locked<[ES256BatchVerifier]>([])
 
-    package init(tables: KeyTables) { self.tables = tables }
+    package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
+        self.tables = tables
+        self.engine = engine
+    }
 
     package func withVerifier<Result>(_ body: (ES256BatchVerifier) -> Result) -> Result {
         let verifier =
-            idle.withLock { $0.popLast() } ?? ES256BatchVerifier(tables: tables)
+            idle.withLock { $0.popLast() } ?? ES256BatchVerifier(tables: tables, engine: engine)
         let result = body(verifier)
         verifier.clear()
         idle.withLock { idle in

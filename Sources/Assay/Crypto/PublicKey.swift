@@ -10,6 +10,9 @@ import Synchronization
     /// Set once, by the thread that builds the table. Other threads verify without it meanwhile.
     private let tableReference = AtomicLazyReference<KeyTable>()
 
+    /// Set once, for a key that signs certificates.
+    private let issuerTableReference = AtomicLazyReference<IssuerTable>()
+
     private init(owning key: OpaquePointer, _ curve: SubjectPublicKey.Curve) {
         unsafe self.key = key
         self.curve = curve
@@ -19,6 +22,11 @@ import Synchronization
     var table: KeyTable? { tableReference.load() }
 
     func adopt(_ table: KeyTable) { _ = tableReference.storeIfNil(table) }
+
+    /// The table for signatures of certificates; nil until `IssuerTables` has built one.
+    var issuerTable: IssuerTable? { issuerTableReference.load() }
+
+    func adopt(_ table: IssuerTable) { _ = issuerTableReference.storeIfNil(table) }
 
     /// The uncompressed point, `04 ‖ x ‖ y`.
     var point: [UInt8] {

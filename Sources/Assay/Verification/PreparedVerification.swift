@@ -31,13 +31,14 @@ package struct PreparedVerification: Sendable {
     /// Whether the evidence shows no known kind, and the caller named none.
     var hasUnknownKind = false
 
+    /// Large values are indirect: a batch moves and copies its items.
     enum State: Sendable {
         /// Its own signature is pending.
         case jws(UnverifiedJWS)
         /// Its own signature holds; those of its nested evidence are pending.
-        case notification(SignedNotification)
+        indirect case notification(SignedNotification)
         /// Signatures of its members are pending.
-        case serverAnswer(PendingAnswer)
+        indirect case serverAnswer(PendingAnswer)
         indirect case answered(Verification)
         /// No answer: a chain needs validation first.
         case deferred(ChainID)

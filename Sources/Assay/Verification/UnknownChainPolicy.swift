@@ -1,5 +1,5 @@
-/// How to handle evidence whose chain has not validated before. Validating a chain takes a few
-/// milliseconds, as long as a hundred signatures under a known chain.
+/// How to handle evidence whose chain has not validated before. Validating a chain takes as long as
+/// ten signatures under a known chain, or a hundred where its issuers' keys have no table.
 package enum UnknownChainPolicy: Sendable {
     /// Validates the chain immediately.
     case validate

@@ -19,30 +19,61 @@ public final class Verifier: Sendable {
     let links = ValidatedLinks()
     let layouts = KnownLayouts()
     let signatures: ES256Verifiers
+    /// The signature engine, and the audit of its answers.
+    public let engine: EngineInUse
+    let issuerTables: IssuerTables
     private let keyTables: KeyTableBuilding
 
     /// Creates a verifier.
     ///
     /// - Parameters:
     ///   - trust: the pinned certificates.
-    ///   - keyTables: when key tables are built. A table makes a frequently used key three to four
+    ///   - keyTables: when key tables are built. A table makes a frequently used key five to ten
     ///     times faster.
-    public init(trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures) {
+    ///   - engine: the signature engine. Verifiers can share one.
+    public init(
+        trust: TrustStore, keyTables: KeyTableBuilding = .withSignatures,
+        engine: EngineInUse = EngineInUse()
+    ) {
         self.trust = trust
+        self.engine = engine
         self.keyTables = keyTables
-        chains = KnownChains(trust: trust)
-        signatures = ES256Verifiers(tables: KeyTables(isEnabled: keyTables != .never))
+        issuerTables = IssuerTables(keyTables, engine: engine)
+        chains = KnownChains(trust: trust, issuerTables: issuerTables)
+        signatures = ES256Verifiers(
+            tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
+                engine.test()
+                guard engine.current != .openssl else { return nil }
+                return KeyTable(key, engine: engine.chosen, place: place)
+            },
+            engine: engine)
     }
 
     /// Whether `buildPendingKeyTables` has work to do. The check costs nothing.
-    public var hasPendingKeyTables: Bool { signatures.tables.hasPending }
+    public var hasPendingKeyTables: Bool { hasPendingTokenKeyTables || hasPendingIssuerTables }
 
     /// Builds a table for each key that has come into frequent use. Other threads keep verifying.
-    /// Each table takes about 16 to 30 ms, so run this on an idle thread.
+    /// Each table takes about two milliseconds, so run this on an idle thread.
     ///
     /// - Returns: the number of tables built.
     @discardableResult
-    public func buildPendingKeyTables() -> Int { signatures.tables.buildPending() }
+    public func buildPendingKeyTables() -> Int {
+        buildPendingTokenKeyTables() + buildPendingIssuerTables()
+    }
+
+    /// Whether `buildPendingTokenKeyTables` has work to do.
+    package var hasPendingTokenKeyTables: Bool { signatures.tables.hasPending }
+
+    /// Builds the tables of keys that sign tokens only.
+    @discardableResult
+    package func buildPendingTokenKeyTables() -> Int { signatures.tables.buildPending() }
+
+    /// Whether `buildPendingIssuerTables` has work to do.
+    package var hasPendingIssuerTables: Bool { issuerTables.hasPending }
+
+    /// Builds the tables of keys that sign certificates only.
+    @discardableResult
+    package func buildPendingIssuerTables() -> Int { issuerTables.buildPending() }
 
     /// Verifies one item of evidence.
     ///
@@ -140,7 +171,9 @@ public final class Verifier: Sendable {
     package func verifySignatures(_ batch: inout [PreparedVerification]) {
         // Receipts have no pending signatures: `prepare` verified their chain and signature.
         if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
-        if keyTables == .withSignatures, hasPendingKeyTables { buildPendingKeyTables() }
+        guard keyTables == .withSignatures else { return }
+        if hasPendingKeyTables { buildPendingKeyTables() }
+        if engine.hasPendingAudits { engine.audit() }
     }
 
     private func verifySignatures(of batch: inout [PreparedVerification]) {
@@ -248,8 +281,8 @@ public final class Verifier: Sendable {
 public enum KeyTableBuilding: Sendable {
     /// Tables are never built.
     case never
-    /// `Verifier.verify` builds it on the calling thread. One call in a key's life takes about 16
-    /// to 30 ms longer; for Apple's keys, one in about two years.
+    /// `Verifier.verify` builds it on the calling thread. One call in a key's life takes about two
+    /// milliseconds longer; for Apple's keys, one in about two years.
     case withSignatures
     /// `Verifier.buildPendingKeyTables` builds it, for example on a server's own thread.
     case onRequest

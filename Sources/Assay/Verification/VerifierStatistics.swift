@@ -12,12 +12,15 @@ package struct VerifierStatistics: Sendable {
     package var validations = 0
     /// Keys with a table.
     package var keyTables = 0
+    /// Keys of roots and intermediates with a table, or about to get one.
+    package var issuerTables = 0
     /// The known chains.
     package var chains: [KnownChain] = []
 
     package static let knownChainLimit = Limits.knownChains
     package static let refusedChainLimit = Limits.refusedChains
     package static let keyTableLimit = Limits.keyTables
+    package static let issuerTableLimit = Limits.issuerTables
 
     /// One chain of JWS evidence, with the names in its certificates. A pinned root signed them.
     package struct KnownChain: Sendable {
@@ -37,7 +40,8 @@ extension Verifier {
         return VerifierStatistics(
             hits: hits, misses: misses, refusedHits: refusedHits,
             refusedChains: self.chains.counts.refused, validations: self.chains.validations,
-            keyTables: signatures.tables.tables, chains: chains.map(\.description))
+            keyTables: signatures.tables.tables, issuerTables: issuerTables.tables,
+            chains: chains.map(\.description))
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Assay
 import AssayClient
 import AssayIO
 import AssayModels
@@ -43,6 +44,13 @@ enum EnvironmentChoice: String, Choice {
     case unspecified = "Unspecified"
 
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
+}
+
+/// The values of `serve --engine`.
+enum EngineChoice: String, Choice {
+    case auto, portable, openssl
+
+    var engine: SignatureEngine { SignatureEngine(rawValue: rawValue) ?? .best }
 }
 
 /// The values of `verify --format`.

@@ -11,6 +11,8 @@ struct ServerSettings {
     /// The number of workers; nil for one per processor.
     var workers: Int?
     var keyTables = KeyTableBuilding.onRequest
+    /// The signature engine, `openssl` with `--no-key-tables`.
+    var engine = SignatureEngine.best
     var limits: LimitSettings
     var unix: UnixSettings
     var tls: TLSSettings?
@@ -29,6 +31,7 @@ struct ServerSettings {
         var config: String?
         var roots: [String] = []
         var workers: Int?
+        var engine = EngineChoice.auto
         var noKeyTables = false
         var drainDelay: Int?
         var admin: Endpoint?
@@ -64,7 +67,8 @@ struct ServerSettings {
             throw Failure(problem.description)
         }
         self.workers = workers ?? file?.workers
-        keyTables = flags.noKeyTables ? .never : .onRequest
+        engine = flags.noKeyTables ? .openssl : flags.engine.engine
+        keyTables = engine == .openssl ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
@@ -129,9 +133,11 @@ extension ServerSettings {
             verifiers[entry.verifier.trust.identity] = entry.verifier
         }
         var entries: [String: AppEntry] = [:]
+        let engine = earlier?.apps.values.first?.verifier.engine ?? EngineInUse(engine)
         for app in apps {
             let verifier =
-                verifiers[app.trust.identity] ?? Verifier(trust: app.trust, keyTables: keyTables)
+                verifiers[app.trust.identity]
+                ?? Verifier(trust: app.trust, keyTables: keyTables, engine: engine)
             verifiers[app.trust.identity] = verifier
             entries[app.name] = app.entry(verifier)
         }

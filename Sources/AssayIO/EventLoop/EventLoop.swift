@@ -151,7 +151,9 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// The loop's clock. Only on the loop's thread.
-    package var clock = LoopClock()
+    // Read several times a request, and never within a change: Swift's exclusivity check would
+    // cost more than the read.
+    @exclusivity(unchecked) package var clock = LoopClock()
 
     /// Runs posted jobs for the given time, and nothing else: sockets and timers wait. Call it on
     /// the loop's thread, at the end of a turn.

@@ -252,6 +252,6 @@ final class Admission {
                     name: anchor.name, fingerprint: anchor.fingerprint,
                     notAfter: anchor.notAfter, development: anchor.development)
             },
-            proto: protoText)
+            proto: protoText, engine: app?.verifier.engine.current.rawValue ?? "")
     }
 }

@@ -90,6 +90,8 @@ struct QueueDelay {
 
     /// The nanoseconds that a load takes on one worker that does nothing else.
     func nanoseconds(of load: WorkLoad) -> Double {
+        // Most queues are empty when a request is admitted.
+        guard load.total > 0 else { return 0 }
         var sum = 0.0
         for index in load.counts.indices { sum += Double(load.counts[index]) * costs[index] }
         return sum

@@ -307,7 +307,7 @@ extension Connection {
         switch context.admission.admit(head, bodyBytes: body.count, isWhole: true, from: self) {
         case .refused(let refusal): answerAtOnce(CallLabel(head.call), refusal)
         case .answer(let response): answerAtOnce(CallLabel(head.call), response)
-        case .verify(var admitted): context.scheduler.verify(&admitted, body, from: self)
+        case .verify(let admitted): context.scheduler.verify(admitted, body, from: self)
         case .resolve(let admitted): take(admitted, body)
         }
     }

@@ -33,6 +33,22 @@ extension Log {
         }
     }
 
+    /// Logs the signature engine, at the start.
+    func writeEngine(of apps: [String: AppEntry]) {
+        guard let engine = apps.values.first?.verifier.engine else { return }
+        write(.info, "signature_engine", ["name": .text(engine.current.rawValue)])
+    }
+
+    /// Logs that OpenSSL verifies, because the engine failed before its first answer.
+    func writeFailedSelfTest(of engine: EngineInUse) {
+        write(
+            .error, "signature_engine_failed",
+            [
+                "engine": .text(engine.chosen.rawValue),
+                "reason": .text("it failed its self-test; OpenSSL verifies"),
+            ])
+    }
+
     /// Logs a warning if the server's certificate has expired.
     func writeExpiry(of tls: TLSContext) {
         guard let end = tls.notAfter, end < clock().seconds else { return }

@@ -51,6 +51,7 @@ final class ServerLoop {
         ) { [self] in sweep() }
         sweepTimer = timer
         context.telemetry.log.writeTrust(of: configuration.apps)
+        context.telemetry.log.writeEngine(of: configuration.apps)
     }
 
     /// Ends a turn, after all ready sockets were read: has the requests verified and the answers

@@ -3,12 +3,12 @@ import AssayIO
 
 /// Requests with unknown chains, queued for validation apart from the workers.
 ///
-/// Validating a chain takes as long as a hundred verifications under a known one, so it has its
-/// own thread and its own rate. One request per chain is verified; the others of that chain then
-/// return to the workers, which find the chain known or reject it. Connections have equal shares
-/// of the rate, so that a flood of forged chains delays a genuine one of another connection by
-/// one or two turns. If more chains wait than can be validated in time, random ones are rejected,
-/// not the latest.
+/// Validating a chain takes as long as ten to a hundred verifications under a known one, so it has
+/// its own thread and its own rate. One request per chain is verified; the others of that chain
+/// then return to the workers, which find the chain known or reject it. Chains that wait together
+/// are handed over together, a few at a time. Connections have equal shares of the rate, so that a
+/// flood of forged chains delays a genuine one of another connection by one or two turns. If more
+/// chains wait than can be validated in time, random ones are rejected, not the latest.
 struct ChainValidationQueue {
     /// The key includes the verifier, because trust is the verifier's: a chain that fails under
     /// one can validate under another.
@@ -28,7 +28,12 @@ struct ChainValidationQueue {
     private var requests: [Key: [AcceptedRequest]] = [:]
     /// The chains that wait for their turn, by connection.
     private var queue = FairQueue<UInt64, Key>()
-    private(set) var running: Key?
+    /// The chains that are being validated.
+    private(set) var running: Set<Key> = []
+
+    /// Chains handed over at a time: few enough that a genuine chain waits at most 20 ms for
+    /// those of a flood, and enough to share the cost of waking the thread.
+    static let chainsPerTurn = 8
 
     init(chainsPerSecond: Int, chainLimit: Int) {
         self.chainLimit = chainLimit
@@ -40,7 +45,7 @@ struct ChainValidationQueue {
         bucket = TokenBucket(perSecond: chainsPerSecond)
     }
 
-    var isEmpty: Bool { requests.isEmpty && running == nil }
+    var isEmpty: Bool { requests.isEmpty && running.isEmpty }
     /// Number of chains that wait.
     var chainCount: Int { queue.count }
     var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
@@ -54,7 +59,7 @@ struct ChainValidationQueue {
     ) -> (refused: [AcceptedRequest], wait: UInt64) {
         let key = Key(request, chain)
         let flow = request.connection.value.number
-        let isRunning = key == running
+        let isRunning = running.contains(key)
         if !isRunning, requests[key] == nil, now + bucket.wait(for: 1, at: now) >= request.deadline
         {
             return ([request], bucket.wait(for: 1, at: now))
@@ -82,11 +87,12 @@ struct ChainValidationQueue {
 
     /// The next step of the queue.
     enum Next {
-        /// No chain waits, or one is being validated.
+        /// No chain waits, or some are being validated.
         case nothing
         /// The first chain's turn comes after this many milliseconds.
         case later(UInt64)
-        case verify(AcceptedRequest)
+        /// One request of each chain whose turn has come.
+        case verify([AcceptedRequest])
     }
 
     /// Returns the next step. Also removes and returns the requests for which `isOver` holds,
@@ -95,10 +101,14 @@ struct ChainValidationQueue {
         at now: UInt64, without isOver: (AcceptedRequest) -> Bool
     ) -> (next: Next, over: [AcceptedRequest]) {
         var over: [AcceptedRequest] = []
-        guard running == nil else { return (.nothing, over) }
-        while queue.count > 0 {
+        guard running.isEmpty else { return (.nothing, over) }
+        var turn: [AcceptedRequest] = []
+        while queue.count > 0, turn.count < Self.chainsPerTurn {
             let wait = bucket.wait(for: 1, at: now)
-            guard wait == 0 else { return (.later(wait), over) }
+            guard wait == 0 else {
+                if turn.isEmpty { return (.later(wait), over) }
+                break
+            }
             guard let key = queue.take() else { break }
             let waiting = requests[key] ?? []
             let rest = waiting.drop(while: isOver)
@@ -109,17 +119,17 @@ struct ChainValidationQueue {
             }
             bucket.spend(1, at: now)
             requests[key] = Array(rest.dropFirst())
-            running = key
-            return (.verify(first), over)
+            running.insert(key)
+            turn.append(first)
         }
-        return (.nothing, over)
+        return (turn.isEmpty ? .nothing : .verify(turn), over)
     }
 
-    /// Ends the running validation and returns the other requests of its chain.
+    /// Ends the running validations and returns the other requests of their chains.
     mutating func finish() -> [AcceptedRequest] {
-        precondition(running != nil)
-        defer { running = nil }
-        return running.flatMap { requests.removeValue(forKey: $0) } ?? []
+        precondition(!running.isEmpty)
+        defer { running = [] }
+        return running.flatMap { requests.removeValue(forKey: $0) ?? [] }
     }
 
     /// Removes and returns the requests for which `isOver` holds.
@@ -132,7 +142,7 @@ struct ChainValidationQueue {
             }
             over += gone
             let rest = waiting.filter { !isOver($0) }
-            requests[key] = rest.isEmpty && key != running ? nil : rest
+            requests[key] = rest.isEmpty && !running.contains(key) ? nil : rest
         }
         return over
     }

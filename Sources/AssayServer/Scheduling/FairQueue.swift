@@ -91,7 +91,17 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
             let entry = entries[key]
             return (entry?.isPreferred == true ? 1 : 0, entry?.count ?? 0)
         }
-        return keys.shuffled(using: &random).max { rank($0) < rank($1) }
+        // One look-up a key and one random number a turn: a flood makes long lines.
+        var best: [Key] = []
+        var bestRank = (0, 0)
+        for key in keys {
+            let rank = rank(key)
+            if rank < bestRank { continue }
+            if rank > bestRank { best.removeAll(keepingCapacity: true) }
+            bestRank = rank
+            best.append(key)
+        }
+        return best.randomElement(using: &random)
     }
 
     /// Forgets past turns of a flow once the virtual time has passed them.

@@ -15,7 +15,7 @@ extension Scheduler {
         }
     }
 
-    /// Starts the validation of the next unknown chain when its turn comes.
+    /// Starts the validation of the next unknown chains when their turn comes.
     func advanceChainQueue() {
         let now = now
         let (next, over) = chainQueue.next(at: now) { isOver($0, at: now) }
@@ -27,9 +27,9 @@ extension Scheduler {
                 advanceChainQueue()
                 turns.writeAnswers()
             }
-        case .verify(let request):
-            run([request], on: chainWorkers, unknownChains: .validate) { scheduler, _ in
-                scheduler.context.telemetry.metrics.validatedChains += 1
+        case .verify(let requests):
+            run(requests, on: chainWorkers, unknownChains: .validate) { scheduler, _ in
+                scheduler.context.telemetry.metrics.validatedChains += UInt64(requests.count)
                 scheduler.batch.addFirst(scheduler.chainQueue.finish())
             }
         }

@@ -72,7 +72,7 @@ final class Scheduler {
     /// Adds the numbers of waiting requests.
     func add(to holdings: inout ServerHoldings) {
         holdings.waiting = batch.waitingCount
-        holdings.unknownChains = chainQueue.chainCount + (chainQueue.running == nil ? 0 : 1)
+        holdings.unknownChains = chainQueue.chainCount + chainQueue.running.count
         holdings.unknownChainRequests = chainQueue.requestCount
     }
 
@@ -136,7 +136,9 @@ final class Scheduler {
     }
 
     /// Queues a request whose evidence is complete.
-    func verify(_ admitted: inout Admitted, _ body: SlabBytes, from connection: Connection) {
+    func verify(
+        _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
+    ) {
         // Evidence that is verified soon shares its slab with other requests; copied for a long
         // wait.
         let body = hasLongQueue ? body.forWaiting : body
@@ -237,7 +239,17 @@ final class Scheduler {
         for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
         for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
         queueDelay.age(at: SystemClock.monotonicNanoseconds)
+        buildIssuerTables()
         checkStall()
+    }
+
+    /// Builds the tables of the keys that sign certificates on the chain-validation thread, which
+    /// uses them. Called after the start, so that a start does not wait for them.
+    private func buildIssuerTables() {
+        for app in context.settings.apps.values where app.verifier.hasPendingIssuerTables {
+            let verifier = app.verifier
+            chainWorkers.submit { verifier.buildPendingIssuerTables() }
+        }
     }
 
     /// Logs when a thread exceeds its time limit, and when it is back.
@@ -289,8 +301,9 @@ final class Scheduler {
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
         loopShare.worked += SystemClock.monotonicNanoseconds - began
         didFinish(load, took: SystemClock.monotonicNanoseconds - began)
-        if let verifier = slice.first(where: \.app.verifier.hasPendingKeyTables)?.app.verifier {
-            workers.submit { verifier.buildPendingKeyTables() }
+        if let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier {
+            let log = context.telemetry.log
+            workers.submit { verifier.doPendingWork(log) }
         }
     }
 
@@ -319,6 +332,7 @@ final class Scheduler {
     ) {
         let work = watch.begin(at: now)
         let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
+        let log = context.telemetry.log
         let scheduler = LoopBound(self, to: loop)
         pool.submit {
             let began = SystemClock.monotonicNanoseconds
@@ -333,10 +347,10 @@ final class Scheduler {
                 scheduler.value.deliver(answers, of: slice)
             }
             // Not on the chain-validation thread: it gets little time, and no other thread would
-            // build them.
+            // do it.
             if case .validate = unknownChains { return }
-            for request in slice where request.app.verifier.hasPendingKeyTables {
-                request.app.verifier.buildPendingKeyTables()
+            for request in slice where request.app.verifier.hasPendingWork {
+                request.app.verifier.doPendingWork(log)
             }
         }
     }

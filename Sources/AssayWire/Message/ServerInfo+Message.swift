@@ -17,6 +17,7 @@ extension ServerInfo: @unsafe MessageFields {
         unsafe m.n_trusted_roots = trustedRoots.count
         unsafe m.trusted_roots = arena.messages(trustedRoots)
         unsafe arena.set(&m.has_proto, &m.proto, proto)
+        unsafe arena.set(&m.has_engine, &m.engine, engine)
     }
 
     init(_ m: Assay__V1__ServerInfo) throws(MessageError) {
@@ -29,7 +30,8 @@ extension ServerInfo: @unsafe MessageFields {
             version: try unsafe read(m.has_version, m.version) ?? "", kinds: kinds,
             limits: try unsafe required(read(m.limits)),
             trustedRoots: try unsafe models(m.trusted_roots, count: m.n_trusted_roots),
-            proto: try unsafe read(m.has_proto, m.proto) ?? "")
+            proto: try unsafe read(m.has_proto, m.proto) ?? "",
+            engine: try unsafe read(m.has_engine, m.engine) ?? "")
     }
 }
 

@@ -1602,10 +1602,15 @@ struct  Assay__V1__ServerInfo
    */
   protobuf_c_boolean has_proto;
   ProtobufCBinaryData proto;
+  /*
+   * The engine that verifies signatures, such as "portable" or "openssl".
+   */
+  protobuf_c_boolean has_engine;
+  ProtobufCBinaryData engine;
 };
 #define ASSAY__V1__SERVER_INFO__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__server_info__descriptor) \
-    , 0, {0,NULL}, 0,NULL, NULL, 0,NULL, 0, {0,NULL} }
+    , 0, {0,NULL}, 0,NULL, NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*

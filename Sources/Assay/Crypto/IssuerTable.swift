@@ -1,0 +1,63 @@
+internal import AssayCurves
+
+/// The multiples of a key that signs certificates, from which its signatures are verified in an
+/// eighth of EVP's time or less. Immutable, so threads share it.
+package final class IssuerTable: Sendable {
+    private enum Multiples {
+        case p256(P256Verification.Table)
+        case p384(P384Verification.Table)
+    }
+
+    private let multiples: Multiples
+
+    /// Returns nil unless the point of the key is on its curve.
+    init?(_ key: PublicKey) {
+        let point = key.point
+        switch key.curve {
+        case .p256:
+            guard let table = P256Verification.table(uncompressed: point.span) else { return nil }
+            multiples = .p256(table)
+            // Built here, at the first key's table, and not during a verification.
+            P256Verification.buildGeneratorTable()
+        case .p384:
+            guard let table = P384Verification.table(uncompressed: point.span) else { return nil }
+            multiples = .p384(table)
+            P384Verification.buildGeneratorTable()
+        }
+    }
+
+    /// Verifies a DER signature over a message, as EVP does.
+    ///
+    /// - Returns: nil if EVP has to decide.
+    func verifies(
+        _ signature: Span<UInt8>, over message: Span<UInt8>, digest: ECDSADigest
+    ) -> Bool? {
+        switch digest {
+        case .sha256: verifies(signature, overDigest: SHA256.digest(message).octets.span)
+        case .sha384: verifies(signature, overDigest: SHA384.digest(message).span)
+        }
+    }
+
+    /// Verifies a DER signature over a digest, of which the leftmost octets count where it is
+    /// longer than the curve's order (SEC 1, section 4.1.4).
+    ///
+    /// - Returns: nil if EVP has to decide: the sum of points is one that the formulas do not
+    ///   know.
+    func verifies(_ signature: Span<UInt8>, overDigest digest: Span<UInt8>) -> Bool? {
+        let size =
+            switch multiples {
+            case .p256: 32
+            case .p384: 48
+            }
+        guard let numbers = try? ECDSASignature(signature),
+            let r = numbers.r.unsignedOctets(in: signature, size: size),
+            let s = numbers.s.unsignedOctets(in: signature, size: size)
+        else { return false }
+        return switch multiples {
+        case .p256(let table):
+            P256Verification.verifies(table, digest: digest, r: r.span, s: s.span)
+        case .p384(let table):
+            P384Verification.verifies(table, digest: digest, r: r.span, s: s.span)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import AssayLocks
+import Synchronization
+
+/// Decides which keys that sign certificates get a table, and when. Verifies their signatures.
+///
+/// These are keys of pinned roots, and of intermediates that a pinned root's signature has
+/// validated. So nobody but the owner of a pinned root's key can have a table built. A table lives
+/// as long as its key.
+package final class IssuerTables: Sendable {
+    private struct State {
+        /// The keys that have a table or are to get one.
+        var holders: [WeakKey] = []
+        /// Those without a table yet.
+        var pending: [WeakKey] = []
+    }
+
+    private let state = Locked(State())
+    /// Lets `hasPending` answer without a lock.
+    private let pendingCount = Atomic<Int>(0)
+    private let building: KeyTableBuilding
+    private let engine: EngineInUse
+
+    /// - Parameter engine: with OpenSSL as the engine no table is built or used.
+    package init(_ building: KeyTableBuilding, engine: EngineInUse) {
+        self.building = building
+        self.engine = engine
+    }
+
+    /// Tables that are never built.
+    package static var none: IssuerTables {
+        IssuerTables(.never, engine: EngineInUse(.openssl))
+    }
+
+    /// The number of tables that exist or are requested.
+    package var tables: Int { state.withLock { $0.holders.count { $0.key != nil } } }
+
+    package var hasPending: Bool { pendingCount.load(ordering: .relaxed) > 0 }
+
+    /// Requests the table of a trusted key at once where another thread builds it. Otherwise
+    /// waits for its signatures: a process that verifies one token needs no table.
+    package func didTrust(_ key: PublicKey) {
+        if building == .onRequest { request(key) }
+    }
+
+    /// Counts a valid signature of a trusted key.
+    package func noteSignature(of key: PublicKey) {
+        guard building != .never, key.issuerTable == nil else { return }
+        let uses = key.uses.add(1, ordering: .relaxed).newValue
+        // Asks again after as many signatures, in case all places were taken.
+        if uses % Limits.issuerTableUses == 0 { request(key) }
+    }
+
+    /// Verifies a DER signature over a message: by the key's table if it has one, and otherwise by
+    /// EVP. The answers are the same.
+    package func verifies(
+        _ signature: Span<UInt8>, over message: Span<UInt8>, digest: ECDSADigest,
+        by key: PublicKey
+    ) -> Bool {
+        let table = engine.current == .openssl ? nil : key.issuerTable
+        return table?.verifies(signature, over: message, digest: digest)
+            ?? key.verifiesECDSA(signature, over: message, digest: digest)
+    }
+
+    private func request(_ key: PublicKey) {
+        guard engine.current != .openssl, key.issuerTable == nil else { return }
+        state.withLock { state in
+            state.holders.removeAll { $0.key == nil }
+            guard state.holders.count < Limits.issuerTables,
+                !state.holders.contains(where: { $0.key === key })
+            else { return }
+            state.holders.append(WeakKey(key: key))
+            state.pending.append(WeakKey(key: key))
+            pendingCount.store(state.pending.count, ordering: .relaxed)
+        }
+    }
+
+    /// Builds the requested tables one after another; each takes 2 to 4 ms, and the first one of a
+    /// curve twice as long.
+    ///
+    /// - Returns: The number of tables built.
+    @discardableResult
+    package func buildPending() -> Int {
+        var built = 0
+        while let next = takePending() {
+            // The key can be gone by now.
+            guard let key = next.key, key.issuerTable == nil, let table = IssuerTable(key) else {
+                continue
+            }
+            key.adopt(table)
+            built += 1
+        }
+        return built
+    }
+
+    private func takePending() -> WeakKey? {
+        state.withLock { state in
+            let next = state.pending.isEmpty ? nil : state.pending.removeFirst()
+            pendingCount.store(state.pending.count, ordering: .relaxed)
+            return next
+        }
+    }
+}
+
+/// A reference that lets the key, and its table, go.
+private struct WeakKey: Sendable {
+    weak let key: PublicKey?
+}

@@ -1,0 +1,136 @@
+import Synchronization
+import Testing
+
+@testable import Assay
+
+/// The self-test, the audit, and the switch to OpenSSL.
+@Suite struct EngineInUseTests {
+    private static func checks(_ count: Int) -> [ES256Check] {
+        let forge = P256Forge()
+        var random = SeededGenerator(seed: 5)
+        let d = forge.random(&random)
+        let key = PublicKey.ec(.p256, point: forge.publicKey(d).span)!
+        return (0..<count).map { _ in
+            let digest = forge.random(&random)
+            return Batches.check(
+                key, digest, forge.sign(digest, d: d, k: forge.random(&random)))!
+        }
+    }
+
+    @Test("An engine that fails its self-test is never used", arguments: [true, false])
+    func selfTest(passes: Bool) {
+        let engine = EngineInUse(.portable, selfTest: { _ in passes }, judge: { _ in true })
+        engine.test()
+        #expect(engine.chosen == .portable)
+        #expect(engine.current == (passes ? .portable : .openssl))
+    }
+
+    @Test("The engines of this processor pass their self-test")
+    func selfTests() {
+        for name in SignatureEngine.allCases {
+            let engine = EngineInUse(name)
+            engine.test()
+            #expect(engine.current == name)
+        }
+        #expect(SignatureEngine.best != .openssl)
+    }
+
+    @Test("Answers that OpenSSL gives as well are counted, and change nothing")
+    func agreement() {
+        let engine = EngineInUse(.portable)
+        var checks = Self.checks(3)
+        checks[1].digest.octets[0] ^= 1
+        #expect(!engine.hasPendingAudits)
+        for (check, holds) in zip(checks, [true, false, true]) { engine.keep(check, holds: holds) }
+        #expect(engine.hasPendingAudits)
+        #expect(engine.audit().isEmpty)
+        #expect(!engine.hasPendingAudits)
+        #expect(engine.audits == (3, 0) && engine.current == .portable)
+    }
+
+    @Test(
+        "One answer that OpenSSL does not give is named, and OpenSSL verifies for good",
+        arguments: [true, false])
+    func disagreement(holds: Bool) throws {
+        let engine = EngineInUse(.portable)
+        var check = Self.checks(1)[0]
+        if holds { check.digest.octets[31] ^= 1 }
+        engine.keep(check, holds: holds)
+        let wrong = engine.audit()
+        #expect(wrong.count == 1 && engine.audits == (0, 1))
+        let answer = try #require(wrong.first)
+        #expect(answer.holds == holds && answer.digest == check.digest.text)
+        #expect(answer.signature.utf8.count == 86 && answer.key.hasPrefix("04"))
+        #expect(engine.chosen == .portable && engine.current == .openssl)
+        // For good: a later agreement does not bring the engine back.
+        engine.keep(Self.checks(1)[0], holds: true)
+        #expect(engine.audit().isEmpty && engine.audits == (1, 1))
+        #expect(engine.current == .openssl)
+    }
+
+    @Test("The answers that wait for an audit are bounded")
+    func bounded() {
+        let judged = Atomic(0)
+        let engine = EngineInUse(
+            .portable, selfTest: { _ in true },
+            judge: { _ in
+                judged.add(1, ordering: .relaxed)
+                return true
+            })
+        let check = Self.checks(1)[0]
+        for _ in 0..<3 * Limits.waitingAudits { engine.keep(check, holds: true) }
+        #expect(engine.audit().isEmpty)
+        let count = judged.load(ordering: .relaxed)
+        #expect(count == Limits.waitingAudits)
+    }
+
+    @Test("About one answer in 4,096 is audited, wherever it stands in its batch")
+    func sample() {
+        var sample = AuditSample()
+        var places: Set<Int> = []
+        var audits = 0
+        let batches = 400_000
+        for _ in 0..<batches {
+            if let index = sample.next(of: 8) {
+                #expect((0..<8).contains(index))
+                places.insert(index)
+                audits += 1
+            }
+        }
+        let expected = batches * 8 / Limits.answersPerAudit
+        #expect((expected / 2...expected * 2).contains(audits), "\(audits)")
+        #expect(places.count == 8)
+    }
+
+    @Test("A verifier audits its own answers, and uses OpenSSL after a disagreement")
+    func verifier() throws {
+        let judge = Atomic(true)
+        let engine = EngineInUse(
+            .portable, selfTest: { _ in true },
+            judge: { check in judge.load(ordering: .relaxed) == check.holdsByOpenSSL })
+        let checks = Self.checks(64)
+        let tables = KeyTables(isEnabled: true)
+        let verifier = ES256BatchVerifier(tables: tables, engine: engine)
+        func verifyAll() -> Bool {
+            verifier.clear()
+            verifier.checks = checks
+            verifier.verify()
+            return verifier.holds.allSatisfy(\.self)
+        }
+        while !tables.hasPending { #expect(verifyAll()) }
+        #expect(tables.buildPending() == 1)
+        var rounds = 0
+        while !engine.hasPendingAudits {
+            #expect(verifyAll())
+            rounds += 1
+            try #require(rounds < 2 * Limits.answersPerAudit / 64 + 2)
+        }
+        #expect(engine.audit().isEmpty && engine.audits.agreed > 0)
+        judge.store(false, ordering: .relaxed)
+        while !engine.hasPendingAudits { #expect(verifyAll()) }
+        #expect(engine.audit().count == 1 && engine.current == .openssl)
+        // OpenSSL's answers are not audited.
+        for _ in 0..<3 * Limits.answersPerAudit / 64 { #expect(verifyAll()) }
+        #expect(!engine.hasPendingAudits)
+    }
+}

@@ -1,0 +1,150 @@
+import AssayMint
+import AssayModels
+import Testing
+
+@testable import Assay
+
+/// Which keys that sign certificates get a table, and when.
+@Suite struct IssuerTablesTests {
+    private static func key(_ seed: UInt64) -> PublicKey {
+        let forge = P256Forge()
+        return PublicKey.ec(.p256, point: forge.publicKey(P256Forge.number(seed)).span)!
+    }
+
+    private static func trust() -> TrustStore { Fixture.trust(Fixture.ca.rootCertificate) }
+
+    private static func verify(_ chain: SigningChain, by verifier: Verifier) -> Verdict {
+        Fixture.verify(Fixture.token(Fixture.payload(), chain), by: verifier).verdict
+    }
+
+    /// A leaf and an intermediate of their own, both signed as they should be.
+    private static func newChain() -> SigningChain { Fixture.chain(intermediate: { _ in }) }
+
+    @Test func rootsAtOnceAndIntermediatesWhenValidated() {
+        let verifier = Verifier(trust: Self.trust(), keyTables: .onRequest)
+        #expect(verifier.hasPendingIssuerTables && verifier.hasPendingKeyTables)
+        #expect(!verifier.hasPendingTokenKeyTables)
+        #expect(verifier.buildPendingKeyTables() == 1)
+        #expect(!verifier.hasPendingKeyTables)
+        #expect(Self.verify(Fixture.ca.chain, by: verifier) == .valid)
+        #expect(verifier.hasPendingIssuerTables)
+        #expect(verifier.buildPendingIssuerTables() == 1)
+        #expect(verifier.statistics.issuerTables == 2)
+        // The tables' answers, for chains that were never seen.
+        for _ in 0..<3 {
+            #expect(Self.verify(Fixture.chain(), by: verifier) == .valid)
+            #expect(Self.verify(Self.newChain(), by: verifier) == .valid)
+        }
+        #expect(verifier.buildPendingIssuerTables() == 3)
+        let forged = Fixture.chain(leaf: { $0.signature = [UInt8](repeating: 1, count: 70) })
+        #expect(Self.verify(forged, by: verifier) == .invalidChain)
+        let (mine, foreign) = (Self.newChain(), Fixture.foreignCA.chain)
+        for certificates in [
+            [mine.certificates[0], foreign.certificates[1], mine.certificates[2]],
+            [foreign.certificates[0], mine.certificates[1], mine.certificates[2]],
+        ] {
+            let mixed = SigningChain(certificates: certificates, key: mine.key)
+            #expect(
+                [.invalidChain, .untrustedChain].contains(Self.verify(mixed, by: verifier)))
+        }
+    }
+
+    /// Chains without a pinned root's signature request nothing, however many come.
+    @Test func nothingForForgedChains() {
+        for building in [KeyTableBuilding.onRequest, .withSignatures] {
+            let verifier = Verifier(trust: Self.trust(), keyTables: building)
+            verifier.buildPendingKeyTables()
+            let before = verifier.statistics.issuerTables
+            for _ in 0..<3 * Limits.issuerTableUses {
+                let forged = Fixture.chain(intermediate: {
+                    $0.signature = [UInt8](repeating: 1, count: 70)
+                })
+                #expect(Self.verify(forged, by: verifier) == .untrustedChain)
+            }
+            #expect(!verifier.hasPendingKeyTables)
+            #expect(verifier.statistics.issuerTables == before)
+        }
+    }
+
+    /// A process that verifies a few tokens builds none. One that verifies many chains does.
+    @Test func afterEnoughSignaturesWhereNoOtherThreadBuilds() {
+        let verifier = Verifier(trust: Self.trust(), keyTables: .withSignatures)
+        #expect(!verifier.hasPendingKeyTables)
+        for _ in 0..<Limits.issuerTableUses - 1 {
+            #expect(Self.verify(Fixture.chain(), by: verifier) == .valid)
+        }
+        #expect(verifier.statistics.issuerTables == 0)
+        #expect(Self.verify(Fixture.chain(), by: verifier) == .valid)
+        // That of the intermediate, built by the call. The root has signed once.
+        #expect(verifier.statistics.issuerTables == 1)
+        #expect(!verifier.hasPendingKeyTables)
+        for _ in 0..<Limits.issuerTableUses {
+            #expect(Self.verify(Self.newChain(), by: verifier) == .valid)
+        }
+        #expect(verifier.statistics.issuerTables == 2)
+    }
+
+    @Test func neverWhenDisabled() {
+        for verifier in [
+            Verifier(trust: Self.trust(), keyTables: .never),
+            Verifier(
+                trust: Self.trust(), keyTables: .onRequest, engine: EngineInUse(.openssl)),
+        ] {
+            for _ in 0..<2 * Limits.issuerTableUses {
+                #expect(Self.verify(Fixture.chain(), by: verifier) == .valid)
+            }
+            #expect(!verifier.hasPendingIssuerTables)
+            #expect(verifier.buildPendingIssuerTables() == 0)
+        }
+    }
+
+    /// Once the engine has failed, EVP verifies, whatever a table says: here a table of another
+    /// key, which refuses everything.
+    @Test func notUsedByOpenSSL() {
+        let (key, other) = (Self.key(3), Self.key(4))
+        key.adopt(IssuerTable(other)!)
+        let forge = P256Forge()
+        let message = Array("message".utf8)
+        let signature = forge.sign(
+            forge.add(SHA256.digest(message.span).octets.span.array, [0]),
+            d: P256Forge.number(3), k: P256Forge.number(77))
+        let der = ECDSADER.encoded(Array(signature[..<32]), Array(signature[32...]))
+        for (engine, expected) in [(SignatureEngine.portable, false), (.openssl, true)] {
+            let tables = IssuerTables(.onRequest, engine: EngineInUse(engine))
+            let holds = tables.verifies(
+                der.span, over: message.span, digest: .sha256, by: key)
+            #expect(holds == expected)
+        }
+    }
+
+    @Test func boundedAndReleased() {
+        let tables = IssuerTables(.onRequest, engine: EngineInUse(.portable))
+        var keys = (1...UInt64(Limits.issuerTables)).map(Self.key)
+        for key in keys + keys { tables.didTrust(key) }
+        #expect(tables.tables == Limits.issuerTables)
+        let next = Self.key(1_000)
+        tables.didTrust(next)
+        #expect(tables.tables == Limits.issuerTables)
+        // A released key frees its place. The next key takes it after enough signatures.
+        keys.removeLast()
+        #expect(tables.tables == Limits.issuerTables - 1)
+        for _ in 0..<Limits.issuerTableUses - 1 { tables.noteSignature(of: next) }
+        #expect(tables.tables == Limits.issuerTables - 1)
+        tables.noteSignature(of: next)
+        #expect(tables.tables == Limits.issuerTables)
+        // All others are gone: one table is built.
+        keys = []
+        #expect(tables.buildPending() == 1)
+        #expect(next.issuerTable != nil && tables.tables == 1)
+    }
+
+    @Test func keyReleasedWhileQueued() {
+        let tables = IssuerTables(.onRequest, engine: EngineInUse(.portable))
+        var key: PublicKey? = Self.key(7)
+        tables.didTrust(key!)
+        key = nil
+        #expect(tables.hasPending)
+        #expect(tables.buildPending() == 0)
+        #expect(tables.tables == 0)
+    }
+}
