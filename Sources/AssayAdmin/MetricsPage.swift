@@ -68,29 +68,42 @@ struct MetricsPage {
     }
 
     private mutating func addVerifications() {
+        out.metric(
+            "assay_verifications_total", .counter,
+            "Verdicts, by kind of evidence, signed environment and configured app.",
+            metrics.verdictsByApp.flatMap { app, counts in
+                Self.samples(counts, app: appLabel(app))
+            })
+        out.metric(
+            "assay_resolves_total", .counter, "Resolve requests with a result, by outcome.",
+            ResolveOutcome.allCases.map { ([("outcome", $0.name)], Double(metrics.resolves($0))) })
+    }
+
+    /// The label of an app entry. The entry of a server without configuration has no name: it
+    /// accepts any app.
+    private func appLabel(_ name: String) -> String {
+        name.isEmpty && state.apps["any"] == nil ? "any" : name
+    }
+
+    private static func samples(
+        _ counts: VerdictCounts, app: String
+    ) -> [(labels: PrometheusText.Labels, value: Double)] {
+        guard counts.total > 0 else { return [] }
         var samples: [(labels: PrometheusText.Labels, value: Double)] = []
         for kind in EvidenceKind.allCases {
             for verdict in Verdict.allCases {
                 for environment in EnvironmentLabel.allCases {
-                    let count = metrics.verifications(kind, verdict, environment)
+                    let count = counts[kind, verdict, environment]
                     guard count > 0 else { continue }
-                    samples.append(
-                        (
-                            [
-                                ("kind", kind.name), ("verdict", verdict.name),
-                                ("environment", environment.name),
-                            ], Double(count)
-                        ))
+                    let labels = [
+                        ("kind", kind.name), ("verdict", verdict.name),
+                        ("environment", environment.name), ("app", app),
+                    ]
+                    samples.append((labels, Double(count)))
                 }
             }
         }
-        out.metric(
-            "assay_verifications_total", .counter,
-            "Verdicts, by kind of evidence and signed environment.",
-            samples)
-        out.metric(
-            "assay_resolves_total", .counter, "Resolve requests with a result, by outcome.",
-            ResolveOutcome.allCases.map { ([("outcome", $0.name)], Double(metrics.resolves($0))) })
+        return samples
     }
 
     private mutating func addWork() {
@@ -244,6 +257,16 @@ struct MetricsPage {
     }
 
     private mutating func addProcess() {
+        out.metric(
+            "assay_reloads_total", .counter, "Reloads of the configuration, by result.",
+            [
+                ([("result", "applied")], Double(metrics.appliedReloads)),
+                ([("result", "failed")], Double(metrics.failedReloads)),
+            ])
+        out.metric(
+            "assay_last_reload_successful", .gauge,
+            "0 from a reload that failed until one is applied.",
+            metrics.isLastReloadApplied ? 1 : 0)
         out.metric(
             "assay_build_info", .gauge, "Always 1; the version is a label.",
             [([("version", state.version)], 1)])

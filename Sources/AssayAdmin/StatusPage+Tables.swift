@@ -31,8 +31,8 @@ extension StatusPage {
     }
 
     var verdicts: String {
-        let all = max(state.metrics.verifications(), 1)
-        let counts = Verdict.allCases.map { ($0, state.metrics.verifications($0)) }
+        let all = max(state.metrics.allVerdicts.total, 1)
+        let counts = Verdict.allCases.map { ($0, state.metrics.allVerdicts[$0]) }
             .filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
         return table(
             "Verdicts", "Verdicts since the start.", [],

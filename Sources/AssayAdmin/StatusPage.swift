@@ -79,8 +79,8 @@ struct StatusPage {
 
     private var tiles: String {
         let last = history.samples.last
-        let valid = state.metrics.verifications(.valid)
-        let all = state.metrics.verifications()
+        let valid = state.metrics.allVerdicts[.valid]
+        let all = state.metrics.allVerdicts.total
         let tiles: [(name: String, value: String, note: String)] = [
             ("verified", last.map { Format.short($0.verified) } ?? "–", "per second, now"),
             (

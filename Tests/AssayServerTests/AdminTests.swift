@@ -78,9 +78,10 @@ import Testing
             "grpc_server_started_total" + verify: 24, handled("OK"): 22, handled("NotFound"): 1,
             handled("ResourceExhausted"): 1, "grpc_server_handling_seconds_count" + verify: 22,
             "assay_queue_delay_seconds_count": 22, "assay_batch_size_sum": 22,
-            verdicts + #""transaction",verdict="VALID",environment="Sandbox"}"#: 20,
-            verdicts + #""transaction",verdict="INVALID_SIGNATURE",environment="none"}"#: 1,
-            verdicts + #""renewal-info",verdict="WRONG_KIND",environment="none"}"#: 1,
+            verdicts + #""transaction",verdict="VALID",environment="Sandbox",app="game"}"#: 20,
+            verdicts
+                + #""transaction",verdict="INVALID_SIGNATURE",environment="none",app="game"}"#: 1,
+            verdicts + #""renewal-info",verdict="WRONG_KIND",environment="none",app="game"}"#: 1,
             #"assay_refused_requests_total{reason="unknown_app"}"#: 1,
             #"assay_refused_requests_total{reason="too_large"}"#: 1,
             #"assay_known_chain_lookups_total{result="miss"}"#: 2,

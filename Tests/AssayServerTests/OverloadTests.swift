@@ -306,7 +306,7 @@ struct OverloadTests {
             #expect(late.allSatisfy { $0.status == .deadlineExceeded })
             clock.release.open()
             #expect(try client.receive()?.head.status == .ok)
-            #expect(test.server.metrics?.verifications() == 1)
+            #expect(test.server.metrics?.allVerdicts.total == 1)
         }
     }
 

@@ -197,8 +197,8 @@ import Testing
             #"assay_resolves_total{outcome="partly_refused"}"#: 1,
             #"assay_resolves_total{outcome="refused"}"#: 1,
             #"assay_resolves_total{outcome="conflict"}"#: 1,
-            verdicts + #""VALID",environment="Sandbox"}"#: 10,
-            verdicts + #""INVALID_SIGNATURE",environment="none"}"#: 2,
+            verdicts + #""VALID",environment="Sandbox",app="game"}"#: 10,
+            verdicts + #""INVALID_SIGNATURE",environment="none",app="game"}"#: 2,
             "assay_queue_delay_seconds_count": 12,
         ]
         var metrics: [String: Double] = [:]

@@ -12,14 +12,30 @@ public final class AppEntry: Sendable {
     /// entry of a server without configuration accepts any environment that a request names, and
     /// only Production if it names none.
     public let unnamedEnvironments: [StoreEnvironment]?
+    /// The entry's name in the configuration of its server, a label of metrics. Empty until a
+    /// server has the entry.
+    let name: String
 
     /// Creates an entry.
-    public init(
+    public convenience init(
         verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
+    ) {
+        self.init(verifier, policy, unnamedEnvironments, name: "")
+    }
+
+    private init(
+        _ verifier: Verifier, _ policy: Policy, _ unnamedEnvironments: [StoreEnvironment]?,
+        name: String
     ) {
         self.verifier = verifier
         self.policy = policy
         self.unnamedEnvironments = unnamedEnvironments
+        self.name = name
+    }
+
+    /// The same entry under its name in a configuration.
+    func named(_ name: String) -> AppEntry {
+        AppEntry(verifier, policy, unnamedEnvironments, name: name)
     }
 
     /// Pinned roots that are not Apple's and that can validate Production evidence of this app.

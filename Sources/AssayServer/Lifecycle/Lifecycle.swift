@@ -41,6 +41,7 @@ final class Lifecycle {
         scheduler.settingsDidChange()
         acceptor.settingsDidChange()
         connections.endForbidden()
+        context.telemetry.metrics.didReload(true)
         if let tls = new.tls { log.writeExpiry(of: tls) }
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
         log.writeTrust(of: new.apps)
@@ -52,6 +53,7 @@ final class Lifecycle {
     }
 
     func noteFailedReload(_ reasons: [String]) {
+        context.telemetry.metrics.didReload(false)
         for reason in reasons { log.write(.error, "reload_failed", ["reason": .text(reason)]) }
     }
 

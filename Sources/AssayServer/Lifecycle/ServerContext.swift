@@ -18,10 +18,11 @@ final class ServerContext {
     init(_ configuration: ServerConfiguration, on loop: EventLoop) {
         self.loop = loop
         fixed = configuration.fixed
-        settings = configuration.reloadable
+        settings = configuration.reloadable.withNamedApps
         decoder = FrameDecoder(for: configuration.reloadable.limits)
         telemetry = Telemetry(
             Log(sink: configuration.fixed.log, clock: configuration.fixed.clock), loop)
+        telemetry.metrics.follow(settings.apps.keys)
     }
 
     var limits: ServerLimits { settings.limits }
@@ -30,7 +31,8 @@ final class ServerContext {
     var now: UInt64 { loop.now }
 
     func replaceSettings(with new: ServerConfiguration.Reloadable) {
-        settings = new
+        settings = new.withNamedApps
+        telemetry.metrics.follow(settings.apps.keys)
         decoder = FrameDecoder(for: new.limits)
     }
 

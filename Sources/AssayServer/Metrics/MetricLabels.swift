@@ -88,11 +88,14 @@ package enum EnvironmentLabel: Int, CaseIterable, Sendable {
 
 /// The metrics labels of one verification, computed on the worker's thread.
 package struct Outcome: Sendable {
+    /// The name of the app entry, from the configuration.
+    package let app: String
     package let kind: EvidenceKind
     package let verdict: Verdict
     package let environment: EnvironmentLabel
 
-    init(_ kind: EvidenceKind, _ verification: borrowing Verification) {
+    init(_ app: AppEntry, _ kind: EvidenceKind, _ verification: borrowing Verification) {
+        self.app = app.name
         self.kind = kind
         verdict = verification.verdict
         environment = EnvironmentLabel(verification.environment)

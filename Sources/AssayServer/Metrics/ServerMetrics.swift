@@ -1,4 +1,3 @@
-package import AssayModels
 package import AssayWire
 
 /// The server's counters. Plain numbers used only on the loop's thread: no lock, no atomic
@@ -8,11 +7,16 @@ package struct ServerMetrics: Sendable {
     private var started = [UInt64](repeating: 0, count: CallLabel.allCases.count)
     private var handled = [UInt64](
         repeating: 0, count: CallLabel.allCases.count * Self.statuses)
-    /// By kind, verdict and environment.
-    private var verifications = [UInt64](
-        repeating: 0, count: Self.kinds * Self.verdicts * EnvironmentLabel.allCases.count)
+    /// The verdicts of each configured app, by its name.
+    private var verdicts: [String: VerdictCounts] = [:]
+    /// The verdicts of apps that a reload removed: part of all verdicts, of no app.
+    private var verdictsOfRemovedApps = VerdictCounts()
     private var resolves = [UInt64](repeating: 0, count: ResolveOutcome.allCases.count)
     private var refusals = [UInt64](repeating: 0, count: RefusalLabel.allCases.count)
+    package private(set) var appliedReloads: UInt64 = 0
+    package private(set) var failedReloads: UInt64 = 0
+    /// Whether the last reload was applied. The configuration of the start counts as applied.
+    package private(set) var isLastReloadApplied = true
 
     /// Nanoseconds of Verify calls, from the last byte of the frame until the answer is in the
     /// output buffer.
@@ -38,8 +42,6 @@ package struct ServerMetrics: Sendable {
 
     // The raw values of the wire begin with 1, or with 0 for a status.
     private static let statuses = Status.allCases.count
-    private static let kinds = EvidenceKind.allCases.count
-    private static let verdicts = Verdict.allCases.count
 
     package init() {}
 }
@@ -76,13 +78,13 @@ extension ServerMetrics {
         didHandle(.verify, .ok)
         handling.add(now > arrived ? now - arrived : 0)
         queueDelay.add(began > arrived ? began - arrived : 0)
-        verifications[Self.place(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
+        count(outcome)
     }
 
     /// Counts the verification of an item of a Resolve. Times are the monotonic clock's.
     mutating func didVerifyItem(_ outcome: Outcome, arrived: UInt64, began: UInt64) {
         queueDelay.add(began > arrived ? began - arrived : 0)
-        verifications[Self.place(outcome.kind, outcome.verdict, outcome.environment)] &+= 1
+        count(outcome)
     }
 
     /// Counts a Resolve whose answer was passed to its connection.
@@ -98,13 +100,27 @@ extension ServerMetrics {
         if let answer { didRefuse(answer) }
     }
 
+    mutating func didReload(_ isApplied: Bool) {
+        if isApplied { appliedReloads &+= 1 } else { failedReloads &+= 1 }
+        isLastReloadApplied = isApplied
+    }
+
     mutating func didFail(_ reason: StaticString) { faults["\(reason)", default: 0] &+= 1 }
 
-    private static func place(
-        _ kind: EvidenceKind, _ verdict: Verdict, _ environment: EnvironmentLabel
-    ) -> Int {
-        ((Int(kind.rawValue) - 1) * verdicts + Int(verdict.rawValue) - 1)
-            * EnvironmentLabel.allCases.count + environment.rawValue
+    /// Counts verdicts of these apps from now on, and of no others: labels are the names of the
+    /// configuration alone.
+    mutating func follow(_ names: some Sequence<String>) {
+        let names = Set(names)
+        for (name, counts) in verdicts where !names.contains(name) {
+            verdictsOfRemovedApps.add(counts)
+            verdicts[name] = nil
+        }
+        for name in names where verdicts[name] == nil { verdicts[name] = VerdictCounts() }
+    }
+
+    private mutating func count(_ outcome: Outcome) {
+        // A reload can remove the app of an accepted request.
+        if verdicts[outcome.app]?.add(outcome) == nil { verdictsOfRemovedApps.add(outcome) }
     }
 }
 
@@ -121,23 +137,14 @@ extension ServerMetrics {
 
     package func refused(_ reason: RefusalLabel) -> UInt64 { refusals[reason.rawValue] }
 
-    package func verifications(
-        _ kind: EvidenceKind, _ verdict: Verdict, _ environment: EnvironmentLabel
-    ) -> UInt64 {
-        verifications[Self.place(kind, verdict, environment)]
+    /// The verdicts of each configured app, ordered by its name.
+    package var verdictsByApp: [(app: String, counts: VerdictCounts)] {
+        verdicts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// The number of verifications with the given verdict, or with any verdict for nil.
-    package func verifications(_ verdict: Verdict? = nil) -> UInt64 {
-        var sum: UInt64 = 0
-        for kind in EvidenceKind.allCases {
-            for each in Verdict.allCases where verdict == nil || verdict == each {
-                for environment in EnvironmentLabel.allCases {
-                    sum &+= verifications(kind, each, environment)
-                }
-            }
-        }
-        return sum
+    /// All verdicts since the start, those of apps that are no longer configured included.
+    package var allVerdicts: VerdictCounts {
+        verdicts.values.reduce(into: verdictsOfRemovedApps) { $0.add($1) }
     }
 
     /// Requests that were rejected for any reason.

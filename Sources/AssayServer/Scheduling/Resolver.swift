@@ -98,7 +98,7 @@ final class Resolver {
     /// - Parameter began: when its verification began, in nanoseconds of the monotonic clock.
     func take(_ verification: Verification, of request: AcceptedRequest, began: UInt64) {
         guard let place = request.place else { preconditionFailure("not an item of a Resolve") }
-        let outcome = Outcome(verification.kind ?? request.kind, verification)
+        let outcome = Outcome(request.app, verification.kind ?? request.kind, verification)
         context.telemetry.metrics.didVerifyItem(outcome, arrived: request.arrived, began: began)
         let resolve = place.resolve.value
         guard let work = resolve.take(verification, of: place.index) else { return }

@@ -294,8 +294,8 @@ final class Scheduler {
                 continue
             }
             context.telemetry.metrics.didAnswer(
-                Outcome(request.kind, verification), arrived: request.arrived, began: began,
-                now: ended)
+                Outcome(request.app, request.kind, verification), arrived: request.arrived,
+                began: began, now: ended)
             answered(request) { $0.answer(request, verification, at: time) }
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
