@@ -10,7 +10,8 @@ import Foundation
 /// A signature needs no signing: with the nonce k and its r, every s is valid for the digest
 /// e = s·k − r·d.
 struct Differential {
-    private static let usage = "usage: bench differential [COUNT] [--against openssl|portable]"
+    private static let usage =
+        "usage: bench differential [COUNT] [--against openssl|portable] [--wycheproof FOLDER]"
     private static let standardCount = 1_000_000
     private static let keys = 8
     private static let nonces = 256
@@ -63,6 +64,14 @@ struct Differential {
                 Bench.fail(usage)
             }
             reference = engine
+            arguments.removeSubrange(index...index + 1)
+        }
+        if let index = arguments.firstIndex(of: "--wycheproof"), index + 1 < arguments.count {
+            do {
+                guard try Wycheproof(folder: arguments[index + 1]).run() else { exit(1) }
+            } catch {
+                Bench.fail("\(arguments[index + 1]): \(error)")
+            }
             arguments.removeSubrange(index...index + 1)
         }
         guard arguments.count < 2, let count = arguments.first.map(Int.init) ?? standardCount else {

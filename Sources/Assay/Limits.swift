@@ -142,6 +142,9 @@ package enum Limits {
     /// Answers of the signature engine for one that the audit compares with OpenSSL's: a
     /// comparison costs about as much as 10 to 25 answers, so well below a hundredth of the work.
     static let answersPerAudit = 4096
+    /// Signatures of certificates that the engine verifies for one that the audit compares: a
+    /// comparison costs as much as ten of them.
+    static let certificatesPerAudit = 512
     /// Answers that wait for the audit: those of some hundred thousand others.
     static let waitingAudits = 64
     /// Valid signatures of a key before it gets a table. At that point the verifications without

@@ -61,7 +61,7 @@ import Testing
                 key: PublicKey.ec(.p256, point: Self.generator.span)!,
                 digest: SHA256.digest([1, 2, 3].span),
                 signature: ES256Signature([UInt8](repeating: 1, count: 64).span)!)
-            engine.keep(check, holds: true)
+            engine.keep(AuditedAnswer(check, holds: true))
             // A worker audits after it has handed over its answers.
             try client.send(RawClient.verify(1, .transaction, try Minted.transaction.get()))
             try client.expectAnswers(1...1)

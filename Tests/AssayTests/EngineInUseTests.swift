@@ -41,7 +41,9 @@ import Testing
         var checks = Self.checks(3)
         checks[1].digest.octets[0] ^= 1
         #expect(!engine.hasPendingAudits)
-        for (check, holds) in zip(checks, [true, false, true]) { engine.keep(check, holds: holds) }
+        for (check, holds) in zip(checks, [true, false, true]) {
+            engine.keep(AuditedAnswer(check, holds: holds))
+        }
         #expect(engine.hasPendingAudits)
         #expect(engine.audit().isEmpty)
         #expect(!engine.hasPendingAudits)
@@ -55,7 +57,7 @@ import Testing
         let engine = EngineInUse(.portable)
         var check = Self.checks(1)[0]
         if holds { check.digest.octets[31] ^= 1 }
-        engine.keep(check, holds: holds)
+        engine.keep(AuditedAnswer(check, holds: holds))
         let wrong = engine.audit()
         #expect(wrong.count == 1 && engine.audits == (0, 1))
         let answer = try #require(wrong.first)
@@ -63,7 +65,7 @@ import Testing
         #expect(answer.signature.utf8.count == 86 && answer.key.hasPrefix("04"))
         #expect(engine.chosen == .portable && engine.current == .openssl)
         // For good: a later agreement does not bring the engine back.
-        engine.keep(Self.checks(1)[0], holds: true)
+        engine.keep(AuditedAnswer(Self.checks(1)[0], holds: true))
         #expect(engine.audit().isEmpty && engine.audits == (1, 1))
         #expect(engine.current == .openssl)
     }
@@ -78,7 +80,9 @@ import Testing
                 return true
             })
         let check = Self.checks(1)[0]
-        for _ in 0..<3 * Limits.waitingAudits { engine.keep(check, holds: true) }
+        for _ in 0..<3 * Limits.waitingAudits {
+            engine.keep(AuditedAnswer(check, holds: true))
+        }
         #expect(engine.audit().isEmpty)
         let count = judged.load(ordering: .relaxed)
         #expect(count == Limits.waitingAudits)
@@ -104,11 +108,13 @@ import Testing
 
     @Test("A verifier audits its own answers, and uses OpenSSL after a disagreement")
     func verifier() throws {
+        let answersPerAudit = 64
         let judge = Atomic(true)
         let engine = EngineInUse(
             .portable, selfTest: { _ in true },
-            judge: { check in judge.load(ordering: .relaxed) == check.holdsByOpenSSL })
-        let checks = Self.checks(64)
+            judge: { answer in judge.load(ordering: .relaxed) == answer.holdsByOpenSSL },
+            answersPerAudit: answersPerAudit)
+        let checks = Self.checks(8)
         let tables = KeyTables(isEnabled: true)
         let verifier = ES256BatchVerifier(tables: tables, engine: engine)
         func verifyAll() -> Bool {
@@ -123,14 +129,14 @@ import Testing
         while !engine.hasPendingAudits {
             #expect(verifyAll())
             rounds += 1
-            try #require(rounds < 2 * Limits.answersPerAudit / 64 + 2)
+            try #require(rounds < 2 * answersPerAudit / checks.count + 2)
         }
         #expect(engine.audit().isEmpty && engine.audits.agreed > 0)
         judge.store(false, ordering: .relaxed)
         while !engine.hasPendingAudits { #expect(verifyAll()) }
         #expect(engine.audit().count == 1 && engine.current == .openssl)
         // OpenSSL's answers are not audited.
-        for _ in 0..<3 * Limits.answersPerAudit / 64 { #expect(verifyAll()) }
+        for _ in 0..<3 * answersPerAudit / checks.count { #expect(verifyAll()) }
         #expect(!engine.hasPendingAudits)
     }
 }

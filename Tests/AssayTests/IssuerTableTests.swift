@@ -16,21 +16,41 @@ import Testing
         let table: IssuerTable
         let evp: VerifyContext
 
-        init(_ curve: SubjectPublicKey.Curve, d: Octets? = nil, seed: UInt64 = 1) {
+        init(_ curve: SubjectPublicKey.Curve) {
             let forge = P256Forge(curve)
-            var random = SeededGenerator(seed: seed)
-            let drawn = forge.random(&random)
-            self.init(curve, point: forge.publicKey(d ?? drawn), d: d ?? drawn)
+            var random = SeededGenerator(seed: 1)
+            let d = forge.random(&random)
+            self.init(
+                curve, point: forge.publicKey(d), d: d,
+                table: curve == .p256 ? Self.p256Table : Self.p384Table)
+        }
+
+        init(_ curve: SubjectPublicKey.Curve, d: Octets) {
+            self.init(curve, point: P256Forge(curve).publicKey(d), d: d)
         }
 
         /// - Parameter d: the private key, if it is known.
-        init(_ curve: SubjectPublicKey.Curve, point: Octets, d: Octets = []) {
+        init(
+            _ curve: SubjectPublicKey.Curve, point: Octets, d: Octets = [],
+            table: IssuerTable? = nil
+        ) {
             let key = PublicKey.ec(curve, point: point.span)!
             self.curve = curve
             self.d = d
             forge = P256Forge(curve)
-            table = IssuerTable(key)!
+            self.table = table ?? IssuerTable(key)!
             evp = unsafe VerifyContext(key.key)
+        }
+
+        // In a debug build a table takes seconds, so the tests share that of the first key.
+        private static let p256Table = firstTable(.p256)
+        private static let p384Table = firstTable(.p384)
+
+        private static func firstTable(_ curve: SubjectPublicKey.Curve) -> IssuerTable {
+            let forge = P256Forge(curve)
+            var random = SeededGenerator(seed: 1)
+            let point = forge.publicKey(forge.random(&random))
+            return IssuerTable(PublicKey.ec(curve, point: point.span)!)!
         }
 
         /// Compares the table's answer with EVP's, and returns it.
@@ -54,33 +74,31 @@ import Testing
     func randomAndDamaged(curve: SubjectPublicKey.Curve) {
         var random = SeededGenerator(seed: 51)
         var counts = [false: 0, true: 0]
-        for key in 0..<2 as Range<UInt64> {
-            let each = Case(curve, seed: 100 + key)
-            for index in 0..<100 {
-                // SHA-256 and SHA-384, for both curves.
-                let length = index % 2 == 0 ? 32 : 48
-                let digest = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
-                // The leftmost octets of the digest, as a number mod n.
-                let e = each.forge.add(
-                    Octets(digest.prefix(each.forge.size)), P256Forge.number(0))
-                let octets = each.forge.sign(e, d: each.d, k: each.forge.random(&random))
-                var der = ECDSADER.encoded(
-                    Octets(octets.prefix(each.forge.size)), Octets(octets.suffix(each.forge.size)))
-                var damaged = digest
-                switch index % 8 {
-                case 0: der[Int.random(in: 0..<der.count, using: &random)] ^= 1
-                case 1: der[Int.random(in: 4..<der.count, using: &random)] ^= 0x80
-                case 2: damaged[Int.random(in: 0..<32, using: &random)] ^= 4
-                case 3: der.removeLast()
-                case 4: der.append(0)
-                default: break
-                }
-                let holds = each.check(der, damaged, "\(key) \(index)")
-                #expect(holds == (index % 8 > 4), "\(key) \(index)")
-                counts[holds == true, default: 0] += 1
+        let each = Case(curve)
+        for index in 0..<80 {
+            // SHA-256 and SHA-384, for both curves.
+            let length = index % 2 == 0 ? 32 : 48
+            let digest = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
+            // The leftmost octets of the digest, as a number mod n.
+            let e = each.forge.add(
+                Octets(digest.prefix(each.forge.size)), P256Forge.number(0))
+            let octets = each.forge.sign(e, d: each.d, k: each.forge.random(&random))
+            var der = ECDSADER.encoded(
+                Octets(octets.prefix(each.forge.size)), Octets(octets.suffix(each.forge.size)))
+            var damaged = digest
+            switch index % 8 {
+            case 0: der[Int.random(in: 0..<der.count, using: &random)] ^= 1
+            case 1: der[Int.random(in: 4..<der.count, using: &random)] ^= 0x80
+            case 2: damaged[Int.random(in: 0..<32, using: &random)] ^= 4
+            case 3: der.removeLast()
+            case 4: der.append(0)
+            default: break
             }
+            let holds = each.check(der, damaged, "\(index)")
+            #expect(holds == (index % 8 > 4), "\(index)")
+            counts[holds == true, default: 0] += 1
         }
-        #expect(counts == [false: 128, true: 72])
+        #expect(counts == [false: 50, true: 30])
     }
 
     @Test(arguments: [SubjectPublicKey.Curve.p256, .p384])
@@ -141,13 +159,13 @@ import Testing
         #expect(undecided == 0)
     }
 
-    /// Q = G, −G and 2·G, where many sums are doubles or at infinity: EVP may have to decide, and
+    /// Q = G and −G, where many sums are doubles or at infinity: EVP may have to decide, and
     /// no answer differs from its.
     @Test(arguments: [SubjectPublicKey.Curve.p256, .p384])
     func equalAndOppositePoints(curve: SubjectPublicKey.Curve) {
         var random = SeededGenerator(seed: 53)
         var undecided = 0
-        for d in [1, -1, 2] {
+        for d in [1, -1] {
             let forge = P256Forge(curve)
             let magnitude = P256Forge.number(UInt64(abs(d)))
             let each = Case(curve, d: d < 0 ? forge.negate(magnitude) : forge.add(magnitude, [0]))
@@ -170,7 +188,7 @@ import Testing
             }
         }
         // The sum at infinity is never decided.
-        #expect(undecided >= 18, "\(undecided)")
+        #expect(undecided >= 12, "\(undecided)")
     }
 
     /// x of the sum is r + n, for the smallest r for which there is such a point.
@@ -180,7 +198,7 @@ import Testing
         let (order, _) = ECDSADER.moduli(curve)
         let digest = Octets(repeating: 0xA5, count: forge.size)
         var found = 0
-        for small in 1...12 as ClosedRange<UInt64> {
+        for small in 1...12 as ClosedRange<UInt64> where found == 0 {
             let r = forge.add(P256Forge.number(small), [0])
             let s = forge.plain(r, plus: 7)
             let x = forge.plain(order, plus: small)
@@ -193,7 +211,7 @@ import Testing
             let next = forge.plain(r, plus: 1)
             #expect(each.check(ECDSADER.encoded(next, s), digest, "r + 1 + n") == false)
         }
-        #expect(found > 1)
+        #expect(found == 1)
     }
 
     /// Encodings that EVP refuses or accepts, with valid numbers inside.

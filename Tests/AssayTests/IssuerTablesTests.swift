@@ -11,6 +11,10 @@ import Testing
         return PublicKey.ec(.p256, point: forge.publicKey(P256Forge.number(seed)).span)!
     }
 
+    private static var testedEngine: EngineInUse {
+        EngineInUse(.portable, selfTest: { _ in true }, judge: { _ in true })
+    }
+
     private static func trust() -> TrustStore { Fixture.trust(Fixture.ca.rootCertificate) }
 
     private static func verify(_ chain: SigningChain, by verifier: Verifier) -> Verdict {
@@ -31,11 +35,9 @@ import Testing
         #expect(verifier.buildPendingIssuerTables() == 1)
         #expect(verifier.statistics.issuerTables == 2)
         // The tables' answers, for chains that were never seen.
-        for _ in 0..<3 {
-            #expect(Self.verify(Fixture.chain(), by: verifier) == .valid)
-            #expect(Self.verify(Self.newChain(), by: verifier) == .valid)
-        }
-        #expect(verifier.buildPendingIssuerTables() == 3)
+        for _ in 0..<3 { #expect(Self.verify(Fixture.chain(), by: verifier) == .valid) }
+        #expect(Self.verify(Self.newChain(), by: verifier) == .valid)
+        #expect(verifier.buildPendingIssuerTables() == 1)
         let forged = Fixture.chain(leaf: { $0.signature = [UInt8](repeating: 1, count: 70) })
         #expect(Self.verify(forged, by: verifier) == .invalidChain)
         let (mine, foreign) = (Self.newChain(), Fixture.foreignCA.chain)
@@ -103,12 +105,8 @@ import Testing
     @Test func notUsedByOpenSSL() {
         let (key, other) = (Self.key(3), Self.key(4))
         key.adopt(IssuerTable(other)!)
-        let forge = P256Forge()
         let message = Array("message".utf8)
-        let signature = forge.sign(
-            forge.add(SHA256.digest(message.span).octets.span.array, [0]),
-            d: P256Forge.number(3), k: P256Forge.number(77))
-        let der = ECDSADER.encoded(Array(signature[..<32]), Array(signature[32...]))
+        let der = Self.signature(of: message, by: 3)
         for (engine, expected) in [(SignatureEngine.portable, false), (.openssl, true)] {
             let tables = IssuerTables(.onRequest, engine: EngineInUse(engine))
             let holds = tables.verifies(
@@ -118,7 +116,8 @@ import Testing
     }
 
     @Test func boundedAndReleased() {
-        let tables = IssuerTables(.onRequest, engine: EngineInUse(.portable))
+        let table = IssuerTable(Self.key(1))
+        let tables = IssuerTables(.onRequest, engine: Self.testedEngine) { _ in table }
         var keys = (1...UInt64(Limits.issuerTables)).map(Self.key)
         for key in keys + keys { tables.didTrust(key) }
         #expect(tables.tables == Limits.issuerTables)
@@ -139,12 +138,58 @@ import Testing
     }
 
     @Test func keyReleasedWhileQueued() {
-        let tables = IssuerTables(.onRequest, engine: EngineInUse(.portable))
+        let tables = IssuerTables(.onRequest, engine: Self.testedEngine)
         var key: PublicKey? = Self.key(7)
         tables.didTrust(key!)
         key = nil
         #expect(tables.hasPending)
         #expect(tables.buildPending() == 0)
         #expect(tables.tables == 0)
+    }
+
+    @Test("Where the engine fails its self-test, no key that signs certificates gets a table")
+    func noTableWithoutSelfTest() {
+        let engine = EngineInUse(.portable, selfTest: { _ in false }, judge: { _ in true })
+        let tables = IssuerTables(.onRequest, engine: engine)
+        let key = Self.key(8)
+        tables.didTrust(key)
+        #expect(tables.hasPending)
+        #expect(tables.buildPending() == 0)
+        #expect(key.issuerTable == nil && engine.current == .openssl)
+    }
+
+    /// A table of another key gives wrong answers. The audit finds one after some hundred of them,
+    /// and OpenSSL verifies from then on.
+    @Test func wrongAnswersAreAudited() throws {
+        let (key, other) = (Self.key(3), Self.key(4))
+        key.adopt(IssuerTable(other)!)
+        let engine = EngineInUse()
+        let tables = IssuerTables(.onRequest, engine: engine)
+        let message = Array("message".utf8)
+        let signature = Self.signature(of: message, by: 3)
+        var answers = 0
+        while !engine.hasPendingAudits {
+            let holds = tables.verifies(
+                signature.span, over: message.span, digest: .sha256, by: key)
+            #expect(!holds)
+            answers += 1
+            try #require(answers < 30 * Limits.certificatesPerAudit)
+        }
+        let wrong = engine.audit()
+        #expect(wrong.count == 1 && wrong.first?.holds == false)
+        #expect(wrong.first?.digest == SHA256.digest(message.span).text)
+        #expect(engine.current == .openssl)
+        let holds = tables.verifies(
+            signature.span, over: message.span, digest: .sha256, by: key)
+        #expect(holds)
+    }
+
+    /// DER.
+    private static func signature(of message: [UInt8], by d: UInt64) -> [UInt8] {
+        let forge = P256Forge()
+        let signature = forge.sign(
+            forge.add(SHA256.digest(message.span).octets.span.array, [0]),
+            d: P256Forge.number(d), k: P256Forge.number(77))
+        return ECDSADER.encoded(Array(signature[..<32]), Array(signature[32...]))
     }
 }

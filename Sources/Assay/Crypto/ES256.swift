@@ -9,13 +9,6 @@ package struct ES256Check: Sendable {
         self.digest = digest
         self.signature = signature
     }
-
-    /// Whether the signature verifies, by OpenSSL.
-    var holdsByOpenSSL: Bool {
-        var der = ES256DER()
-        signature.encode(into: &der)
-        return PreparedKey(key).verifies(der.bytes, overDigest: digest.octets.span)
-    }
 }
 
 /// An ES256 signature: r ‖ s, each 32 octets big-endian, both in 1 ..< n.

@@ -14,7 +14,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
 
     private let tables: KeyTables
     private let engine: EngineInUse
-    private var sample = AuditSample()
+    private var sample: AuditSample
     private var prepared = PreparedKeys()
     private var der = ES256DER()
     /// The indices of the signatures queued for the engine.
@@ -25,6 +25,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
     package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
         self.tables = tables
         self.engine = engine
+        sample = AuditSample(answersPerAudit: engine.answersPerAudit)
         waiting.reserveCapacity(Limits.signaturesPerInversion)
     }
 
@@ -94,7 +95,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
         }
         if let audited = sample.next(of: waiting.count) {
             let index = waiting[audited]
-            engine.keep(checks[index], holds: holds[index])
+            engine.keep(AuditedAnswer(checks[index], holds: holds[index]))
         }
         batch.removeAll()
         waiting.removeAll(keepingCapacity: true)

@@ -12,7 +12,8 @@ public final class EngineInUse: Sendable {
     private let selfTest: @Sendable (SignatureEngine) -> Bool
     /// Whether the self-test has run.
     private let isTested = Locked(false)
-    private let judge: @Sendable (ES256Check) -> Bool
+    private let judge: @Sendable (AuditedAnswer) -> Bool
+    let answersPerAudit: Int
     private let isDistrusted = Atomic<Bool>(false)
     private let waiting = Locked<[AuditedAnswer]>([])
     /// Lets `hasPendingAudits` answer without a lock.
@@ -27,14 +28,18 @@ public final class EngineInUse: Sendable {
         self.init(engine, selfTest: { $0.passesSelfTest }, judge: { $0.holdsByOpenSSL })
     }
 
-    /// - Parameter judge: whether a signature verifies, by another implementation.
+    /// - Parameters:
+    ///   - judge: whether a signature verifies, by another implementation.
+    ///   - answersPerAudit: answers for tokens for one that is audited.
     package init(
         _ engine: SignatureEngine, selfTest: @escaping @Sendable (SignatureEngine) -> Bool,
-        judge: @escaping @Sendable (ES256Check) -> Bool
+        judge: @escaping @Sendable (AuditedAnswer) -> Bool,
+        answersPerAudit: Int = Limits.answersPerAudit
     ) {
         chosen = engine
         self.selfTest = selfTest
         self.judge = judge
+        self.answersPerAudit = answersPerAudit
     }
 
     /// Runs the self-test, unless it has run: some milliseconds. Other threads wait for it. No key
@@ -65,10 +70,10 @@ public final class EngineInUse: Sendable {
 
     /// Keeps an answer of the engine for the next audit. While many wait, further ones are not
     /// kept: an audit is a sample.
-    package func keep(_ check: ES256Check, holds: Bool) {
+    package func keep(_ answer: AuditedAnswer) {
         waiting.withLock { waiting in
             guard waiting.count < Limits.waitingAudits else { return }
-            waiting.append(AuditedAnswer(check: check, holds: holds))
+            waiting.append(answer)
             waitingCount.store(waiting.count, ordering: .relaxed)
         }
     }
@@ -84,45 +89,10 @@ public final class EngineInUse: Sendable {
             waitingCount.store(0, ordering: .relaxed)
             return waiting
         }
-        let wrong = answers.filter { judge($0.check) != $0.holds }
+        let wrong = answers.filter { judge($0) != $0.holds }
         agreements.add(answers.count - wrong.count, ordering: .relaxed)
         disagreements.add(wrong.count, ordering: .relaxed)
         if !wrong.isEmpty { isDistrusted.store(true, ordering: .relaxed) }
         return wrong
-    }
-}
-
-/// An answer of the signature engine that the audit compares with OpenSSL's.
-public struct AuditedAnswer: Sendable {
-    let check: ES256Check
-    /// Whether the signature verifies, by the engine; the client got this answer.
-    public let holds: Bool
-
-    /// The SHA-256 digest of the signed bytes, which names the token.
-    public var digest: String { check.digest.text }
-    /// The third part of the token.
-    public var signature: String { check.signature.text }
-    /// The signer's public key: an uncompressed point, in hexadecimal.
-    public var key: String { hexadecimal(check.key.point.span) }
-}
-
-/// Chooses the answers of one thread that are audited: about one in `Limits.answersPerAudit`, at
-/// random places, so that nobody who sends tokens knows which.
-struct AuditSample {
-    /// Answers before the next one that is audited.
-    private var remaining = Self.gap
-
-    private static var gap: Int { Int.random(in: 0..<2 * Limits.answersPerAudit) }
-
-    /// Counts the answers of a batch.
-    ///
-    /// - Returns: the index of the one to audit; nil for none.
-    mutating func next(of count: Int) -> Int? {
-        guard remaining < count else {
-            remaining -= count
-            return nil
-        }
-        defer { remaining = Self.gap }
-        return remaining
     }
 }

@@ -26,18 +26,6 @@ package final class IssuerTable: Sendable {
         }
     }
 
-    /// Verifies a DER signature over a message, as EVP does.
-    ///
-    /// - Returns: nil if EVP has to decide.
-    func verifies(
-        _ signature: Span<UInt8>, over message: Span<UInt8>, digest: ECDSADigest
-    ) -> Bool? {
-        switch digest {
-        case .sha256: verifies(signature, overDigest: SHA256.digest(message).octets.span)
-        case .sha384: verifies(signature, overDigest: SHA384.digest(message).span)
-        }
-    }
-
     /// Verifies a DER signature over a digest, of which the leftmost octets count where it is
     /// longer than the curve's order (SEC 1, section 4.1.4).
     ///

@@ -80,6 +80,13 @@ import Synchronization
 package enum ECDSADigest: Sendable {
     case sha256
     case sha384
+
+    func digest(_ message: Span<UInt8>) -> [UInt8] {
+        switch self {
+        case .sha256: SHA256.digest(message).octets.span.array
+        case .sha384: SHA384.digest(message).span.array
+        }
+    }
 }
 
 /// A key without a point, the source of a curve's parameters.

@@ -3,12 +3,13 @@ import AssayCurves
 extension SignatureEngine {
     /// Whether this engine accepts a known good signature and refuses damaged ones, at each place
     /// of a batch and alone. Tested once in a process: some milliseconds, most of it for the
-    /// generator's table, which is needed anyway.
-    var passesSelfTest: Bool { self == .openssl || Self.portablePasses }
+    /// generators' tables, which are needed anyway.
+    var passesSelfTest: Bool { self == .openssl || (Self.p256Passes && Self.p384Passes) }
 
-    private static let portablePasses = testPortable()
+    private static let p256Passes = testP256()
+    private static let p384Passes = testP384()
 
-    private static func testPortable() -> Bool {
+    private static func testP256() -> Bool {
         // The key is the generator: its table is both points' table.
         let table = P256.generatorTable
         let size = selfTestSize
@@ -32,6 +33,22 @@ extension SignatureEngine {
             }
         }
         return true
+    }
+
+    /// P-384 verifies one signature at a time.
+    private static func testP384() -> Bool {
+        let good = [digest384, r384, s384]
+        func verifies(_ numbers: [[UInt8]]) -> Bool? {
+            let (digest, r, s) = (numbers[0], numbers[1], numbers[2])
+            return P384Verification.verifies(
+                P384.generatorTable, digest: digest.span, r: r.span, s: s.span)
+        }
+        return verifies(good) == true
+            && good.indices.allSatisfy { place in
+                var damaged = good
+                damaged[place][47 - place] ^= 1
+                return verifies(damaged) == false
+            }
     }
 
     /// Fills a vector of eight twice.
@@ -66,6 +83,17 @@ extension SignatureEngine {
         0xDC43_2F1B_7105_17A3, 0xCC14_8B1C_BCE6_2395, 0x6C33_303E_A215_FD50, 0xD3C0_395B_D9BB_3117)
     private static let s = octets(
         0x3567_FE30_274C_9D2F, 0xA12A_7E43_7801_AAAF, 0x6C9D_768B_B72E_70BE, 0xEC22_CF3D_2AD5_B04D)
+
+    /// The same on P-384, with SHA-384.
+    private static let digest384 = octets(
+        0x9A90_8350_5BC9_2276, 0xAEC4_BE31_2696_EF7B, 0xF3BF_603F_4BBD_3811, 0x96A0_29F3_4058_5312,
+        0x313B_CA4A_9B5B_890E, 0xFEE4_2C77_B1EE_25FE)
+    private static let r384 = octets(
+        0xFA8C_C049_82C2_5B19, 0xEB2A_47BA_C81F_6239, 0x6F41_9741_DF6A_DE1F, 0xF02B_9029_A2A1_1495,
+        0x2F64_81C1_70C1_4673, 0xBF3D_072E_898E_9C08)
+    private static let s384 = octets(
+        0x53D5_278A_834F_358B, 0xC35D_E0D9_90AF_05B9, 0x2646_CA48_51FB_177F, 0x03C9_4AC5_7739_5C0E,
+        0xDA26_CA95_72E3_8F96, 0xFB1A_DBD6_25AA_6628)
 
     private static func octets(_ words: UInt64...) -> [UInt8] {
         words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
