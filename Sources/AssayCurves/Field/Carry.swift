@@ -8,10 +8,10 @@ enum Carry {
     @inline(__always)
     static func add(_ a: UInt64, _ b: UInt64, _ carry: inout UInt64) -> UInt64 {
         let sum =
-            UInt128(truncatingIfNeeded: a) &+ UInt128(truncatingIfNeeded: b)
-            &+ UInt128(truncatingIfNeeded: carry)
-        carry = UInt64(truncatingIfNeeded: sum &>> 64)
-        return UInt64(truncatingIfNeeded: sum)
+            UInt128(word: a) &+ UInt128(word: b)
+            &+ UInt128(word: carry)
+        carry = sum.high
+        return sum.low
     }
 
     /// Returns the low word of a − b − borrow.
@@ -28,10 +28,8 @@ enum Carry {
 
     @inline(__always)
     static func product(_ a: UInt64, _ b: UInt64) -> (low: UInt64, high: UInt64) {
-        let product = UInt128(truncatingIfNeeded: a) &* UInt128(truncatingIfNeeded: b)
-        return (
-            UInt64(truncatingIfNeeded: product), UInt64(truncatingIfNeeded: product &>> 64)
-        )
+        let product = UInt128(word: a) &* UInt128(word: b)
+        return (product.low, product.high)
     }
 
     /// Returns the low word of a + b·c + carry, which is at most 2¹²⁸ − 1.
@@ -41,9 +39,39 @@ enum Carry {
         _ a: UInt64, _ b: UInt64, times c: UInt64, _ carry: inout UInt64
     ) -> UInt64 {
         let sum =
-            UInt128(truncatingIfNeeded: b) &* UInt128(truncatingIfNeeded: c)
-            &+ UInt128(truncatingIfNeeded: a) &+ UInt128(truncatingIfNeeded: carry)
-        carry = UInt64(truncatingIfNeeded: sum &>> 64)
-        return UInt64(truncatingIfNeeded: sum)
+            UInt128(word: b) &* UInt128(word: c)
+            &+ UInt128(word: a) &+ UInt128(word: carry)
+        carry = sum.high
+        return sum.low
+    }
+}
+
+/// The conversions between words and the double word of a product. In a debug build the public
+/// ones are calls of generic functions, and the tests of the curves take twelve times longer. In a
+/// release build they give code that is 8 % faster than that of the underscored members.
+extension UInt128 {
+    @inline(__always)
+    fileprivate init(word: UInt64) {
+        #if DEBUG
+            self.init(_low: word, _high: 0)
+        #else
+            self.init(truncatingIfNeeded: word)
+        #endif
+    }
+
+    @inline(__always) fileprivate var low: UInt64 {
+        #if DEBUG
+            _low
+        #else
+            UInt64(truncatingIfNeeded: self)
+        #endif
+    }
+
+    @inline(__always) fileprivate var high: UInt64 {
+        #if DEBUG
+            _high
+        #else
+            UInt64(truncatingIfNeeded: self &>> 64)
+        #endif
     }
 }
