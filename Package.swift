@@ -48,6 +48,8 @@ let package = Package(
         .target(name: "CAssayScenarios"),
         // Base64 by vector instructions, which Swift cannot choose at run time.
         .target(name: "CAssayBase64"),
+        // P-256 by vector instructions, which Swift cannot choose at run time.
+        .target(name: "CAssayP256"),
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
 
@@ -60,7 +62,7 @@ let package = Package(
         // The one lock, which ThreadSanitizer understands.
         .target(name: "AssayLocks", swiftSettings: settings),
         // Elliptic-curve arithmetic for public data: fields, points, tables, ECDSA verification.
-        .target(name: "AssayCurves", swiftSettings: settings),
+        .target(name: "AssayCurves", dependencies: ["CAssayP256"], swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
             name: "Assay",
@@ -154,8 +156,13 @@ let package = Package(
             packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "AssayCurvesTests",
-            dependencies: ["AssayCurves", "AssayLocks", "COpenSSL", "TestSupport"],
+            dependencies: [
+                "AssayCurves", "AssayLocks", "CAssayP256", "CAssayP256Checks", "COpenSSL",
+                "TestSupport",
+            ],
             swiftSettings: settings),
+        // The formulas of CAssayP256 over intervals, and one at a time in vectors.
+        .target(name: "CAssayP256Checks", path: "Tests/CAssayP256Checks"),
         .testTarget(
             name: "AssayTests",
             dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],

@@ -14,11 +14,12 @@ enum Primitives {
         for size in [1, 8, 32, 64, 256] {
             measurements.append(batch("batch of \(size), table", hot, size, tables))
         }
-        let portable = KeyTables(isEnabled: true, engine: .portable)
-        let other = Signer()
-        build(other.publicKey, portable)
-        for size in [1, 8, 64] {
-            measurements.append(batch("batch of \(size), portable", other, size, portable))
+        for engine in [SignatureEngine.portable, .ifma] where engine.isSupported {
+            let (own, signer) = (KeyTables(isEnabled: true, engine: engine), Signer())
+            build(signer.publicKey, own)
+            for size in [1, 8, 64] {
+                measurements.append(batch("batch of \(size), \(engine)", signer, size, own))
+            }
         }
         measurements.append(contentsOf: digests())
         let base = measurements[0]

@@ -151,14 +151,14 @@ package enum Limits {
     /// a table have cost about as much more as the table does: 1.4 to 2.2 ms, against 40 to 60 µs
     /// that each saves.
     package static let keyTableUses = 32
-    /// Key tables at once, 852 KB each. Apple uses one leaf key for about two years, and at most
+    /// Key tables at once, 823 KB each. Apple uses one leaf key for about two years, and at most
     /// one more for each environment.
     package static let keyTables = 16
     /// Valid signatures of a root's or intermediate's key before it gets a table, where the thread
     /// that verifies also builds it. At that point the signatures without a table have cost about
     /// as much as the table does.
     static let issuerTableUses = 8
-    /// Tables of keys of roots and intermediates at once: 590 KB each on P-384, 852 KB on P-256.
+    /// Tables of keys of roots and intermediates at once: 590 KB each on P-384, 823 KB on P-256.
     /// Apple uses one root and one intermediate on P-384; the rest is for development roots.
     package static let issuerTables = 16
 }

@@ -72,7 +72,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "What verifies signatures: \(EngineChoice.names). All give the same answers. auto is "
-                + "the fastest; openssl is many times slower. (default: auto)",
+                + "the fastest that the processor supports; ifma needs AVX-512 IFMA; openssl is "
+                + "the slowest. (default: auto)",
             valueName: "name"),
         transform: choiceArgument)
     var engine: EngineChoice?

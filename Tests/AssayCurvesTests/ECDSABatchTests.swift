@@ -7,6 +7,10 @@ import Testing
 /// arithmetic alone, without OpenSSL behind it.
 @Suite struct ECDSABatchTests {
     typealias Octets = [UInt8]
+    typealias Arithmetic = P256Verification.Arithmetic
+
+    /// Without that of vectors where the processor lacks it: `P256VectorsTests` is skipped then.
+    static let arithmetics = Arithmetic.allCases.filter(\.isSupported)
 
     /// A signature over e = u₁·s with s = r / u₂ for the key Q = d·G, where r is x of
     /// u₁·G + u₂·Q.
@@ -30,7 +34,7 @@ import Testing
 
     private let n = BigNumbers(modulus: P256Order.modulus.bigEndian)
     /// The tables made so far.
-    private let tables = Locked<[Octets: P256Verification.Table]>([:])
+    private let tables = Locked<[Arithmetic: [Octets: P256Verification.Table]]>([:])
     private let group = PointTests.Reference(NID_X9_62_prime256v1)
     private static func number(_ octets: Octets) -> Octets {
         Octets(repeating: 0, count: 32 - octets.count) + octets
@@ -63,19 +67,21 @@ import Testing
         return scalars.map(n.reduce).filter { $0.contains { $0 != 0 } }
     }
 
-    private func table(_ point: Octets) -> P256Verification.Table {
+    private func table(_ point: Octets, for arithmetic: Arithmetic) -> P256Verification.Table {
         tables.withLock { tables in
-            if let table = tables[point] { return table }
-            let table = P256Verification.table(uncompressed: point.span)!
-            tables[point] = table
+            if let table = tables[arithmetic]?[point] { return table }
+            let table = P256Verification.table(uncompressed: point.span, for: arithmetic)!
+            tables[arithmetic, default: [:]][point] = table
             return table
         }
     }
 
-    private func outcomes(_ signatures: [Signature]) -> [P256Verification.Outcome] {
-        let batch = P256Verification(capacity: signatures.count)
+    private func outcomes(
+        _ signatures: [Signature], _ arithmetic: Arithmetic
+    ) -> [P256Verification.Outcome] {
+        let batch = P256Verification(capacity: signatures.count, arithmetic: arithmetic)
         for signature in signatures {
-            let table = table(signature.point)
+            let table = table(signature.point, for: arithmetic)
             batch.append(
                 table, digest: signature.e.span, r: signature.r.span, s: signature.s.span)
         }
@@ -83,7 +89,7 @@ import Testing
         return signatures.indices.map(batch.outcome)
     }
 
-    @Test func edgesOfTheDigits() {
+    @Test(arguments: arithmetics) func edgesOfTheDigits(arithmetic: Arithmetic) {
         var random = SeededGenerator(seed: 21)
         var signatures: [Signature] = []
         let scalars = scalars()
@@ -99,44 +105,47 @@ import Testing
         let size = 32
         for start in stride(from: 0, to: signatures.count, by: size) {
             let slice = Array(signatures[start..<min(start + size, signatures.count)])
-            for (outcome, signature) in zip(outcomes(slice), slice) {
+            for (outcome, signature) in zip(outcomes(slice, arithmetic), slice) {
                 #expect(outcome == .holds, "\(signature.u1), \(signature.u2)")
             }
         }
-        for signature in signatures.prefix(12) { #expect(outcomes([signature]) == [.holds]) }
+        for signature in signatures.prefix(12) {
+            #expect(outcomes([signature], arithmetic) == [.holds])
+        }
     }
 
     /// u₁ = 0: the digest is 0 or n.
-    @Test func zeroDigest() {
+    @Test(arguments: arithmetics) func zeroDigest(arithmetic: Arithmetic) {
         let (u2, d) = (Self.number([5]), Self.number([9]))
         let signature = Signature(n, group, u1: Self.number([0]), u2: u2, d: d)
-        #expect(outcomes([signature]) == [.holds])
+        #expect(outcomes([signature], arithmetic) == [.holds])
     }
 
     /// Without OpenSSL these are neither valid nor invalid: the last addition is of two equal or
     /// two opposite points. Their neighbours are decided.
-    @Test func undecidedSums() {
+    @Test(arguments: arithmetics) func undecidedSums(arithmetic: Arithmetic) {
         let one = Self.number([1])
         // Q = G: u₁·G + u₂·Q adds equal points.
         let equal = Signature(n, group, u1: one, u2: one, d: one)
-        #expect(outcomes([equal]) == [.undecided])
+        #expect(outcomes([equal], arithmetic) == [.undecided])
         let neighbour = Signature(n, group, u1: one, u2: one, d: Self.number([2]))
-        #expect(outcomes([neighbour, equal, neighbour]) == [.holds, .undecided, .holds])
+        let three = outcomes([neighbour, equal, neighbour], arithmetic)
+        #expect(three == [.holds, .undecided, .holds])
         // Among enough others that pairs share an inversion, each keeps its own outcome.
         let many = [Signature](repeating: neighbour, count: 40)
         var expected = [P256Verification.Outcome](repeating: .holds, count: 40)
         expected[17] = .undecided
-        #expect(outcomes(many[..<17] + [equal] + many[18...]) == expected)
+        #expect(outcomes(many[..<17] + [equal] + many[18...], arithmetic) == expected)
     }
 
     /// Verified by the arithmetic alone, r and s have to be in range.
-    @Test func rangesOfRAndS() {
+    @Test(arguments: arithmetics) func rangesOfRAndS(arithmetic: Arithmetic) {
         let good = Signature(
             n, group, u1: Self.number([77]), u2: Self.number([99]), d: Self.number([1, 2, 3]))
         let order = P256Order.modulus.bigEndian
         let above = P256Order.modulus.adding(Words4(1, 0, 0, 0)).sum.bigEndian
-        let table = table(good.point)
-        let batch = P256Verification(capacity: 64)
+        let table = table(good.point, for: arithmetic)
+        let batch = P256Verification(capacity: 64, arithmetic: arithmetic)
         var expected: [P256Verification.Outcome] = []
         func append(_ r: Octets, _ s: Octets, _ outcome: P256Verification.Outcome) {
             batch.append(table, digest: good.e.span, r: r.span, s: s.span)

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The batch gives the same results as EVP, with and without tables.
+/// The batch gives the same results as EVP, with each engine.
 @Suite struct ES256BatchTests {
     struct Case {
         let name: String
@@ -15,20 +15,20 @@ import Testing
         var expected: Bool?
     }
 
-    private func checkCase(_ test: Case, withTable: Bool) {
+    private func checkCase(_ test: Case, engine: SignatureEngine) {
         let evp = P256Forge.evpVerifies(
             point: test.point, digest: test.digest, r: test.r, s: test.s)
-        let key = Batches.key(test.point, withTable: withTable)
+        let key = Batches.key(test.point, engine: engine)
         let check = Batches.check(key, test.digest, test.r + test.s)
-        let holds = check.map { Batches.holds([$0])[0] } ?? false
-        #expect(holds == evp, "\(test.name), table \(withTable)")
+        let holds = check.map { Batches.holds([$0], by: Batches.verifier(engine))[0] } ?? false
+        #expect(holds == evp, "\(test.name), \(engine)")
         if let expected = test.expected {
-            #expect(evp == expected, "\(test.name), table \(withTable)")
+            #expect(evp == expected, "\(test.name), \(engine)")
         }
     }
 
-    @Test(arguments: [false, true])
-    func boundsOfRAndS(withTable: Bool) {
+    @Test(arguments: Batches.engines)
+    func boundsOfRAndS(engine: SignatureEngine) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 1)
         let (d, e, k) = (
@@ -45,24 +45,24 @@ import Testing
             let name = hexadecimal(bound.span)
             checkCase(
                 Case(name: "r = \(name)", point: point, digest: e, r: bound, s: s),
-                withTable: withTable)
+                engine: engine)
             checkCase(
                 Case(name: "s = \(name)", point: point, digest: e, r: r, s: bound),
-                withTable: withTable)
+                engine: engine)
             for other in bounds {
                 checkCase(
                     Case(
                         name: "r, s = \(name), \(other)", point: point, digest: e, r: bound,
                         s: other, expected: false),
-                    withTable: withTable)
+                    engine: engine)
             }
         }
     }
 
     /// Sums u1·G + u2·Q with exceptional values: u1 is zero, or the two points are equal or
     /// opposite.
-    @Test(arguments: [false, true])
-    func exceptionalSums(withTable: Bool) {
+    @Test(arguments: Batches.engines)
+    func exceptionalSums(engine: SignatureEngine) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 2)
         for round in 0..<4 {
@@ -94,13 +94,13 @@ import Testing
                 Case(
                     name: "infinity", point: point, digest: forge.negate(forge.multiply(r, d)),
                     r: r, s: s, expected: false))
-            for test in cases { checkCase(test, withTable: withTable) }
+            for test in cases { checkCase(test, engine: engine) }
         }
     }
 
     /// Keys close to the generator: d·G for small d, and their negatives.
-    @Test(arguments: [false, true])
-    func keysNearTheGenerator(withTable: Bool) {
+    @Test(arguments: Batches.engines)
+    func keysNearTheGenerator(engine: SignatureEngine) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 3)
         for small: UInt64 in [1, 2, 3, 64, 128] {
@@ -113,15 +113,15 @@ import Testing
                             name: "d = ±\(small)", point: forge.publicKey(d), digest: e,
                             r: Array(signature[..<32]), s: Array(signature[32...]),
                             expected: true),
-                        withTable: withTable)
+                        engine: engine)
                 }
             }
         }
     }
 
     /// For x between n and p, r is x − n. The comparison must also try r + n.
-    @Test(arguments: [false, true])
-    func xAboveTheOrder(withTable: Bool) {
+    @Test(arguments: Batches.engines)
+    func xAboveTheOrder(engine: SignatureEngine) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 4)
         var found = 0
@@ -134,12 +134,12 @@ import Testing
                 checkCase(
                     Case(
                         name: "r = \(small)", point: point, digest: e, r: r, s: s, expected: true),
-                    withTable: withTable)
+                    engine: engine)
                 checkCase(
                     Case(
                         name: "r = \(small + 1)", point: point, digest: e,
                         r: P256Forge.number(small + 1), s: s, expected: false),
-                    withTable: withTable)
+                    engine: engine)
             }
         }
         #expect(found == 6)
@@ -147,8 +147,8 @@ import Testing
 
     /// For small x and r = x + p − n, r + n equals x modulo p. It is not a candidate because it
     /// is p or more.
-    @Test(arguments: [false, true])
-    func rThatReachesXOnlyModuloP(withTable: Bool) {
+    @Test(arguments: Batches.engines)
+    func rThatReachesXOnlyModuloP(engine: SignatureEngine) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 8)
         let fieldMinusOrder = forge.subtract(P256Forge.field, P256Forge.order)
@@ -161,19 +161,21 @@ import Testing
             found += 1
             checkCase(
                 Case(name: "x = \(small)", point: point, digest: e, r: r, s: s, expected: false),
-                withTable: withTable)
+                engine: engine)
         }
         #expect(found > 4)
     }
 
     /// Makes checks for several keys, some with tables. About one check in three has one changed
     /// bit, in its signature or digest.
-    private func mixedChecks(_ count: Int, seed: UInt64) -> (checks: [ES256Check], valid: [Bool]) {
+    private func mixedChecks(
+        _ count: Int, seed: UInt64, _ engine: SignatureEngine
+    ) -> (checks: [ES256Check], valid: [Bool]) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: seed)
         let signers = (0..<8).map { index in
             let d = forge.random(&random)
-            return (d, Batches.key(forge.publicKey(d), withTable: index > 0))
+            return (d, Batches.key(forge.publicKey(d), engine: index > 0 ? engine : .openssl))
         }
         var checks: [ES256Check] = []
         var valid: [Bool] = []
@@ -197,9 +199,10 @@ import Testing
         return (checks, valid)
     }
 
-    @Test func batchesOfEverySize() {
-        let (checks, valid) = mixedChecks(512 + 64, seed: 5)
-        let verifier = Batches.verifier()
+    @Test(arguments: Batches.engines)
+    func batchesOfEverySize(engine: SignatureEngine) {
+        let (checks, valid) = mixedChecks(512 + 64, seed: 5, engine)
+        let verifier = Batches.verifier(engine)
         // All sizes of a slice that shares inversions and of the next one, and some larger.
         for size in Array(1...66) + [127, 128, 129, 255, 256, 257, 512] {
             let start = size % 61
@@ -210,17 +213,18 @@ import Testing
     }
 
     /// One bad signature at each position of a batch, then one good among bad.
-    @Test func goodAndBadAtEveryPosition() throws {
+    @Test(arguments: Batches.engines)
+    func goodAndBadAtEveryPosition(engine: SignatureEngine) throws {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 6)
         let d = forge.random(&random)
-        let key = Batches.key(forge.publicKey(d), withTable: true)
+        let key = Batches.key(forge.publicKey(d), engine: engine)
         let e = forge.random(&random)
         let good = try #require(
             Batches.check(key, e, forge.sign(e, d: d, k: forge.random(&random))))
         let bad = try #require(
             Batches.check(key, P256Forge.number(7), forge.sign(e, d: d, k: forge.random(&random))))
-        let verifier = Batches.verifier()
+        let verifier = Batches.verifier(engine)
         let size = 65
         for position in 0..<size {
             for (one, others) in [(good, bad), (bad, good)] {
@@ -235,13 +239,14 @@ import Testing
         }
     }
 
-    @Test func randomDifferences() {
+    @Test(arguments: Batches.engines)
+    func randomDifferences(engine: SignatureEngine) {
         let forge = P256Forge()
         var random = SeededGenerator(seed: 7)
         let d = forge.random(&random)
         let point = forge.publicKey(d)
-        let key = Batches.key(point, withTable: true)
-        let verifier = Batches.verifier()
+        let key = Batches.key(point, engine: engine)
+        let verifier = Batches.verifier(engine)
         var held = 0
         for _ in 0..<300 {
             let e = forge.random(&random)

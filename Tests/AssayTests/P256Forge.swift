@@ -194,16 +194,26 @@ struct SeededGenerator: RandomNumberGenerator {
 /// Keys with and without tables, and batches of their signatures.
 enum Batches {
     /// The keys with tables that were made last. A table takes much longer in a debug build.
-    private static let tabled = Locked<[[UInt8]: PublicKey]>([:])
+    private static let tabled = Locked<[TabledKey: PublicKey]>([:])
 
-    static func key(_ point: [UInt8], withTable: Bool) -> PublicKey {
-        if withTable, let key = tabled.withLock({ $0[point] }) { return key }
+    private struct TabledKey: Hashable {
+        var point: [UInt8]
+        var engine: SignatureEngine
+    }
+
+    /// The engines that this processor supports.
+    static let engines = SignatureEngine.allCases.filter(\.isSupported)
+
+    /// A key with a table for the engine; without one for OpenSSL.
+    static func key(_ point: [UInt8], engine: SignatureEngine) -> PublicKey {
+        let name = TabledKey(point: point, engine: engine)
+        if let key = tabled.withLock({ $0[name] }) { return key }
         let key = PublicKey.ec(.p256, point: point.span)!
-        guard withTable else { return key }
-        build(for: key)
+        guard engine != .openssl else { return key }
+        build(for: key, in: KeyTables(isEnabled: true, engine: engine))
         tabled.withLock { tabled in
             if tabled.count == 16 { tabled.removeAll() }
-            tabled[point] = key
+            tabled[name] = key
         }
         return key
     }
@@ -230,7 +240,7 @@ enum Batches {
         return verifier.holds
     }
 
-    static func verifier() -> ES256BatchVerifier {
-        ES256BatchVerifier(tables: KeyTables(isEnabled: false))
+    static func verifier(_ engine: SignatureEngine = .best) -> ES256BatchVerifier {
+        ES256BatchVerifier(tables: KeyTables(isEnabled: false, engine: engine))
     }
 }

@@ -1,7 +1,15 @@
 import Assay
+import AssayCurves
 import Testing
 
 @Suite struct SignatureEngineTests {
+    /// The vector engine is used exactly where the processor has it.
+    @Test func best() {
+        let hasVectors = P256Verification.Arithmetic.vectors.isSupported
+        #expect(SignatureEngine.ifma.isSupported == hasVectors)
+        #expect(SignatureEngine.best == (hasVectors ? .ifma : .portable))
+    }
+
     /// OpenSSL alone: no key gets a table, whatever is asked for.
     @Test func openSSLHasNoTables() {
         let tables = KeyTables(isEnabled: true, engine: .openssl)

@@ -74,8 +74,8 @@ import Testing
     }
 
     /// The path of JWS signatures: r ‖ s, in batches, with tables for all keys, some or none.
-    @Test(.enabled(if: Vectors.has("wycheproof")))
-    func batches() throws {
+    @Test(.enabled(if: Vectors.has("wycheproof")), arguments: Batches.engines)
+    func batches(engine: SignatureEngine) throws {
         let file = "ecdsa_secp256r1_sha256_p1363_test.json"
         for (tables, every) in [("no table", Int.max), ("tables", 1), ("some keys", 24)] {
             let groups = try groups(file, hasTables: every == 1)
@@ -84,7 +84,8 @@ import Testing
             var refusedByForm = 0
             for (index, group) in groups.enumerated() {
                 let point = P256Forge.octets(group.publicKey.uncompressed)
-                let key = Batches.key(point, withTable: index % every == 0 && every < Int.max)
+                let hasTable = index % every == 0 && every < Int.max
+                let key = Batches.key(point, engine: hasTable ? engine : .openssl)
                 for test in group.tests {
                     let digest = SHA256.digest(P256Forge.octets(test.msg).span)
                     guard let signature = ES256Signature(P256Forge.octets(test.sig).span) else {
@@ -96,9 +97,11 @@ import Testing
                     tests.append(test)
                 }
             }
-            let verifier = Batches.verifier()
-            for size in [1, 7, 64, checks.count] where size > 0 {
-                for start in stride(from: 0, to: checks.count, by: size) {
+            let verifier = Batches.verifier(engine)
+            // Batches of eight begin at eight places, so that each signature comes to each place.
+            let sizes = [1, 2, 3, 7, 64, checks.count].map { (size: $0, first: 0) }
+            for (size, first) in sizes + (0..<8).map({ (size: 8, first: $0) }) where size > 0 {
+                for start in stride(from: first, to: checks.count, by: size) {
                     let range = start..<min(start + size, checks.count)
                     let holds = Batches.holds(Array(checks[range]), by: verifier)
                     for index in range {
@@ -109,8 +112,8 @@ import Testing
                 }
             }
             try Vectors.report(
-                "\(file), \(tables): \(refusedByForm) refused by form", checks.count + refusedByForm
-            )
+                "\(file), \(engine), \(tables): \(refusedByForm) refused by form",
+                checks.count + refusedByForm)
         }
     }
 }

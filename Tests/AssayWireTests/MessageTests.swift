@@ -123,7 +123,7 @@ struct MessageTests {
             development: false)
         let info = ServerInfo(
             version: "1", kinds: EvidenceKind.allCases, limits: limits,
-            trustedRoots: [root, root], proto: protoText, engine: "portable")
+            trustedRoots: [root, root], proto: protoText, engine: "ifma")
         let head = ResponseHead(id: 3, result: .info(info))
         #expect(try roundTrip(head) == head)
         let bare = ResponseHead(

@@ -20,7 +20,8 @@ package final class ES256BatchVerifier: @unchecked Sendable {
     /// The indices of the signatures queued for the engine.
     private var waiting: [Int] = []
     /// Created at the first signature of a key with a table: its buffers are large.
-    private lazy var batch = P256Verification(capacity: Limits.signaturesPerInversion)
+    private lazy var batch = P256Verification(
+        capacity: Limits.signaturesPerInversion, arithmetic: tables.engine.arithmetic ?? .words)
 
     package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
         self.tables = tables

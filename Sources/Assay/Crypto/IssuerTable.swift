@@ -10,15 +10,18 @@ package final class IssuerTable: Sendable {
 
     private let multiples: Multiples
 
-    /// Returns nil unless the point of the key is on its curve.
-    init?(_ key: PublicKey) {
+    /// - Parameter engine: computes on P-256. P-384 has portable arithmetic only.
+    /// - Returns: nil unless the point of the key is on its curve.
+    init?(_ key: PublicKey, engine: SignatureEngine = .best) {
         let point = key.point
         switch key.curve {
         case .p256:
-            guard let table = P256Verification.table(uncompressed: point.span) else { return nil }
+            let arithmetic = engine.arithmetic ?? .words
+            guard let table = P256Verification.table(uncompressed: point.span, for: arithmetic)
+            else { return nil }
             multiples = .p256(table)
             // Built here, at the first key's table, and not during a verification.
-            P256Verification.buildGeneratorTable()
+            _ = P256Verification.generatorTable(for: arithmetic)
         case .p384:
             guard let table = P384Verification.table(uncompressed: point.span) else { return nil }
             multiples = .p384(table)

@@ -25,13 +25,10 @@ package final class IssuerTables: Sendable {
     package typealias Builder = @Sendable (PublicKey) -> IssuerTable?
 
     /// - Parameter engine: with OpenSSL as the engine no table is built or used.
-    package init(
-        _ building: KeyTableBuilding, engine: EngineInUse,
-        build: @escaping Builder = { IssuerTable($0) }
-    ) {
+    package init(_ building: KeyTableBuilding, engine: EngineInUse, build: Builder? = nil) {
         self.building = building
         self.engine = engine
-        self.build = build
+        self.build = build ?? { IssuerTable($0, engine: engine.chosen) }
     }
 
     /// Tables that are never built.

@@ -4,17 +4,25 @@ extension SignatureEngine {
     /// Whether this engine accepts a known good signature and refuses damaged ones, at each place
     /// of a batch and alone. Tested once in a process: some milliseconds, most of it for the
     /// generators' tables, which are needed anyway.
-    var passesSelfTest: Bool { self == .openssl || (Self.p256Passes && Self.p384Passes) }
+    var passesSelfTest: Bool {
+        switch self {
+        case .ifma: Self.vectorsPass && Self.p384Passes
+        case .portable: Self.wordsPass && Self.p384Passes
+        case .openssl: true
+        }
+    }
 
-    private static let p256Passes = testP256()
+    private static let vectorsPass = testP256(.vectors)
+    private static let wordsPass = testP256(.words)
     private static let p384Passes = testP384()
 
-    private static func testP256() -> Bool {
+    private static func testP256(_ arithmetic: P256Verification.Arithmetic) -> Bool {
+        guard arithmetic.isSupported else { return false }
         // The key is the generator: its table is both points' table.
-        let table = P256.generatorTable
+        let table = P256Verification.generatorTable(for: arithmetic)
         let size = selfTestSize
-        let batch = P256Verification(capacity: size)
-        let single = P256Verification(capacity: 1)
+        let batch = P256Verification(capacity: size, arithmetic: arithmetic)
+        let single = P256Verification(capacity: 1, arithmetic: arithmetic)
         for phase in 0..<2 {
             batch.removeAll()
             for index in 0..<size {

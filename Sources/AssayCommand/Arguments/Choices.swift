@@ -48,9 +48,13 @@ enum EnvironmentChoice: String, Choice {
 
 /// The values of `serve --engine`.
 enum EngineChoice: String, Choice {
-    case auto, portable, openssl
+    case auto, ifma, portable, openssl
 
-    var engine: SignatureEngine { SignatureEngine(rawValue: rawValue) ?? .best }
+    /// The engine; nil if this processor does not support it.
+    var engine: SignatureEngine? {
+        guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
+        return engine.isSupported ? engine : nil
+    }
 }
 
 /// The values of `verify --format`.

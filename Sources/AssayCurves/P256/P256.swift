@@ -21,7 +21,7 @@ package enum P256: PrimeCurve {
     package static let fieldMinusOrder = Words4(
         0x0C46_353D_039C_DAAE, 0x4319_0553_58E8_617B, 0, 0)
 
-    /// A table takes 852 KB, and a signature 52 additions. With 8 bits they are 264 KB and 66, and
+    /// A table takes 823 KB, and a signature 52 additions. With 8 bits they are 264 KB and 66, and
     /// verification takes a quarter longer; with 11 bits, 1.5 MB and 48, at the same speed.
     package static var windowBits: Int { 10 }
 

@@ -1,32 +1,74 @@
 /// `ECDSABatch` for P-256, compiled for this curve: a generic class that another module uses is
-/// not.
+/// not. Adds in the way that the owner chooses.
 package final class P256Verification {
     package typealias Table = FixedBaseTable<P256>
     package typealias Outcome = ECDSABatch<P256>.Outcome
 
-    private let batch: ECDSABatch<P256>
+    /// What adds the points of signatures. Tables are made for one.
+    package enum Arithmetic: Sendable, CaseIterable {
+        /// Words of 64 bits, in Swift. On any machine.
+        case words
+        /// Eight signatures in a vector, in C. On processors with AVX-512 IFMA.
+        case vectors
 
-    package init(capacity: Int) { batch = ECDSABatch(capacity: capacity) }
+        package var isSupported: Bool { self == .words || P256Vectors.isSupported }
+
+        fileprivate var coordinateDoublings: Int {
+            self == .words ? 0 : P256Vectors.coordinateDoublings
+        }
+    }
+
+    private let batch: ECDSABatch<P256>
+    private let vectors: P256Vectors?
+    private let coordinateDoublings: Int
+
+    /// - Precondition: The arithmetic is supported.
+    package init(capacity: Int, arithmetic: Arithmetic = .words) {
+        batch = ECDSABatch(capacity: capacity)
+        vectors = arithmetic == .vectors ? P256Vectors(capacity: capacity) : nil
+        coordinateDoublings = arithmetic.coordinateDoublings
+    }
 
     package var count: Int { batch.count }
 
     package func append(
         _ table: Table, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
     ) {
+        precondition(
+            table.coordinateDoublings == coordinateDoublings, "a table of this arithmetic")
         batch.append(table, digest: digest, r: r, s: s)
     }
 
-    package func verify() { batch.verify() }
+    package func verify() {
+        if let vectors { vectors.verify(batch) } else { batch.verify() }
+    }
 
     package func outcome(_ index: Int) -> Outcome { batch.outcome(index) }
 
     package func removeAll() { batch.removeAll() }
 
-    /// Builds the table of the generator unless it exists.
-    package static func buildGeneratorTable() { _ = P256.generatorTable }
+    /// Verifies one signature; the parameters are those of `append`.
+    ///
+    /// - Returns: nil if another implementation has to decide.
+    package static func verifies(
+        _ table: Table, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
+    ) -> Bool? {
+        let arithmetic: Arithmetic = table.coordinateDoublings == 0 ? .words : .vectors
+        let verification = P256Verification(capacity: 1, arithmetic: arithmetic)
+        verification.append(table, digest: digest, r: r, s: s)
+        verification.verify()
+        return verification.outcome(0).holds
+    }
+
+    /// The table of the generator, built at its first use.
+    package static func generatorTable(for arithmetic: Arithmetic = .words) -> Table {
+        arithmetic == .words ? P256.generatorTable : P256Vectors.generatorTable
+    }
 
     /// Returns nil unless the octets, `04 ‖ x ‖ y`, are a point on the curve.
-    package static func table(uncompressed octets: Span<UInt8>) -> Table? {
-        Table(uncompressed: octets)
+    package static func table(
+        uncompressed octets: Span<UInt8>, for arithmetic: Arithmetic = .words
+    ) -> Table? {
+        Table(uncompressed: octets, coordinateDoublings: arithmetic.coordinateDoublings)
     }
 }

@@ -28,19 +28,6 @@ extension ECDSABatch {
         let batch = Self(capacity: 1)
         batch.append(table, digest: digest, r: r, s: s)
         batch.verify()
-        return switch batch.outcome(0) {
-        case .holds: true
-        case .fails: false
-        case .undecided: nil
-        }
-    }
-}
-
-extension P256Verification {
-    /// Verifies one signature; see `ECDSABatch.verifies`.
-    package static func verifies(
-        _ table: Table, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
-    ) -> Bool? {
-        ECDSABatch<P256>.verifies(table, digest: digest, r: r, s: s)
+        return batch.outcome(0).holds
     }
 }

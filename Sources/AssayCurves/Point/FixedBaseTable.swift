@@ -8,6 +8,8 @@
 @safe package final class FixedBaseTable<Curve: PrimeCurve>: @unchecked Sendable {
     package let points: UnsafePointer<AffinePoint<Curve>>
     package let windowBits: Int
+    /// The number of doublings of each coordinate after the field's own Montgomery form.
+    package let coordinateDoublings: Int
     /// Points in the table.
     package let count: Int
 
@@ -28,6 +30,7 @@
         coordinateDoublings doublings: Int = 0
     ) {
         self.windowBits = windowBits
+        coordinateDoublings = doublings
         let bits = Curve.Order.Words.byteCount * 8
         let (full, rest) = bits.quotientAndRemainder(dividingBy: windowBits)
         count = full << (windowBits - 1) + 1 << rest

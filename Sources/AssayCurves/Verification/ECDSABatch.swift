@@ -10,30 +10,40 @@
         /// u₁·G + u₂·Q is a sum that the formulas do not know: two equal or opposite points, or
         /// infinity. Another implementation has to decide.
         case undecided
+
+        /// Nil where another implementation has to decide.
+        package var holds: Bool? {
+            switch self {
+            case .holds: true
+            case .fails: false
+            case .undecided: nil
+            }
+        }
     }
 
     /// Signatures that share the inversions.
     package let capacity: Int
     package private(set) var count = 0
 
-    private let generator = Curve.generatorTable
     private(set) var tables: [Table] = []
-    let numbers: UnsafeMutablePointer<Numbers>
+    private let numbers: UnsafeMutablePointer<Numbers>
     /// Digits of u₁ and u₂ of each signature.
-    private let digits: UnsafeMutablePointer<Int16>
-    let outcomes: UnsafeMutablePointer<Outcome>
+    let digits: UnsafeMutablePointer<Int16>
+    private let outcomes: UnsafeMutablePointer<Outcome>
     private let scratch: SharedInversion<Curve.Order>.Scratch
-    private let sums: SumTrees<Curve>
+    /// Created at the first use: its buffers are large, and vectors do not need it.
+    private lazy var sums = SumTrees<Curve>(
+        capacity: capacity, listCapacity: 2 * Self.digitCount)
 
     /// The digest and the signature. If r or s is out of range, they have other values.
-    struct Numbers {
+    private struct Numbers {
         var e: Curve.Order
         var r: Curve.Order
         var s: Curve.Order
         var isInRange: Bool
     }
 
-    private static var digitCount: Int {
+    static var digitCount: Int {
         SignedDigits.count(Words.self, windowBits: Curve.windowBits)
     }
 
@@ -44,7 +54,6 @@
         unsafe digits = .allocate(capacity: capacity * 2 * Self.digitCount)
         unsafe outcomes = .allocate(capacity: capacity)
         scratch = .init(capacity: capacity)
-        sums = SumTrees(capacity: capacity, listCapacity: 2 * Self.digitCount)
     }
 
     deinit {
@@ -89,7 +98,8 @@
 
     /// Verifies all signatures.
     package func verify() {
-        unsafe writeDigits(windowBits: Curve.windowBits, to: digits)
+        let (generator, sums) = (Curve.generatorTable, sums)
+        writeDigits()
         for index in 0..<count {
             let digits = unsafe self.digits + index &* 2 &* Self.digitCount
             sums.begin(index)
@@ -98,17 +108,21 @@
         }
         sums.add(count)
         for index in 0..<count {
-            let entry = unsafe numbers[index]
-            unsafe outcomes[index] =
-                entry.isInRange ? Self.compare(sums.sum(index), entry.r.number) : .fails
+            decide(index, Self.compare(sums.sum(index), r(index)))
         }
     }
 
+    /// r of a signature, or 0 if r or s is out of range.
+    func r(_ index: Int) -> Words { unsafe numbers[index].r.number }
+
+    /// Sets the outcome of a signature: that of the sum, unless r or s is out of range.
+    func decide(_ index: Int, _ outcome: Outcome) {
+        unsafe outcomes[index] = numbers[index].isInRange ? outcome : .fails
+    }
+
     /// Writes for each signature the digits of u₁, then those of u₂.
-    func writeDigits<Digit: FixedWidthInteger>(
-        windowBits: Int, to digits: UnsafeMutablePointer<Digit>
-    ) {
-        let size = SignedDigits.count(Words.self, windowBits: windowBits)
+    func writeDigits() {
+        let (size, windowBits) = (Self.digitCount, Curve.windowBits)
         var inversion = SharedInversion<Curve.Order>(scratch)
         for index in 0..<count { unsafe inversion.append(numbers[index].s) }
         inversion.invert()

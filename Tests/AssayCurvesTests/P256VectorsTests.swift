@@ -1,0 +1,123 @@
+import AssayCurves
+import COpenSSL
+import Testing
+
+/// Whole verifications in vectors. Skipped where the processor lacks AVX-512 IFMA.
+@Suite(.enabled(if: P256Verification.Arithmetic.vectors.isSupported))
+struct P256VectorsTests {
+    typealias Octets = [UInt8]
+
+    /// A signature of a key, with the outcome that its maker expects.
+    private struct Sample {
+        var key: Int
+        var digest: Octets
+        var r: Octets
+        var s: Octets
+        var isGood: Bool
+    }
+
+    private struct Key {
+        let scalar: P256Order
+        let table: P256Verification.Table
+
+        init(_ group: PointTests.Reference, _ scalar: P256Order) {
+            self.scalar = scalar
+            let point = group.multiple(scalar.number.bigEndian)
+            table = P256Verification.table(uncompressed: point.span, for: .vectors)!
+        }
+    }
+
+    private struct Signers {
+        let keys: [Key]
+        /// k, and x of k·G.
+        let nonces: [(k: P256Order, r: P256Order)]
+    }
+
+    /// Tables take long in a debug build.
+    private static let signers: Signers = {
+        let group = PointTests.Reference(NID_X9_62_prime256v1)
+        var random = SeededGenerator(seed: 41)
+        func scalar() -> P256Order {
+            P256Order(
+                reducing: Words4(random.next(), random.next(), random.next(), random.next()))
+        }
+        let keys = (0..<3).map { _ in Key(group, scalar()) }
+        let nonces = (0..<16).map { _ in
+            let k = scalar()
+            let x = Words4(bigEndian: group.multiple(k.number.bigEndian).span.extracting(1..<33))
+            return (k: k, r: P256Order(reducing: x))
+        }
+        return Signers(keys: keys, nonces: nonces)
+    }()
+    private var keys: [Key] { Self.signers.keys }
+
+    /// A signature for the digest e = s·k − r·d.
+    private func sample(isGood: Bool, _ random: inout SeededGenerator) -> Sample {
+        let key = Int.random(in: 0..<keys.count, using: &random)
+        let nonce = Self.signers.nonces.randomElement(using: &random)!
+        let s = P256Order(
+            reducing: Words4(random.next(), random.next(), random.next(), random.next()))
+        let e = s * nonce.k - nonce.r * keys[key].scalar
+        var sample = Sample(
+            key: key, digest: e.number.bigEndian, r: nonce.r.number.bigEndian,
+            s: s.number.bigEndian, isGood: isGood)
+        guard !isGood else { return sample }
+        let place = Int.random(in: 8..<32, using: &random)
+        let bit = UInt8(1) << UInt8(place % 8)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: sample.digest[place] ^= bit
+        case 1: sample.r[place] ^= bit
+        case 2: sample.s[place] ^= bit
+        default: sample.key = (sample.key + 1) % keys.count
+        }
+        return sample
+    }
+
+    private func outcomes(_ samples: [Sample]) -> [P256Verification.Outcome] {
+        let batch = P256Verification(capacity: samples.count, arithmetic: .vectors)
+        for sample in samples {
+            batch.append(
+                keys[sample.key].table, digest: sample.digest.span, r: sample.r.span,
+                s: sample.s.span)
+        }
+        batch.verify()
+        return samples.indices.map(batch.outcome)
+    }
+
+    /// Every number of slots a signature can have, and every place of a bad one among good ones
+    /// and of a good one among bad ones.
+    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 64])
+    func everyPlace(size: Int) {
+        var random = SeededGenerator(seed: UInt64(size))
+        // In the longest one, each slot once and neighbours of each vector.
+        for place in stride(from: 0, to: size, by: size > 20 ? 9 : 1) {
+            for most in [true, false] {
+                let samples = (0..<size).map {
+                    sample(isGood: $0 == place ? !most : most, &random)
+                }
+                let expected: [P256Verification.Outcome] =
+                    samples.map { $0.isGood ? .holds : .fails }
+                #expect(outcomes(samples) == expected)
+            }
+        }
+    }
+
+    /// A lone signature and its neighbours have their own out-of-range values.
+    @Test func outOfRange() {
+        var random = SeededGenerator(seed: 42)
+        let zero = Octets(repeating: 0, count: 32)
+        for bad in [zero, P256Order.modulus.bigEndian, P256Field.modulus.bigEndian] {
+            for size in [1, 2, 3, 8] {
+                for place in 0..<size {
+                    var samples = (0..<size).map { _ in sample(isGood: true, &random) }
+                    var expected = [P256Verification.Outcome](repeating: .holds, count: size)
+                    samples[place].r = bad
+                    expected[place] = .fails
+                    #expect(outcomes(samples) == expected)
+                    (samples[place].r, samples[place].s) = (samples[place].s, bad)
+                    #expect(outcomes(samples) == expected)
+                }
+            }
+        }
+    }
+}

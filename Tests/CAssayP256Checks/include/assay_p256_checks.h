@@ -1,0 +1,46 @@
+#ifndef ASSAY_P256_CHECKS_H
+#define ASSAY_P256_CHECKS_H
+
+#include <stdint.h>
+
+/// What is done with sums in the verification of a signature.
+enum __attribute__((enum_extensibility(closed))) assay_p256_step : uint8_t {
+  assay_p256_step_mixed_addition,
+  assay_p256_step_general_addition,
+  assay_p256_step_decision,
+};
+
+/// Computes a step's formulas over all values that its operands may have, and returns the first
+/// thing that can go wrong, or NULL: a limb that overflows or becomes negative, a factor of more
+/// than 52 bits, a value above its bound. `x`, `y` and `z` bound the coordinates of the sums that
+/// it begins with, as multiples of p.
+const char *assay_p256_check_bounds(enum assay_p256_step step, double x, double y, double z);
+
+enum __attribute__((enum_extensibility(closed))) assay_p256_operation : uint8_t {
+  /// a b / 2^260
+  assay_p256_operation_multiply,
+  /// a b / 2^260 + d
+  assay_p256_operation_multiply_add,
+  /// (a b + d e) / 2^260
+  assay_p256_operation_multiply_both,
+  /// a^2 / 2^260
+  assay_p256_operation_square,
+  /// a - b
+  assay_p256_operation_difference,
+  /// -a in the slots with an odd number, a in the others
+  assay_p256_operation_negate_odd_slots,
+  /// a^2 / 2^260 - b - 2 d
+  assay_p256_operation_sum_x,
+  /// a / 2^260
+  assay_p256_operation_divide_by_radix,
+  /// The number with the first four limbs of a as its words
+  assay_p256_operation_from_words,
+};
+
+/// Computes an operation in the slots of a vector. Operands and result are eight elements of five
+/// limbs. Only where `assay_p256_is_supported`.
+void assay_p256_compute(
+    enum assay_p256_operation operation, const uint64_t *a, const uint64_t *b, const uint64_t *d,
+    const uint64_t *e, uint64_t *result);
+
+#endif
