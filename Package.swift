@@ -74,13 +74,17 @@ let package = Package(
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
+        // Heads and bodies of HTTP/1.1 requests.
+        .target(name: "AssayHTTP", swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(
             name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
             swiftSettings: settings),
         .target(
             name: "AssayServer",
-            dependencies: ["Assay", "AssayEntitlements", "AssayModels", "AssayWire", "AssayIO"],
+            dependencies: [
+                "Assay", "AssayEntitlements", "AssayHTTP", "AssayModels", "AssayWire", "AssayIO",
+            ],
             swiftSettings: settings),
         .target(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayIO"],
@@ -181,8 +185,8 @@ let package = Package(
         .testTarget(
             name: "AssayServerTests",
             dependencies: [
-                "Assay", "AssayAdmin", "AssayEntitlements", "AssayServer", "AssayClient",
-                "AssayMint", "AssayModels", "AssayWire", "AssayIO", "TestSupport",
+                "Assay", "AssayAdmin", "AssayEntitlements", "AssayHTTP", "AssayServer",
+                "AssayClient", "AssayMint", "AssayModels", "AssayWire", "AssayIO", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -214,7 +218,8 @@ if Context.environment["ASSAY_FUZZ"] != nil {
             name: "FuzzTargets",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayEntitlements",
-                "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayWire", "TestSupport",
+                "AssayHTTP", "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
+                "TestSupport",
             ],
             path: "Tests/FuzzTargets", swiftSettings: settings))
 }

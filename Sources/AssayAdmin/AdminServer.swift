@@ -42,7 +42,7 @@ public final class AdminServer: Sendable {
     ) throws(AdminError) {
         switch endpoint {
         case .tcp, .unix: break
-        case .tls, .inherited: throw .notOffered(endpoint)
+        case .tls, .inherited, .http, .https, .unixHTTP: throw .notOffered(endpoint)
         }
         guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal(endpoint) }
         guard endpoint.isLiteral else { throw .notLiteral(endpoint) }

@@ -21,7 +21,7 @@ struct HealthCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
-        transform: endpointArgument)
+        transform: serverArgument)
     var server: Endpoint
 
     /// Container probes time out after one second (the default of Kubernetes) or more. The start

@@ -10,7 +10,8 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Verify evidence for other processes.",
         discussion: """
-            Speaks length-prefixed protobuf (proto/assay/v1/assay.proto). Prints one line
+            Speaks length-prefixed protobuf (proto/assay/v1/assay.proto), and HTTP at http://
+            addresses. Prints one line
             with its addresses when it is ready, and logs JSON lines to standard error.
             On SIGTERM or SIGINT it answers the requests that it accepted, then exits; a
             second signal ends it at once. SIGHUP reloads the configuration.
@@ -21,6 +22,8 @@ struct ServeCommand: AsyncParsableCommand {
               On a Unix socket and on any free port, with a configuration:
                 assay serve --listen unix:/run/assay/assay.sock \\
                   --listen tcp://127.0.0.1:0 --config /etc/assay.toml
+              For HTTP clients (curl http://127.0.0.1:7445/v1/health):
+                assay serve --listen http://127.0.0.1:7445
               With health, metrics and a status page (http://127.0.0.1:7444/status):
                 assay serve --admin tcp://127.0.0.1:7444
               Check a configuration, and print what it serves and trusts:
@@ -41,8 +44,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("listen"),
         help: ArgumentHelp(
-            "tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, systemd:NAME or systemd+tls:NAME; port 0 "
-                + "chooses a free port. Repeat for more. "
+            "tcp://HOST:PORT, tls://HOST:PORT, unix:PATH, systemd:NAME or systemd+tls:NAME; for "
+                + "HTTP http://HOST:PORT, https://HOST:PORT or unix-http:PATH. Port 0 chooses a "
+                + "free port. Repeat for more. "
                 + "(default: \(ServerSettings.defaultListen))",
             valueName: "address"),
         transform: endpointArgument)

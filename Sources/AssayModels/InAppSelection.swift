@@ -9,4 +9,16 @@ public enum InAppSelection: Equatable, Sendable {
     case product(String)
     /// No record.
     case none
+
+    /// Parses the text of a selection: `all`, `latest`, `none` or `product=ID`.
+    package init?(text: String) {
+        switch text {
+        case "all": self = .all
+        case "latest": self = .latest
+        case "none": self = .none
+        case _ where text.hasPrefix("product=") && text.utf8.count > "product=".utf8.count:
+            self = .product(String(text.dropFirst("product=".count)))
+        default: return nil
+        }
+    }
 }

@@ -15,6 +15,9 @@ public struct ServerLimits: Sendable {
     public var serverAnswerBytes = Limits.serverAnswerBytes
     /// Bytes of the body of a version 1 notification: the verifier's own limit.
     public var notificationV1Bytes = Limits.notificationV1Bytes
+    /// Bytes of a JSON body over HTTP: a receipt of 3 MB in base64. Such a body is held whole; raw
+    /// evidence can be larger.
+    public var httpJSONBytes = 4 << 20
     /// App receipts above this size are verified while they arrive. Smaller ones arrive whole in
     /// one or two reads and go to the workers like all other evidence.
     public var streamedReceiptBytes = 64 << 10

@@ -1,3 +1,4 @@
+import Assay
 import AssayModels
 import Testing
 

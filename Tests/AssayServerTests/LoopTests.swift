@@ -37,7 +37,7 @@ func temporaryPath(_ name: String) -> String {
 
     @Test(arguments: [
         ("", EndpointError.unknownScheme("")), ("127.0.0.1:1", .unknownScheme("127.0.0.1:1")),
-        ("http://a:1", .unknownScheme("http://a:1")), ("tcp://a", .noPort("tcp://a")),
+        ("ftp://a:1", .unknownScheme("ftp://a:1")), ("tcp://a", .noPort("tcp://a")),
         ("tcp://a:", .noPort("tcp://a:")), ("tcp://a:65536", .noPort("tcp://a:65536")),
         ("tcp://a:+1", .noPort("tcp://a:+1")), ("tcp://a:1/", .noPort("tcp://a:1/")),
         ("tcp://:1", .noHost("tcp://:1")), ("tcp://[]:1", .noHost("tcp://[]:1")),

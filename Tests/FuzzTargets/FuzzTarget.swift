@@ -33,7 +33,8 @@ public struct FuzzTarget: Sendable {
             receipt(authority), receiptPayload(authority), transactionReceipt(authority),
             serverAnswer(authority), notificationV1(authority), frame, head,
             connection(authority), resolve(authority), client(), tls(), handshake(),
-            admin(authority), configuration(authority), scenario(authority),
+            admin(authority), configuration(authority), scenario(authority), http,
+            httpConnection(authority),
         ]
     }
 }

@@ -13,9 +13,10 @@ package final class BlockingClient {
     package init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
         let (family, address): (Int32, [UInt8]) =
             switch endpoint {
-            case .unix(let path): (AF_UNIX, Self.unixAddress(path))
+            case .unix(let path), .unixHTTP(let path): (AF_UNIX, Self.unixAddress(path))
             case .inherited: (AF_UNSPEC, [])
-            case .tcp(let host, let port), .tls(let host, let port):
+            case .tcp(let host, let port), .tls(let host, let port), .http(let host, let port),
+                .https(let host, let port):
                 host.contains(":")
                     ? (AF_INET6, Self.ipv6Address(host, port))
                     : (AF_INET, Self.ipv4Address(host == "localhost" ? "127.0.0.1" : host, port))

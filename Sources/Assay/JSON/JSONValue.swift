@@ -14,6 +14,11 @@ package struct JSONValue: Sendable {
     /// A copy of the value's text.
     package var raw: [UInt8] { Array(document.text[range]) }
 
+    /// The range of a string between its quotes, if it has no escapes; nil for others.
+    package var plainContent: Range<Int>? {
+        kind == .string && !token.escaped ? token.content : nil
+    }
+
     /// A string's text with escapes decoded; nil for other types.
     package var string: String? {
         guard kind == .string else { return nil }

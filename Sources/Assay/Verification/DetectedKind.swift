@@ -5,13 +5,14 @@ extension Verifier {
     /// shows no known kind is refused.
     package func prepareDetectingKind(
         _ evidence: Span<UInt8>, policy: Policy, expecting expectations: Expectations = .none,
-        at now: Timestamp, unknownChains: UnknownChainPolicy = .validate
+        inApp: InAppSelection = .all, at now: Timestamp,
+        unknownChains: UnknownChainPolicy = .validate
     ) -> PreparedVerification {
         let kind = Self.likelyKind(of: evidence)
         // Evidence that is refused before its kind matters still gets its verdict.
         var prepared = prepare(
-            evidence, as: kind ?? .transaction, policy: policy, expecting: expectations, at: now,
-            unknownChains: unknownChains)
+            evidence, as: kind ?? .transaction, policy: policy, expecting: expectations,
+            inApp: inApp, at: now, unknownChains: unknownChains)
         prepared.hasUnknownKind = kind == nil
         return prepared
     }

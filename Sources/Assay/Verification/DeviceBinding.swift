@@ -71,3 +71,30 @@ package struct DeviceVerification: Equatable, Sendable {
         return SHA384.digest(text.span).span.equals(expected)
     }
 }
+
+/// The text of a device identifier.
+package enum DeviceText {
+    /// The octets of hexadecimal text, such as a UUID with hyphens or a MAC address with colons;
+    /// nil for other text.
+    package static func octets(_ text: String) -> [UInt8]? {
+        var octets: [UInt8] = []
+        var high: UInt8?
+        for character in text where character != "-" && character != ":" {
+            guard character.isASCII, let digit = character.hexDigitValue else { return nil }
+            if let first = high {
+                octets.append(first << 4 | UInt8(digit))
+                high = nil
+            } else {
+                high = UInt8(digit)
+            }
+        }
+        guard high == nil else { return nil }
+        return octets
+    }
+
+    /// Whether the octets are those of an app receipt's device: identifierForVendor, or a Mac's
+    /// address.
+    package static func isOfReceipt(_ octets: [UInt8]) -> Bool {
+        octets.count == 16 || octets.count == 6
+    }
+}

@@ -65,14 +65,10 @@ enum OutputFormat: String, Choice {
 
 /// Parses the value of `verify --in-app`.
 func inAppArgument(_ text: String) throws -> InAppSelection {
-    switch text {
-    case "all": return .all
-    case "latest": return .latest
-    case "none": return .none
-    case _ where text.hasPrefix("product=") && text.count > "product=".count:
-        return .product(String(text.dropFirst("product=".count)))
-    default: throw ValidationError("write all, latest, none or product=ID")
+    guard let selection = InAppSelection(text: text) else {
+        throw ValidationError("write all, latest, none or product=ID")
     }
+    return selection
 }
 
 /// The value of `verify --device-id`. The kind of evidence decides which form is compared.
@@ -85,12 +81,7 @@ struct DeviceArgument: ExpressibleByArgument {
     init?(argument: String) {
         guard !argument.isEmpty else { return nil }
         text = argument
-        // UUIDs contain hyphens, MAC addresses colons.
-        let digits = argument.filter { $0 != "-" && $0 != ":" }
-        let pairs = stride(from: 0, to: digits.utf8.count, by: 2).map { offset in
-            UInt8(digits.dropFirst(offset).prefix(2), radix: 16)
-        }
-        octets = digits.utf8.count % 2 == 0 && !pairs.contains(nil) ? pairs.compactMap(\.self) : nil
+        octets = DeviceText.octets(argument)
     }
 }
 
@@ -117,6 +108,16 @@ func endpointArgument(_ text: String) throws -> Endpoint {
     } catch {
         throw ValidationError(error.description)
     }
+}
+
+/// Parses the address of a server that this tool asks: by frames, for it is no client of HTTP.
+func serverArgument(_ text: String) throws -> Endpoint {
+    let endpoint = try endpointArgument(text)
+    guard !endpoint.isHTTP else {
+        throw ValidationError(
+            "this command does not speak HTTP: write tcp://HOST:PORT, tls://HOST:PORT or unix:PATH")
+    }
+    return endpoint
 }
 
 /// Parses a timeout in seconds.

@@ -7,7 +7,7 @@ struct ServerOptions: ParsableArguments {
         help: ArgumentHelp(
             "Send the evidence to this server (tcp://, tls:// or unix:) for verification.",
             valueName: "address"),
-        transform: endpointArgument)
+        transform: serverArgument)
     var server: Endpoint?
 
     @Option(

@@ -1,6 +1,7 @@
 import Assay
 import AssayIO
 import AssayModels
+import AssayServer
 
 /// A configuration file that is valid as a whole. Absent settings are nil.
 struct ConfigurationFile {
@@ -10,6 +11,7 @@ struct ConfigurationFile {
     var limits: LimitSettings
     var unix: UnixSettings
     var admin: AdminSettings
+    var http: HTTPSettings
     var tls: TLSSettings?
     var apps: [AppSettings]
 
@@ -37,6 +39,7 @@ struct ConfigurationFile {
         limits = LimitSettings(table.table("limits"))
         unix = UnixSettings(table.table("unix"))
         admin = AdminSettings(table.table("admin"))
+        http = HTTPSettings(table.table("http"))
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         tls = TLSSettings(table.table("tls"), folder: folder)
         let trust = trust.denying(denied)

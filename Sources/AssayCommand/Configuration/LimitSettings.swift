@@ -55,6 +55,7 @@ struct LimitSettings {
             Limit(
                 "notification-v1-bytes", 1 << 10...Limits.notificationV1Bytes,
                 \.notificationV1Bytes),
+            Limit("http-json-bytes", 64 << 10...32 << 20, \.httpJSONBytes),
             Limit("connection-bytes", 256 << 10...1 << 40, \.evidenceBytesPerConnection),
             Limit("evidence-bytes", 1 << 20...1 << 40, \.evidenceBytes),
             Limit("unread-answer-bytes", 1 << 10...1 << 30, \.outputBytes),

@@ -18,6 +18,7 @@ struct ServerSettings {
     var tls: TLSSettings?
     var inherited: [InheritedSocket]
     var admin: AdminSettings
+    var http: HTTPSettings
     var apps: [AppSettings]
     var deniedCount = 0
     /// The path of the configuration file; nil without one.
@@ -89,6 +90,7 @@ struct ServerSettings {
                 throw Failure("\(error)")
             }
         }
+        http = file?.http ?? HTTPSettings()
         apps = file?.apps ?? [.open(trust: trust)]
         deniedCount = file?.denied.count ?? 0
     }
@@ -155,6 +157,7 @@ extension ServerSettings {
         configuration.socketAccess = unix.access
         configuration.allowedUsers = unix.allowedUsers
         configuration.tls = tls?.context
+        configuration.http = http
         configuration.admin = admin.endpoint
         return configuration
     }

@@ -68,7 +68,7 @@ struct LoadCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp("tcp://HOST:PORT, tls://HOST:PORT or unix:PATH.", valueName: "address"),
-        transform: endpointArgument)
+        transform: serverArgument)
     var server: Endpoint
 
     func run() async throws {

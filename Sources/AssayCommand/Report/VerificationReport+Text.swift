@@ -67,10 +67,11 @@ extension VerificationReport {
                 "serial \(certificate.serial), \(state)\(certificate.notAfter.rfc3339)")
         }
         for member in members {
+            guard let root = member.document?.root else { continue }
             let prefix = member.name == "payload" ? "" : member.name + "."
-            fields += Self.fields(of: member.document.root, prefix)
+            fields += Self.fields(of: root, prefix)
             // A Server API answer has lists of payloads.
-            let elements = member.document.root.elements.map(Array.init) ?? []
+            let elements = root.elements.map(Array.init) ?? []
             for (index, element) in elements.enumerated() {
                 fields += Self.fields(of: element, "\(member.name)[\(index)].")
             }

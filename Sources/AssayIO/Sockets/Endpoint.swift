@@ -1,6 +1,6 @@
 /// An address to listen on or connect to: `tcp://HOST:PORT`, `tls://HOST:PORT`, `unix:PATH` or
 /// `unix:@NAME`. A server also listens on sockets from its service manager: `systemd:NAME`,
-/// `systemd+tls:NAME`.
+/// `systemd+tls:NAME`, and for HTTP: `http://HOST:PORT`, `https://HOST:PORT`, `unix-http:PATH`.
 public enum Endpoint: Hashable, Sendable {
     /// A host name or numeric address (IPv6 without brackets). With port 0 the system chooses a
     /// listener's port.
@@ -11,6 +11,12 @@ public enum Endpoint: Hashable, Sendable {
     case unix(path: String)
     /// Sockets that the service manager passed under this name; with an empty name, all.
     case inherited(name: String, tls: Bool = false)
+    /// As `tcp`, for HTTP.
+    case http(host: String, port: UInt16)
+    /// As `tls`, for HTTP.
+    case https(host: String, port: UInt16)
+    /// As `unix`, for HTTP.
+    case unixHTTP(path: String)
 
     /// `sun_path` holds 108 bytes, including the final NUL.
     static let pathLimit = 107
@@ -24,11 +30,16 @@ public enum Endpoint: Hashable, Sendable {
         } else if let rest = text.removingPrefix("tls://") {
             let (host, port) = try Self.hostAndPort(rest, of: text)
             self = .tls(host: host, port: port)
+        } else if let rest = text.removingPrefix("http://") {
+            let (host, port) = try Self.hostAndPort(rest, of: text)
+            self = .http(host: host, port: port)
+        } else if let rest = text.removingPrefix("https://") {
+            let (host, port) = try Self.hostAndPort(rest, of: text)
+            self = .https(host: host, port: port)
         } else if let path = text.removingPrefix("unix:") {
-            guard !path.isEmpty, !path.utf8.contains(0) else { throw .noPath(text) }
-            guard path.utf8.count <= Self.pathLimit else { throw .pathTooLong(text) }
-            guard path != "@" else { throw .noPath(text) }
-            self = .unix(path: String(path))
+            self = .unix(path: try Self.path(path, of: text))
+        } else if let path = text.removingPrefix("unix-http:") {
+            self = .unixHTTP(path: try Self.path(path, of: text))
         } else if let name = text.removingPrefix("systemd:") {
             self = .inherited(name: String(name))
         } else if let name = text.removingPrefix("systemd+tls:") {
@@ -36,6 +47,15 @@ public enum Endpoint: Hashable, Sendable {
         } else {
             throw .unknownScheme(text)
         }
+    }
+
+    private static func path(
+        _ path: Substring, of text: String
+    ) throws(EndpointError) -> String {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw .noPath(text) }
+        guard path.utf8.count <= pathLimit else { throw .pathTooLong(text) }
+        guard path != "@" else { throw .noPath(text) }
+        return String(path)
     }
 
     private static func hostAndPort(
@@ -79,7 +99,10 @@ extension Endpoint: CustomStringConvertible {
         case .tcp(let host, let port):
             "tcp://" + Self.text(host, port)
         case .tls(let host, let port): "tls://" + Self.text(host, port)
+        case .http(let host, let port): "http://" + Self.text(host, port)
+        case .https(let host, let port): "https://" + Self.text(host, port)
         case .unix(let path): "unix:\(path)"
+        case .unixHTTP(let path): "unix-http:\(path)"
         case .inherited(let name, let tls): "systemd\(tls ? "+tls" : ""):\(name)"
         }
     }
@@ -88,9 +111,36 @@ extension Endpoint: CustomStringConvertible {
 extension Endpoint {
     package var isTLS: Bool {
         switch self {
-        case .tls: true
+        case .tls, .https: true
         case .inherited(_, let tls): tls
-        case .tcp, .unix: false
+        case .tcp, .unix, .http, .unixHTTP: false
+        }
+    }
+
+    /// Whether its clients speak HTTP instead of frames.
+    package var isHTTP: Bool {
+        switch self {
+        case .http, .https, .unixHTTP: true
+        case .tcp, .tls, .unix, .inherited: false
+        }
+    }
+
+    /// The path of a Unix socket; nil for other endpoints.
+    package var unixPath: String? {
+        switch self {
+        case .unix(let path), .unixHTTP(let path): path
+        case .tcp, .tls, .http, .https, .inherited: nil
+        }
+    }
+
+    /// The same endpoint with another port.
+    func with(port: UInt16) -> Endpoint {
+        switch self {
+        case .tcp(let host, _): .tcp(host: host, port: port)
+        case .tls(let host, _): .tls(host: host, port: port)
+        case .http(let host, _): .http(host: host, port: port)
+        case .https(let host, _): .https(host: host, port: port)
+        case .unix, .unixHTTP, .inherited: self
         }
     }
 
@@ -101,8 +151,10 @@ extension Endpoint {
 
     var hostAndPort: (String, UInt16)? {
         switch self {
-        case .tcp(let host, let port), .tls(let host, let port): (host, port)
-        case .unix, .inherited: nil
+        case .tcp(let host, let port), .tls(let host, let port), .http(let host, let port),
+            .https(let host, let port):
+            (host, port)
+        case .unix, .unixHTTP, .inherited: nil
         }
     }
 

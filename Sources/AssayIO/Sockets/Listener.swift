@@ -29,7 +29,7 @@ package final class Listener: SocketHandle {
         on loop: EventLoop, at endpoint: Endpoint, access: SocketFileAccess = SocketFileAccess(),
         backlog: Int32 = usualBacklog, onConnection: @escaping (Stream) -> Void
     ) throws(LoopError) {
-        guard case .unix(let path) = endpoint else {
+        guard let path = endpoint.unixPath else {
             try self.init(on: loop, endpoint, isUnix: false, onConnection: onConnection)
             try begin(backlog) { () throws(LoopError) in try bindTCP() }
             return
@@ -90,13 +90,8 @@ package final class Listener: SocketHandle {
                 let listener = unsafe Handle.object(Listener.self, of: handle)
                 listener.didConnect(code)
             })
-        let socket = descriptor
-        switch endpoint {
-        case .tcp(let host, _):
-            endpoint = .tcp(host: host, port: try ListeningSocket.port(of: socket))
-        case .tls(let host, _):
-            endpoint = .tls(host: host, port: try ListeningSocket.port(of: socket))
-        case .unix, .inherited: break
+        if endpoint.hostAndPort != nil {
+            endpoint = endpoint.with(port: try ListeningSocket.port(of: descriptor))
         }
     }
 

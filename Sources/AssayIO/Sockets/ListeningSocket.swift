@@ -37,8 +37,8 @@ package enum ListeningSocket {
                 return try unsafe bind(&address, MemoryLayout<sockaddr_in6>.size, AF_INET6)
             }
             throw .hostNotFound
-        // Only `Listener` serves TLS and inherited sockets.
-        case .unix, .tls, .inherited: throw .notPlain
+        // Only `Listener` serves the others.
+        case .unix, .tls, .inherited, .http, .https, .unixHTTP: throw .notPlain
         }
     }
 
@@ -101,13 +101,15 @@ extension Endpoint {
     /// socket and for any name but `localhost`.
     package var isLocal: Bool {
         switch self {
-        case .unix: return true
-        case .tcp(let host, _), .tls(let host, _): return Self.isLocal(host)
+        case .unix, .unixHTTP: return true
+        case .tcp(let host, _), .tls(let host, _), .http(let host, _), .https(let host, _):
+            return Self.isLocal(host)
         case .inherited: return false
         }
     }
 
-    private static func isLocal(_ host: String) -> Bool {
+    /// Whether a host is `localhost` or a loopback address.
+    package static func isLocal(_ host: String) -> Bool {
         if let address = IPAddress.v4(host, 0) {
             return UInt32(bigEndian: address.sin_addr.s_addr) >> 24 == 127
         }
@@ -119,10 +121,7 @@ extension Endpoint {
     /// Whether the host is a numeric address or `localhost`. A web page of another site can't
     /// make a browser use such a host as its own (DNS rebinding).
     package var isLiteral: Bool {
-        switch self {
-        case .unix, .inherited: true
-        case .tcp(let host, let port), .tls(let host, let port):
-            IPAddress.v4(host, port) != nil || IPAddress.v6(host, port) != nil
-        }
+        guard let (host, port) = hostAndPort else { return true }
+        return IPAddress.v4(host, port) != nil || IPAddress.v6(host, port) != nil
     }
 }

@@ -29,6 +29,15 @@ final class Slab: @unchecked Sendable {
         precondition(offset >= 0 && offset + count <= capacity)
         unsafe (memory + offset).update(from: source.memory + start, count: count)
     }
+
+    /// Copies bytes to the front.
+    func copy(_ bytes: Span<UInt8>) {
+        precondition(bytes.count <= capacity)
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return }
+            unsafe memory.update(from: start, count: bytes.count)
+        }
+    }
 }
 
 /// Keeps the memory of freed standard slabs for reuse.

@@ -23,6 +23,8 @@ package final class Stream: SocketHandle {
     /// here.
     package var received = ReceiveBuffer()
     private var handler: (Event) -> Void
+    /// The endpoint of the listener that accepted it; nil for a client's stream.
+    package var endpoint: Endpoint?
     /// Called once when the stream has closed, whichever handler is set by then.
     package var onClose: (() -> Void)?
     /// Bytes read from the socket so far; with TLS, ciphertext bytes.
@@ -122,7 +124,8 @@ package final class Stream: SocketHandle {
                 stream.connect(path: path)
             }
             return stream
-        case .inherited: throw .addressNotAvailable
+        // Assay has no HTTP client.
+        case .inherited, .http, .https, .unixHTTP: throw .addressNotAvailable
         case .tcp(let host, let port), .tls(let host, let port):
             let stream = try Stream(on: loop, isUnix: false, handler: handler)
             if case .tls = endpoint {
@@ -237,6 +240,13 @@ package final class Stream: SocketHandle {
         } else if count < 0 || discardedCount > Self.discardLimit {
             close()
         }
+    }
+
+    /// Copies bytes into memory that is counted like received bytes.
+    package func hold(_ bytes: Span<UInt8>) -> SlabBytes {
+        let slab = Slab(capacity: bytes.count, pool: loop.arena.pool)
+        slab.copy(bytes)
+        return SlabBytes(slab: slab, range: 0..<bytes.count)
     }
 
     /// Frees the memory of bytes that were taken. Call it after taking bytes outside the handler

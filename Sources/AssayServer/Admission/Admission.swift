@@ -82,8 +82,10 @@ final class Admission {
     ///
     /// - Parameter isWhole: whether the body has arrived. If not, a large receipt is verified as
     ///   it arrives.
+    /// - Parameter began: when its first byte arrived; nil for that of the frame at the front.
     func admit(
-        _ head: RequestHead, bodyBytes: Int, isWhole: Bool, from connection: Connection
+        _ head: RequestHead, bodyBytes: Int, isWhole: Bool, from connection: Connection,
+        began: UInt64? = nil
     ) -> AdmissionDecision {
         guard head.id != ResponseHead.connectionId else { return .refused(.reservedId) }
         guard !connection.isInFlight(head.id) else { return .refused(.duplicate(head.id)) }
@@ -109,7 +111,7 @@ final class Admission {
         guard isLarge ? budget.admits(receipt: bytes) : budget.admits(cost) else {
             return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))
         }
-        let deadline = deadline(of: head, began: connection.frameBegan)
+        let deadline = deadline(of: head, began: began ?? connection.frameBegan)
         if let refusal = refusal(of: head, bytes, before: deadline, from: connection) {
             return .refused(refusal)
         }
@@ -200,7 +202,7 @@ final class Admission {
         return apps[place].value
     }
 
-    private func bodyLimit(of kind: EvidenceKind) -> Int {
+    func bodyLimit(of kind: EvidenceKind) -> Int {
         switch kind {
         case .transaction, .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt:
             limits.jwsBytes

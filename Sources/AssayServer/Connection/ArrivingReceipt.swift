@@ -34,8 +34,8 @@ final class ArrivingReceipt {
     /// The request, whose reservation follows the memory that the receipt holds.
     private(set) var admitted: Admitted
     private(set) var remaining: Int
-    /// Size of the receipt, in bytes.
-    let size: Int
+    /// Size of the receipt, in bytes. It grows for a receipt of unknown size.
+    private(set) var size: Int
     private var stream: AppReceiptStream
     /// The recent arrival rate; nil in the first second.
     private(set) var bytesPerSecond: Int?
@@ -67,6 +67,13 @@ final class ArrivingReceipt {
         guard elapsed >= Self.windowMilliseconds else { return }
         bytesPerSecond = (window.remaining - remaining) * 1000 / Int(elapsed)
         window = (now, remaining)
+    }
+
+    /// Announces further bytes of a receipt whose size is unknown.
+    func willReceive(_ count: Int) {
+        remaining += count
+        size += count
+        window.remaining += count
     }
 
     /// Verifies the next bytes of the receipt.

@@ -64,6 +64,10 @@ extension Connection {
 
     /// Takes one step. Returns false if it needs more bytes.
     private func takeNext() -> Bool {
+        if let http {
+            guard let unread = stream.received.unread else { return false }
+            return takeNext(http, unread)
+        }
         if case .skipped(let remaining) = arriving, !skip(remaining) { return false }
         guard let unread = stream.received.unread else { return false }
         if case .receipt(let receipt) = arriving { return feed(receipt, unread) }
@@ -303,8 +307,13 @@ extension Connection {
         arriving = .skipped(remaining: skip)
     }
 
-    private func take(_ head: RequestHead, _ body: SlabBytes) {
-        switch context.admission.admit(head, bodyBytes: body.count, isWhole: true, from: self) {
+    /// Decides what happens to a request that has arrived whole.
+    ///
+    /// - Parameter began: when its first byte arrived; nil for that of the frame at the front.
+    func take(_ head: RequestHead, _ body: SlabBytes, began: UInt64? = nil) {
+        switch context.admission.admit(
+            head, bodyBytes: body.count, isWhole: true, from: self, began: began)
+        {
         case .refused(let refusal): answerAtOnce(CallLabel(head.call), refusal)
         case .answer(let response): answerAtOnce(CallLabel(head.call), response)
         case .verify(let admitted): context.scheduler.verify(admitted, body, from: self)

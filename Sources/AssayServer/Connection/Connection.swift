@@ -7,6 +7,8 @@ import AssayWire
 final class Connection {
     let stream: Stream
     let context: ConnectionContext
+    /// The state of HTTP; nil for a connection of frames.
+    let http: HTTPSession?
     /// A unique number of the connection.
     let number: UInt64
 
@@ -61,6 +63,7 @@ final class Connection {
         self.stream = stream
         self.context = context
         number = context.table.nextNumber()
+        http = stream.endpoint.flatMap { $0.isHTTP ? HTTPSession($0) : nil }
         decoder = context.server.decoder
         let now = context.server.now
         lastActivity = now
@@ -78,6 +81,7 @@ final class Connection {
     var unwrittenCount: Int {
         let earlier = stream.unwrittenCount
         return earlier + (earlier > 0 ? output.capacity : output.count)
+            + (http?.waitingBytes ?? 0)
     }
 
     func start() {
@@ -115,7 +119,8 @@ final class Connection {
     /// The last answer for a peer that writes no more: an error if it stopped within a frame,
     /// else nil.
     private var peerEnd: ResponseHead? {
-        stream.received.unreadCount > 0 || arriving != nil ? .endedWithinFrame : nil
+        let isWithin = stream.received.unreadCount > 0 || arriving != nil || http?.front != nil
+        return isWithin ? .endedWithinFrame : nil
     }
 
     // MARK: Limits and memory
@@ -160,7 +165,10 @@ final class Connection {
         let held =
             isClosed
             ? (unread: 0, unwritten: 0)
-            : (unread: stream.received.unreadCount, unwritten: unwrittenCount)
+            : (
+                unread: stream.received.unreadCount + (http?.collectedBytes ?? 0),
+                unwritten: unwrittenCount
+            )
         context.budget.buffered += held.unread - counted.unread
         context.budget.unwritten += held.unwritten - counted.unwritten
         counted = held
@@ -193,28 +201,37 @@ final class Connection {
     }
 
     func answer(_ head: ResponseHead) {
-        answer { context.codec.encodeFrame(head, into: &$0) }
+        if let http { return answer(head, http) }
+        answer(to: head.id) { context.codec.encodeFrame(head, into: &$0) }
     }
 
     func answer(
         _ request: AcceptedRequest, _ verification: Verification, at now: Timestamp
     ) {
-        answer {
+        answer(to: request.id) {
             RequestMapping.encode(
                 verification, answering: request, at: now, by: context.codec, into: &$0)
         }
     }
 
-    /// Appends an encoded answer.
-    func append(_ frame: ArraySlice<UInt8>) {
-        answer { $0.append(contentsOf: frame) }
+    /// Appends the encoded answer to a request.
+    func append(_ frame: ArraySlice<UInt8>, to id: UInt64) {
+        answer(to: id) { $0.append(contentsOf: frame) }
     }
 
-    private func answer(_ appendFrame: (inout [UInt8]) -> Void) {
-        answer { output in
-            appendFrame(&output)
-            return 1
+    /// Appends the answer to a request, of HTTP when those of earlier requests are written.
+    func answer(to id: UInt64, _ appendAnswer: (inout [UInt8]) -> Void) {
+        guard let http, !http.isNext(id) else {
+            return answer { output in
+                appendAnswer(&output)
+                return http?.didWriteNext(into: &output) ?? 1
+            }
         }
+        guard canWrite else { return }
+        var response: [UInt8] = []
+        appendAnswer(&response)
+        http.keep(response, for: id)
+        updateBudget()
     }
 
     /// Appends encoded answers.
@@ -278,7 +295,9 @@ final class Connection {
     /// Takes no more requests; answers the accepted ones, then finishes the connection.
     func end(_ last: ResponseHead?) {
         guard case .open = state else { return }
-        if let last { answer(last) }
+        if let last {
+            if let http { answerLast(last, http) } else { answer(last) }
+        }
         dropArriving()
         arriving = nil
         state = .ending
@@ -291,7 +310,8 @@ final class Connection {
     func announceDrain() {
         guard !hasAnnouncedDrain else { return }
         hasAnnouncedDrain = true
-        answer(.draining)
+        // HTTP has no such message: the connection ends when it is idle.
+        if http == nil { answer(.draining) }
     }
 
     /// Drops the request that is being verified as it arrives.

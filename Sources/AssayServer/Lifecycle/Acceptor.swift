@@ -116,6 +116,7 @@ final class Acceptor {
 
     private func welcome(_ stream: Stream, at endpoint: Endpoint, _ listener: Int) {
         shares.didOpen(listener)
+        stream.endpoint = endpoint
         stream.onClose = { [unowned self] in
             shares.didClose(listener)
             isShortOfDescriptors = false

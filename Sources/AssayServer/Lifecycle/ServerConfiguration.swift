@@ -60,6 +60,8 @@ extension ServerConfiguration {
         public var allowedUsers: Set<UInt32>?
         /// The TLS context of TLS listeners; nil if there are none.
         public var tls: TLSContext?
+        /// The settings of the HTTP listeners.
+        public var http = HTTPSettings()
         /// The limits of memory, time and numbers.
         public var limits: ServerLimits
         /// The version reported by Info.

@@ -94,6 +94,11 @@ package struct Outcome: Sendable {
     package let verdict: Verdict
     package let environment: EnvironmentLabel
 
+    init(_ request: AcceptedRequest, _ verification: borrowing Verification) {
+        let detected = request.detectsKind ? verification.kind : nil
+        self.init(request.app, detected ?? request.kind, verification)
+    }
+
     init(_ app: AppEntry, _ kind: EvidenceKind, _ verification: borrowing Verification) {
         self.app = app.name
         self.kind = kind

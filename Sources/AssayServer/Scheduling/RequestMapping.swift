@@ -25,12 +25,15 @@ final class AcceptedRequest: Sendable {
     let mayWait: Bool
     /// Its place in a Resolve; nil for a request of its own.
     let place: ResolvePlace?
+    /// How the answer is written for a client of HTTP; nil for a frame.
+    let format: HTTPFormat?
 
     /// - Parameter size: bytes of the evidence.
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
         call: VerifyCall, evidence: AcceptedEvidence, size: Int, cost: RequestCost,
-        deadline: UInt64, arrived: UInt64, mayWait: Bool, place: ResolvePlace? = nil
+        deadline: UInt64, arrived: UInt64, mayWait: Bool, place: ResolvePlace? = nil,
+        format: HTTPFormat? = nil
     ) {
         self.connection = connection
         self.id = id
@@ -43,6 +46,7 @@ final class AcceptedRequest: Sendable {
         self.arrived = arrived
         self.mayWait = mayWait
         self.place = place
+        self.format = format
         work = WorkClass(kind, bytes: size)
     }
 
@@ -52,8 +56,12 @@ final class AcceptedRequest: Sendable {
         return AcceptedRequest(
             connection: connection, id: id, app: app, kind: kind, call: call,
             evidence: .whole(bytes.forWaiting), size: bytes.count, cost: cost,
-            deadline: deadline, arrived: arrived, mayWait: mayWait, place: place)
+            deadline: deadline, arrived: arrived, mayWait: mayWait, place: place,
+            format: format)
     }
+
+    /// Whether the kind is an estimate, and the verification detects it.
+    var detectsKind: Bool { place?.detectsKind ?? format?.detectsKind ?? false }
 
     /// Whether verifying it takes less time than waking a worker.
     var hasKnownChain: Bool {
@@ -88,11 +96,11 @@ enum RequestMapping {
         _ request: AcceptedRequest, at now: Timestamp, unknownChains: UnknownChainPolicy
     ) -> PreparedVerification {
         switch request.evidence {
-        case .whole(let evidence) where request.place?.detectsKind == true:
+        case .whole(let evidence) where request.detectsKind:
             request.app.verifier.prepareDetectingKind(
                 evidence.span, policy: request.app.policy,
-                expecting: request.app.narrowed(request.call.expectations), at: now,
-                unknownChains: unknownChains)
+                expecting: request.app.narrowed(request.call.expectations),
+                inApp: request.call.inApp, at: now, unknownChains: unknownChains)
         case .whole(let evidence):
             request.app.verifier.prepare(
                 evidence.span, as: request.kind, policy: request.app.policy,
@@ -107,6 +115,9 @@ enum RequestMapping {
         _ verification: Verification, answering request: AcceptedRequest, at now: Timestamp,
         by codec: MessageCodec, into output: inout [UInt8]
     ) {
+        if let format = request.format {
+            return HTTPResponse.append(verification, format, at: now, to: &output)
+        }
         var body: [UInt8] = []
         if request.call.returnsVerifyReceiptJSON {
             body = verifyReceiptResponse(for: verification, requestDate: now)

@@ -131,7 +131,7 @@ final class Resolver {
             guard resolve.end() else { return }
             context.telemetry.metrics.didResolve(
                 outcome, arrived: resolve.arrived, now: SystemClock.monotonicNanoseconds)
-            answered(resolve) { $0.append(frame[...]) }
+            answered(resolve) { $0.append(frame[...], to: resolve.id) }
         case .refused(let refusal): refuse(resolve, refusal)
         }
     }

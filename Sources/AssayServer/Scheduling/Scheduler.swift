@@ -12,7 +12,7 @@ final class Scheduler {
     let context: ServerContext
     private let connections: ConnectionTable
     let turns: Turns
-    private let budget: Budget
+    let budget: Budget
     private let workers: WorkerPool
     private let codecs = IdleCodecs()
     /// Gathers the items of Resolve requests.
@@ -23,6 +23,8 @@ final class Scheduler {
     private var readBackoff = ReadBackoff()
     private var loopShare = LoopShare(began: 0)
     private var watch: StallWatch
+    /// Has the workers do other work than verifications.
+    let tasks: WorkerTasks
     var chainQueue: ChainValidationQueue
     /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
@@ -40,6 +42,7 @@ final class Scheduler {
         self.budget = budget
         self.workers = workers
         resolver = Resolver(context, turns, budget, workers: workers, codecs: codecs)
+        tasks = WorkerTasks(workers, context.loop)
         batch = Batch(
             workers: workers.count, requestsPerSlice: limits.requestsPerSlice,
             hasOneProcessor: context.fixed.hasOneProcessor)
@@ -64,7 +67,9 @@ final class Scheduler {
     var now: UInt64 { context.now }
 
     /// Whether no request waits or is being verified.
-    var isIdle: Bool { batch.isEmpty && chainQueue.isEmpty && resolver.isIdle }
+    var isIdle: Bool {
+        batch.isEmpty && chainQueue.isEmpty && resolver.isIdle && tasks.isIdle
+    }
 
     /// Whether a thread has exceeded the time limit of its work.
     var isStalled: Bool { watch.isStalled }
@@ -167,7 +172,8 @@ final class Scheduler {
                 connection: LoopBound(connection, to: context.loop), id: admitted.id,
                 app: admitted.app, kind: admitted.kind, call: admitted.call, evidence: evidence,
                 size: size, cost: cost, deadline: admitted.deadline,
-                arrived: connection.arrived, mayWait: admitted.mayWait))
+                arrived: connection.arrived, mayWait: admitted.mayWait,
+                format: connection.http?.format(of: admitted.id)))
     }
 
     /// Whether the deadline has passed, the connection has closed, or the Resolve has ended.
@@ -294,8 +300,8 @@ final class Scheduler {
                 continue
             }
             context.telemetry.metrics.didAnswer(
-                Outcome(request.app, request.kind, verification), arrived: request.arrived,
-                began: began, now: ended)
+                Outcome(request, verification), arrived: request.arrived, began: began,
+                now: ended)
             answered(request) { $0.answer(request, verification, at: time) }
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
@@ -353,46 +359,5 @@ final class Scheduler {
                 request.app.verifier.doPendingWork(log)
             }
         }
-    }
-
-    // MARK: Answers
-
-    private func deliver(_ answers: SliceAnswers, of slice: [AcceptedRequest]) {
-        let now = SystemClock.monotonicNanoseconds
-        let verified = answers.outcomes.count { $0 != nil }
-        if verified > 0 { context.telemetry.metrics.didVerify(batchOf: verified) }
-        var start = 0
-        for (index, end) in answers.ends.enumerated() {
-            if let item = answers.items[index] {
-                resolver.take(item, of: slice[index], began: answers.began)
-            } else if let outcome = answers.outcomes[index] {
-                context.telemetry.metrics.didAnswer(
-                    outcome, arrived: slice[index].arrived, began: answers.began, now: now)
-                answered(slice[index]) { $0.append(answers.bytes[start..<end]) }
-            } else if let chain = answers.unknownChains[index] {
-                enqueueUnknownChain(slice[index], for: chain)
-            }
-            start = end
-        }
-    }
-
-    /// Answers a request, and gives its memory back to the budget. Each request comes here once.
-    private func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
-        let connection = request.connection.value
-        budget.takeBack(request.cost)
-        connection.didAnswer(request.id, request.cost)
-        answer(connection)
-        turns.touch(connection)
-    }
-
-    func drop(_ request: AcceptedRequest) {
-        refuse(request, .deadlineExceeded(request.id))
-    }
-
-    /// Answers a request without a verdict. A Resolve ends with the first of its items.
-    func refuse(_ request: AcceptedRequest, _ answer: ResponseHead) {
-        if let place = request.place { return resolver.refuse(place.resolve.value, answer) }
-        context.telemetry.metrics.didDrop(.verify, request.connection.value.isClosed ? nil : answer)
-        answered(request) { $0.answer(answer) }
     }
 }

@@ -40,7 +40,7 @@ struct SliceAnswers: Sendable {
                 outcomes.append(nil)
             } else {
                 let verification = verifications[index].verification
-                outcomes.append(Outcome(request.app, request.kind, verification))
+                outcomes.append(Outcome(request, verification))
                 load.add(request.work)
                 if request.place != nil {
                     items[index] = verification

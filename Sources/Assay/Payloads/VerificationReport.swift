@@ -1,27 +1,35 @@
-import Assay
-import AssayModels
+package import AssayModels
 
-/// The output of verify, for local and remote verifications.
-struct VerificationReport {
-    var verification: Verification
+/// A verification as JSON: the output of `assay verify`, and the answer of the HTTP interface.
+package struct VerificationReport {
+    package var verification: Verification
     /// `payload` and the other signed tokens of a notification or an answer, each as signed; empty
     /// unless the verdict is VALID.
-    var members: [Member]
+    package var members: [Member]
     /// The result as JSON of Apple's verifyReceipt, if requested.
-    var verifyReceipt: [UInt8]?
+    package var verifyReceipt: [UInt8]?
 
-    struct Member {
-        let name: String
-        let document: JSONDocument
+    package struct Member {
+        package let name: String
+        /// The JSON, compact.
+        package let text: [UInt8]
+
+        /// The parsed text. It was parsed before verification, or rendered from verified evidence.
+        package var document: JSONDocument? {
+            try? JSONDocument.parse(text, limit: .max, depth: VerificationReport.memberDepth)
+        }
     }
 
-    init(_ verification: Verification) {
+    package init(_ verification: Verification) {
         self.verification = verification
-        members = verification.evidence?.signedMembers ?? []
+        members =
+            verification.evidence?.payloadJSON.map { name, text in
+                Member(name: name, text: text.compactJSON)
+            } ?? []
     }
 
     /// - Parameter body: the JSON object with these members, as a server sends it.
-    init(_ verification: Verification, body: [UInt8]) throws(JSONError) {
+    package init(_ verification: Verification, body: [UInt8]) throws(JSONError) {
         self.verification = verification
         members = []
         guard verification.verdict == .valid, !body.isEmpty else { return }
@@ -29,9 +37,7 @@ struct VerificationReport {
         // the payloads adds one level to their depth.
         let document = try JSONDocument.parse(body, limit: .max, depth: Self.memberDepth + 1)
         for (name, value) in try document.members().pairs {
-            let document = try JSONDocument.parse(
-                value.raw, limit: .max, depth: Self.memberDepth)
-            members.append(Member(name: name, document: document))
+            members.append(Member(name: name, text: value.raw.compactJSON))
         }
     }
 
@@ -39,12 +45,19 @@ struct VerificationReport {
     fileprivate static let memberDepth = Limits.jsonDepth + 2
 
     /// The report without a known kind.
-    var ofUnknownKind: VerificationReport {
+    package var ofUnknownKind: VerificationReport {
         VerificationReport(verification.ofUnknownKind)
     }
 
-    var json: [UInt8] {
-        var writer = JSONWriter()
+    package var json: [UInt8] {
+        // Longer than the members without payload.
+        var writer = JSONWriter(capacity: members.reduce(1024) { $0 + $1.text.count })
+        write(to: &writer)
+        return writer.text
+    }
+
+    /// Writes the report as one object.
+    package func write(to writer: inout JSONWriter) {
         writer.object { report in
             report.member("verdict", verification.verdict.name)
             report.member("detail", verification.detail)
@@ -58,21 +71,7 @@ struct VerificationReport {
                     object.member("expired", certificate.expired)
                 }
             }
-            for member in members {
-                report.name(member.name)
-                report.value(member.document.root)
-            }
-        }
-        return writer.text
-    }
-}
-
-extension VerifiedEvidence {
-    fileprivate var signedMembers: [VerificationReport.Member] {
-        payloadJSON.compactMap { name, text in
-            // Parsed before verification, or rendered from verified evidence.
-            (try? JSONDocument.parse(text, limit: .max, depth: VerificationReport.memberDepth))
-                .map { .init(name: name, document: $0) }
+            for member in members { report.member(member.name, raw: member.text) }
         }
     }
 }

@@ -1,0 +1,34 @@
+/// The head of a request. It owns no bytes: the positions are those in the bytes that were read.
+package struct HTTPHead: Sendable {
+    package enum Method: Hashable, Sendable {
+        case get, head, post, options
+        /// A method that no path has.
+        case other
+    }
+
+    /// How the body is delimited.
+    package enum Body: Hashable, Sendable {
+        /// Exactly this number of bytes; 0 without a body.
+        case length(Int)
+        case chunked
+    }
+
+    package internal(set) var method = Method.other
+    package internal(set) var path = 0..<0
+    /// The query after the question mark; nil without one.
+    package internal(set) var query: Range<Int>?
+    package internal(set) var body = Body.length(0)
+    /// Whether the connection goes on after the answer.
+    package internal(set) var keepsAlive = true
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    package internal(set) var expectsContinue = false
+    /// Bytes of the head: the body begins here.
+    package internal(set) var end = 0
+    private var values = InlineArray<11, Range<Int>?>(repeating: nil)
+
+    /// The position of a field's value, without white space around it; nil if it is absent.
+    package internal(set) subscript(_ field: HTTPField) -> Range<Int>? {
+        get { values[field.rawValue] }
+        set { values[field.rawValue] = newValue }
+    }
+}

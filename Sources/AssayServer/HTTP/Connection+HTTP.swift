@@ -1,0 +1,184 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Reads the requests of a connection that speaks HTTP, with the limits, the shares and the
+/// admission of frames.
+extension Connection {
+    /// Takes one step. Returns false if it needs more bytes.
+    func takeNext(_ http: HTTPSession, _ unread: SlabBytes) -> Bool {
+        http.front == nil ? takeHead(http, unread) : takeBody(http, unread)
+    }
+
+    // MARK: Heads
+
+    private func takeHead(_ http: HTTPSession, _ unread: SlabBytes) -> Bool {
+        // A client of HTTP expects to wait, and not a refusal for what it pipelines.
+        guard !isFull else {
+            awaitsAnswer = true
+            return false
+        }
+        let head: HTTPHead
+        do throws(HTTPFault) {
+            guard let next = try http.reader.next(in: unread.span) else {
+                if context.budget.isFull, unread.count > limits.unansweredBytes {
+                    end(.connectionMemoryExhausted)
+                }
+                return false
+            }
+            head = next
+        } catch {
+            refuse(error, http)
+            return true
+        }
+        let route = HTTPRoute(unread.span.extracting(head.path))
+        if route?.isLong == true, !context.turns.canAnswerAtLength {
+            awaitsShare = true
+            return false
+        }
+        let bytes = unread.extracting(0..<head.end)
+        stream.received.skip(head.end)
+        pace?.didTake(head.end)
+        framesThisTurn += 1
+        begin(head, bytes, route, http)
+        return true
+    }
+
+    /// Starts a request: decides what happens to its body, and answers what needs none.
+    private func begin(
+        _ head: HTTPHead, _ bytes: SlabBytes, _ route: HTTPRoute?, _ http: HTTPSession
+    ) {
+        var format = HTTPFormat()
+        format.isHead = head.method == .head
+        let body = HTTPBodyReader(head.body)
+        // A client that waits for the interim response possibly never sends the body of a refused
+        // request, and a long one is not worth reading.
+        let endsIfRefused = head.expectsContinue || body.announced > limits.frameBytes
+        format.closes = !head.keepsAlive || endsIfRefused
+        let site = HTTPSite(head, bytes.span, at: http.endpoint)
+        format.origin = site.allowedOrigin(by: context.server.settings.http)
+        let id = http.begin(format)
+        http.front = HTTPFront(
+            id: id, body: body, plan: .skip, closes: !head.keepsAlive,
+            isChunked: head.body == .chunked)
+        do throws(HTTPProblem) {
+            if let refusal = site.refusal(by: context.server.settings.http) { throw refusal }
+            guard let route else { throw .unknownPath(HTTPRoute.allCases.map(\.path)) }
+            guard route.has(head.method) else { throw .wrongMethod(allow: route.methods) }
+            if head.method == .options {
+                answerOptions(of: route, id, http)
+            } else {
+                let plan = try plan(head, bytes.span, route, id, http)
+                http.front?.plan = plan
+            }
+        } catch {
+            refuse(id, error, http)
+        }
+        guard let front = http.front else { return }
+        if front.body.isEnded { return complete(http) }
+        if case .skip = front.plan {
+            if endsIfRefused { end(nil) }
+            return
+        }
+        http.setCloses(front.closes, after: id)
+        if head.expectsContinue, http.requestBody(of: id) {
+            answer { output in
+                output += HTTPResponse.interim
+                return 0
+            }
+        }
+    }
+
+    /// Decides what happens to the body of a request. Answers a request that needs none.
+    private func plan(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ route: HTTPRoute, _ id: UInt64,
+        _ http: HTTPSession
+    ) throws(HTTPProblem) -> HTTPPlan {
+        switch route {
+        case .health: call(RequestHead(id: id, call: .health))
+        case .info: call(RequestHead(id: id, call: .info))
+        case .verify:
+            if let encoding = head[.contentEncoding],
+                !bytes.extracting(encoding).equalsLowercase("identity")
+            {
+                throw .compressed
+            }
+            guard let field = head[.contentType],
+                let type = HTTPMediaType(bytes.extracting(field))
+            else { throw .wrongType(HTTPMediaType.names) }
+            guard head.body != .length(0) else { throw .emptyBody }
+            switch type {
+            case .json: return try planJSON(head)
+            case .evidence: return try planEvidence(head, bytes, id, http)
+            }
+        }
+        return .skip
+    }
+
+    /// Answers a call without evidence.
+    private func call(_ head: RequestHead) {
+        switch context.admission.admit(head, bodyBytes: 0, isWhole: true, from: self) {
+        case .refused(let response): answerAtOnce(CallLabel(head.call), response)
+        case .answer(let response): answerAtOnce(CallLabel(head.call), response)
+        case .verify: break
+        case .resolve: break
+        }
+    }
+
+    private func planJSON(_ head: HTTPHead) throws(HTTPProblem) -> HTTPPlan {
+        guard head.query == nil else {
+            throw HTTPProblem(
+                400, .invalidArgument, "a JSON body has the members; the query is for raw evidence")
+        }
+        let limit = limits.httpJSONBytes
+        if case .length(let length) = head.body, length > limit {
+            throw .bodyTooLarge(limit: limit)
+        }
+        return .json(limit: limit)
+    }
+
+    /// Decides by the head of a request whether raw evidence is read at all, and whether it is
+    /// verified as it arrives.
+    private func planEvidence(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ http: HTTPSession
+    ) throws(HTTPProblem) -> HTTPPlan {
+        guard let query = HTTPQuery(bytes.extracting(head.query ?? 0..<0)) else {
+            throw .invalidQuery
+        }
+        let question = try HTTPQuestion(query)
+        http.setFormat(of: id, http.format(of: id).answering(question))
+        // Evidence of an unknown kind is read whole, so it has the limit of those.
+        guard let kind = question.kind else {
+            let limit = max(limits.serverAnswerBytes, limits.notificationV1Bytes)
+            if case .length(let length) = head.body, length > limit {
+                throw .bodyTooLarge(limit: limit)
+            }
+            return .evidence(question, limit: limit)
+        }
+        let limit = context.admission.bodyLimit(of: kind)
+        // The size of a chunked receipt is unknown: it is read like a large one.
+        var size = kind == .appReceipt ? limits.streamedReceiptBytes + 1 : 0
+        if case .length(let length) = head.body { size = length }
+        if size <= stream.received.unreadCount, head.body != .chunked {
+            return .evidence(question, limit: limit)
+        }
+        switch context.admission.admit(
+            question.head(id, as: kind), bodyBytes: size, isWhole: false, from: self)
+        {
+        case .refused(let refusal): answerAtOnce(.verify, refusal)
+        case .verify(let admitted):
+            // Otherwise decided again when it is whole: the queue and the memory will have
+            // changed.
+            guard admitted.isStreamed else { return .evidence(question, limit: limit) }
+            let isChunked = head.body == .chunked
+            arriving = .receipt(
+                ArrivingReceipt(admitted, size: isChunked ? 0 : size, at: now))
+            didAdmit(id)
+            return .receipt
+        case .answer: break
+        case .resolve: break
+        }
+        return .skip
+    }
+}

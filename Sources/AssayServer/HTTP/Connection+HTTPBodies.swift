@@ -1,0 +1,214 @@
+import AssayHTTP
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Reads the bodies of a connection that speaks HTTP.
+extension Connection {
+    func takeBody(_ http: HTTPSession, _ unread: SlabBytes) -> Bool {
+        guard var front = http.front else { return false }
+        if case .receipt = front.plan, arriving?.receipt == nil { front.plan = .skip }
+        let step: HTTPBodyReader.Step
+        do throws(HTTPFault) {
+            step = try front.body.next(in: unread.span)
+        } catch {
+            refuse(error, http)
+            return true
+        }
+        http.front = front
+        switch step {
+        case .needMore: return false
+        case .end: complete(http)
+        case .framing(let count):
+            didTake(count, ofData: false, http)
+            if http.front?.body.isEnded == true { complete(http) }
+        case .data(let count):
+            http.bodyHasBegun(of: front.id)
+            return takeData(count, unread, front, http)
+        }
+        return true
+    }
+
+    /// Takes data of a body. Returns false if it needs more bytes.
+    private func takeData(
+        _ count: Int, _ unread: SlabBytes, _ front: HTTPFront, _ http: HTTPSession
+    ) -> Bool {
+        switch front.plan {
+        case .skip: didTake(count, ofData: true, http)
+        case .receipt:
+            guard let receipt = arriving?.receipt else { return true }
+            if front.isChunked, front.arrived + count > limits.frameBytes {
+                dropArriving()
+                refuseAndEnd(front.id, .bodyTooLarge(limit: limits.frameBytes), http)
+                return true
+            }
+            feed(receipt, unread.extracting(0..<count), http)
+        case .evidence(_, let limit), .json(let limit):
+            guard !front.isChunked else {
+                guard collect(count, unread, limit, http) else { return true }
+                break
+            }
+            let length = front.body.announced
+            guard count == length else {
+                if context.budget.isFull {
+                    answerAtOnce(.verify, .memoryExhausted(front.id))
+                    http.front?.plan = .skip
+                    return true
+                }
+                stream.received.expect(length)
+                return false
+            }
+            let body = stream.received.take(length)
+            http.front?.body.didTake(length)
+            pace?.didTake(length)
+            complete(http, body)
+            return true
+        }
+        if http.front?.body.isEnded == true { complete(http) }
+        return true
+    }
+
+    /// Appends data of a chunked body. Returns false if it refused the request.
+    private func collect(
+        _ count: Int, _ unread: SlabBytes, _ limit: Int, _ http: HTTPSession
+    ) -> Bool {
+        guard let front = http.front else { return false }
+        let isTooLarge = front.arrived + count > limit
+        if isTooLarge || context.budget.isFull {
+            http.front?.plan = .skip
+            http.front?.collected = []
+            if isTooLarge {
+                refuseAndEnd(front.id, .bodyTooLarge(limit: limit), http)
+            } else {
+                answerAtOnce(.verify, .memoryExhausted(front.id))
+            }
+            return false
+        }
+        let data = unread.span.extracting(0..<count)
+        for index in data.indices { http.front?.collected.append(data[index]) }
+        didTake(count, ofData: true, http)
+        return true
+    }
+
+    /// Drops bytes at the front that were used.
+    private func didTake(_ count: Int, ofData isData: Bool, _ http: HTTPSession) {
+        stream.received.skip(count)
+        pace?.didTake(count)
+        guard isData else { return }
+        http.front?.body.didTake(count)
+        http.front?.arrived += count
+    }
+
+    /// Passes a receipt's next bytes to its verification.
+    private func feed(_ receipt: ArrivingReceipt, _ data: SlabBytes, _ http: HTTPSession) {
+        if http.front?.isChunked == true {
+            receipt.willReceive(min(data.count, context.turns.receiptSlice))
+        }
+        let before = receipt.remaining
+        let fits = read(receipt, data)
+        http.front?.body.didTake(before - receipt.remaining)
+        http.front?.arrived += before - receipt.remaining
+        guard !fits else { return }
+        let canFit = context.budget.canFit(receipt: receipt.wanted)
+        dropArriving()
+        answerAtOnce(.verify, .memoryExhausted(receipt.id, canFit: canFit))
+        http.front?.plan = .skip
+    }
+
+    // MARK: Complete requests
+
+    /// Ends the request at the front, whose body has arrived.
+    ///
+    /// - Parameter body: the body, if it is in the receive buffer.
+    func complete(_ http: HTTPSession, _ body: SlabBytes? = nil) {
+        guard let front = http.front else { return }
+        http.front = nil
+        switch front.plan {
+        case .skip: break
+        case .receipt:
+            if let receipt = arriving?.receipt {
+                arriving = nil
+                if !context.scheduler.verify(receipt, from: self) {
+                    didAnswer(receipt.id)
+                    answerAtOnce(.verify, .memoryExhausted(receipt.id))
+                }
+            }
+        case .evidence(let question, _):
+            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+                verify(body, question, front.id)
+            }
+        case .json:
+            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+                parse(body, front.id, http)
+            }
+        }
+        arriving = nil
+        didEndFrame()
+        if front.closes { end(nil) }
+    }
+
+    private func complete(
+        _ id: UInt64, _ body: SlabBytes, _ http: HTTPSession, _ action: (SlabBytes) -> Void
+    ) {
+        if body.count == 0 { refuse(id, .emptyBody, http) } else { action(body) }
+    }
+
+    /// Has the evidence verified, unless the admission rejects it.
+    private func verify(
+        _ evidence: SlabBytes, _ question: HTTPQuestion, _ id: UInt64, began: UInt64? = nil
+    ) {
+        let head = question.head(id, as: question.estimate(evidence.span))
+        take(head, evidence, began: began)
+    }
+
+    /// Bodies above this size are parsed by a worker: it takes a tenth of a millisecond.
+    private static let bytesParsedInPlace = 64 << 10
+
+    /// Reads a JSON body, and has its evidence verified.
+    private func parse(_ body: SlabBytes, _ id: UInt64, _ http: HTTPSession) {
+        guard body.count > Self.bytesParsedInPlace else {
+            return didParse(HTTPJSONBody.result(of: body), body, id, http, began: frameBegan)
+        }
+        // In flight, so that the connection stays until the answer.
+        didAdmit(id)
+        let began = frameBegan
+        let mine = LoopBound((self, http), to: stream.loop)
+        context.scheduler.tasks.perform {
+            HTTPJSONBody.result(of: body)
+        } then: { result in
+            let (connection, http) = mine.value
+            connection.didAnswer(id)
+            connection.context.turns.touch(connection)
+            guard !connection.isClosed else { return }
+            connection.didParse(result, body, id, http, began: began)
+        }
+    }
+
+    private func didParse(
+        _ result: Result<HTTPJSONBody, HTTPProblem>, _ body: SlabBytes, _ id: UInt64,
+        _ http: HTTPSession, began: UInt64?
+    ) {
+        switch result {
+        case .failure(let problem): refuse(id, problem, http)
+        case .success(let parsed):
+            http.setFormat(of: id, http.format(of: id).answering(parsed.question))
+            let evidence =
+                switch parsed.evidence {
+                case .part(let range): body.extracting(range)
+                case .decoded(let bytes): stream.hold(bytes.span)
+                }
+            verify(evidence, parsed.question, id, began: began)
+        }
+        updateBudget()
+    }
+}
+
+extension HTTPJSONBody {
+    fileprivate static func result(of body: SlabBytes) -> Result<Self, HTTPProblem> {
+        do throws(HTTPProblem) {
+            return .success(try HTTPJSONBody(body.span))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

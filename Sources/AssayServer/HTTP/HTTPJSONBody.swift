@@ -1,0 +1,69 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// The JSON body of a request: what it asks, and where its evidence is.
+struct HTTPJSONBody: Sendable {
+    let question: HTTPQuestion
+    let evidence: Evidence
+
+    enum Evidence: Sendable {
+        /// A range of the body.
+        case part(Range<Int>)
+        /// A string with escapes, decoded.
+        case decoded([UInt8])
+    }
+
+    /// Depth of objects and arrays: evidence can be JSON itself.
+    private static let depth = Limits.jsonDepth + 1
+
+    init(_ body: Span<UInt8>) throws(HTTPProblem) {
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument.parse(body.array, limit: .max, depth: Self.depth)
+        } catch {
+            throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
+        }
+        guard let members = document.root.members else {
+            throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
+        }
+        question = try HTTPQuestion(members)
+        evidence = try Self.evidence(members["evidence"])
+    }
+
+    private static func evidence(_ value: JSONValue?) throws(HTTPProblem) -> Evidence {
+        guard let value else {
+            throw HTTPProblem(400, .invalidArgument, "the member evidence is missing")
+        }
+        let evidence: Evidence
+        if let content = value.plainContent {
+            evidence = .part(content)
+        } else if let text = value.string {
+            evidence = .decoded(Array(text.utf8))
+        } else if value.kind == .object {
+            // The body of a notification or an answer of the Server API, as it came.
+            evidence = .part(value.range)
+        } else {
+            throw HTTPProblem(
+                400, .invalidArgument,
+                "evidence is not a string (base64 for a receipt) or an object")
+        }
+        guard !evidence.isEmpty else { throw .emptyEvidence }
+        return evidence
+    }
+}
+
+extension HTTPJSONBody.Evidence {
+    fileprivate var isEmpty: Bool {
+        switch self {
+        case .part(let range): range.isEmpty
+        case .decoded(let bytes): bytes.isEmpty
+        }
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static let emptyEvidence = HTTPProblem(
+        400, .invalidArgument, "evidence is empty")
+}

@@ -1,0 +1,133 @@
+import Assay
+import AssayHTTP
+import AssayWire
+
+/// An error response, as `application/problem+json` (RFC 9457).
+struct HTTPProblem: Error, Sendable {
+    /// The status code of HTTP.
+    var status: Int
+    /// The status that the binary protocol has for the same reason.
+    var code: Status
+    var detail: String
+    /// Milliseconds until a retry can succeed; 0 if a retry does not help.
+    var retryAfter: UInt32 = 0
+    /// The methods of the path, if the request has another one.
+    var allow: String?
+
+    init(_ status: Int, _ code: Status = .invalidArgument, _ detail: String) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    init(_ fault: HTTPFault) {
+        self.init(fault.status, .invalidArgument, fault.description)
+        if fault.status == 431 || fault.status == 414 { code = .resourceExhausted }
+    }
+
+    /// The refusal of a call.
+    ///
+    /// - Parameter isArriving: whether the request is not complete yet.
+    init(_ head: ResponseHead, isArriving: Bool) {
+        status =
+            switch head.status {
+            case .ok, .invalidArgument, .alreadyExists, .failedPrecondition, .outOfRange,
+                .unimplemented:
+                400
+            case .notFound: 404
+            case .permissionDenied: 403
+            case .unauthenticated: 401
+            case .resourceExhausted: head.retryAfterMilliseconds == 0 ? 413 : 429
+            case .deadlineExceeded: isArriving ? 408 : 503
+            case .unavailable: 503
+            case .cancelled, .unknown, .aborted, .internal, .dataLoss: 500
+            }
+        code = head.status
+        detail = head.message
+        retryAfter = head.retryAfterMilliseconds
+        // A request that waited too long can be repeated.
+        if status == 503, retryAfter == 0 { retryAfter = ResponseHead.retryMilliseconds }
+    }
+
+    /// The same refusal as a response of the binary protocol, for the counters.
+    func head(_ id: UInt64) -> ResponseHead {
+        ResponseHead(
+            id: id, status: code, message: detail, retryAfterMilliseconds: retryAfter)
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.object { object in
+            object.member("type", "about:blank")
+            object.member("title", HTTPStatus.reason(status))
+            object.member("status", Int64(status))
+            object.member("detail", detail)
+            object.member("code", code.name)
+            if retryAfter > 0 { object.member("retryAfterMs", Int64(retryAfter)) }
+        }
+        return writer.text
+    }
+}
+
+extension HTTPProblem {
+    static func unknownPath(_ paths: [String]) -> Self {
+        HTTPProblem(
+            404, .unimplemented, "unknown path; the server has " + paths.joined(separator: ", "))
+    }
+
+    static func wrongMethod(allow: String) -> Self {
+        var problem = HTTPProblem(405, .unimplemented, "the methods of this path: " + allow)
+        problem.allow = allow
+        return problem
+    }
+
+    static let compressed = HTTPProblem(
+        415, .invalidArgument, "a body with Content-Encoding is not accepted: send it uncompressed")
+
+    static func wrongType(_ types: String) -> Self {
+        HTTPProblem(415, .invalidArgument, "the Content-Type of this path: " + types)
+    }
+
+    static let emptyBody = HTTPProblem(400, .invalidArgument, "the body is empty")
+
+    static func bodyTooLarge(limit: Int) -> Self {
+        HTTPProblem(
+            413, .resourceExhausted, "the body has more bytes than the limit of \(limit)")
+    }
+
+    static let otherSite = HTTPProblem(
+        403, .permissionDenied,
+        "a page of an origin that is not in http.allowed-origins made this request")
+
+    static let otherHost = HTTPProblem(
+        403, .permissionDenied,
+        "the name in Host is not served here; http.hosts of the configuration names more")
+
+    static let invalidQuery = HTTPProblem(
+        400, .invalidArgument, "the query is not name=value pairs, percent-encoded")
+}
+
+extension Status {
+    /// gRPC's name.
+    var name: String {
+        switch self {
+        case .ok: "OK"
+        case .cancelled: "CANCELLED"
+        case .unknown: "UNKNOWN"
+        case .invalidArgument: "INVALID_ARGUMENT"
+        case .deadlineExceeded: "DEADLINE_EXCEEDED"
+        case .notFound: "NOT_FOUND"
+        case .alreadyExists: "ALREADY_EXISTS"
+        case .permissionDenied: "PERMISSION_DENIED"
+        case .resourceExhausted: "RESOURCE_EXHAUSTED"
+        case .failedPrecondition: "FAILED_PRECONDITION"
+        case .aborted: "ABORTED"
+        case .outOfRange: "OUT_OF_RANGE"
+        case .unimplemented: "UNIMPLEMENTED"
+        case .internal: "INTERNAL"
+        case .unavailable: "UNAVAILABLE"
+        case .dataLoss: "DATA_LOSS"
+        case .unauthenticated: "UNAUTHENTICATED"
+        }
+    }
+}

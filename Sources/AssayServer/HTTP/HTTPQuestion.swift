@@ -1,0 +1,243 @@
+import Assay
+import AssayHTTP
+import AssayModels
+import AssayWire
+
+/// What a request asks to verify, without the evidence: from the query beside raw evidence, or
+/// from the members of JSON.
+struct HTTPQuestion: Sendable {
+    /// Nil if the server detects the kind.
+    var kind: EvidenceKind?
+    var app = ""
+    /// Milliseconds; 0 for the server's default.
+    var timeout: UInt32 = 0
+    var expectations = Expectations.none
+    var inApp = InAppSelection.all
+    var content = HTTPFormat.Content.report
+    private var device: String?
+    private var namesKind = false
+
+    /// The call.
+    ///
+    /// - Parameter kind: the kind of the evidence, or an estimate where it is detected.
+    func head(_ id: UInt64, as kind: EvidenceKind) -> RequestHead {
+        let call = VerifyCall(
+            kind: kind, expectations: expectations, returnsTypedPayload: false,
+            returnsPayloadJSON: content == .report, inApp: inApp,
+            returnsVerifyReceiptJSON: content == .verifyReceipt)
+        return RequestHead(
+            id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout)
+    }
+
+    /// The probable kind by the first bytes, which decides the limit and the estimate of the cost.
+    func estimate(_ evidence: Span<UInt8>) -> EvidenceKind {
+        if let kind { return kind }
+        if Verifier.beginsLikeAppReceipt(evidence) { return .appReceipt }
+        guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return .transaction }
+        return evidence.count <= Limits.notificationBytes ? .notification : .serverAnswer
+    }
+
+    // MARK: Query
+
+    /// Reads the parameters, which are named like the options of `assay verify`.
+    init(_ query: HTTPQuery) throws(HTTPProblem) {
+        var given: Set<String> = []
+        for (name, value) in query.parameters {
+            guard given.insert(name).inserted || Self.repeated.contains(name) else {
+                throw Self.problem("the parameter \(name) occurs twice")
+            }
+            try set(name, value)
+        }
+        try finish()
+    }
+
+    private static let repeated: Set<String> = ["environment", "product-id"]
+
+    private mutating func set(_ name: String, _ value: String) throws(HTTPProblem) {
+        switch name {
+        case "kind": try setKind(value)
+        case "app": app = value
+        case "bundle-id": expectations.bundleId = value
+        case "app-apple-id": expectations.appAppleId = try Self.number(value, name, from: 1)
+        case "environment": expectations.environments.append(try Self.environment(value))
+        case "product-id": expectations.productIds.append(value)
+        case "app-account-token": expectations.appAccountToken = value
+        case "transaction-id": expectations.transactionId = value
+        case "not-older-than":
+            expectations.notOlderThan = Timestamp(milliseconds: try Self.number(value, name))
+        case "device-id": device = value
+        case "in-app": try setInApp(value)
+        case "returns": try setContent(value)
+        case "timeout": try setTimeout(Double(value))
+        default:
+            throw Self.problem(
+                "unknown parameter \(Self.quoted(name)); the parameters: \(Self.names)")
+        }
+    }
+
+    private static let names =
+        "kind, app, bundle-id, app-apple-id, environment, product-id, app-account-token, "
+        + "transaction-id, not-older-than, device-id, in-app, returns, timeout"
+
+    // MARK: JSON
+
+    /// Reads the members beside the evidence.
+    init(_ object: JSONObject) throws(HTTPProblem) {
+        for (name, value) in object.pairs {
+            switch name {
+            case "evidence": break
+            case "kind": try setKind(Self.text(value, name))
+            case "app": app = try Self.text(value, name)
+            case "expectations": try setExpectations(value)
+            case "inApp": try setInApp(Self.text(value, name))
+            case "returns": try setContent(Self.text(value, name))
+            case "timeout": try setTimeout(value.double)
+            default:
+                throw Self.problem(
+                    "unknown member \(Self.quoted(name)); the members: kind, evidence, app, "
+                        + "expectations, inApp, returns, timeout")
+            }
+        }
+        try finish()
+    }
+
+    private mutating func setExpectations(_ value: JSONValue) throws(HTTPProblem) {
+        guard let members = value.members else {
+            throw Self.problem("expectations is not an object")
+        }
+        for (name, value) in members.pairs {
+            switch name {
+            case "bundleId": expectations.bundleId = try Self.text(value, name)
+            case "appAppleId":
+                guard let id = value.int64, id > 0 else { throw Self.notANumber(name) }
+                expectations.appAppleId = id
+            case "environments":
+                for text in try Self.texts(value, name) {
+                    expectations.environments.append(try Self.environment(text))
+                }
+            case "productIds": expectations.productIds = try Self.texts(value, name)
+            case "appAccountToken": expectations.appAccountToken = try Self.text(value, name)
+            case "transactionId": expectations.transactionId = try Self.text(value, name)
+            case "deviceId": device = try Self.text(value, name)
+            case "notOlderThan":
+                guard let date = value.int64 else { throw Self.notANumber(name) }
+                expectations.notOlderThan = Timestamp(milliseconds: date)
+            default:
+                throw Self.problem(
+                    "unknown member \(Self.quoted(name)) of expectations; the members: bundleId, "
+                        + "appAppleId, environments, productIds, appAccountToken, transactionId, "
+                        + "deviceId, notOlderThan")
+            }
+        }
+    }
+
+    private static func text(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> String {
+        guard let text = value.string else { throw problem("\(name) is not a string") }
+        return text
+    }
+
+    private static func texts(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> [String] {
+        guard let elements = value.elements else { throw problem("\(name) is not an array") }
+        var texts: [String] = []
+        for element in elements {
+            guard let text = element.string else {
+                throw problem("an element of \(name) is not a string")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    // MARK: Values
+
+    private mutating func setKind(_ name: String) throws(HTTPProblem) {
+        kind = EvidenceKind(name: name)
+        guard kind != nil || name == "auto" else { throw Self.unknownKind(Self.quoted(name)) }
+        namesKind = true
+    }
+
+    private mutating func setInApp(_ text: String) throws(HTTPProblem) {
+        guard let selection = InAppSelection(text: text) else {
+            throw Self.problem(
+                "the selection of in-app records is not all, latest, none or product=ID")
+        }
+        inApp = selection
+    }
+
+    private mutating func setContent(_ text: String) throws(HTTPProblem) {
+        switch text {
+        case "payload": content = .report
+        case "verdict": content = .verdict
+        case "verify-receipt": content = .verifyReceipt
+        default: throw Self.problem("returns is not payload, verdict or verify-receipt")
+        }
+    }
+
+    private mutating func setTimeout(_ seconds: Double?) throws(HTTPProblem) {
+        guard let seconds, (0.001...Self.longestTimeout).contains(seconds) else {
+            throw Self.problem("timeout is not a number of seconds from 0.001 to 600")
+        }
+        timeout = UInt32(seconds * 1000)
+    }
+
+    /// Seconds. The server's own limit is lower by default, and applies then.
+    private static let longestTimeout = 600.0
+
+    private mutating func finish() throws(HTTPProblem) {
+        guard namesKind else { throw Self.unknownKind("missing") }
+        if content == .verifyReceipt, kind != .appReceipt, kind != .transactionReceipt {
+            throw Self.problem(
+                "returns verify-receipt needs the kind app-receipt or transaction-receipt")
+        }
+        guard let device else { return }
+        switch kind {
+        case nil: throw Self.problem("a device needs a kind other than auto")
+        case .appReceipt, .notificationV1:
+            guard let octets = DeviceText.octets(device), DeviceText.isOfReceipt(octets) else {
+                throw Self.problem(
+                    "the device of an app receipt is not 16 octets (identifierForVendor) or 6 (a "
+                        + "Mac's address) in hexadecimal")
+            }
+            expectations.deviceIdentifier = octets
+        default: expectations.deviceVerificationId = device
+        }
+    }
+
+    private static func environment(_ name: String) throws(HTTPProblem) -> StoreEnvironment {
+        guard let environment = StoreEnvironment.known.first(where: { $0.rawValue == name }) else {
+            let names = StoreEnvironment.known.map(\.rawValue).joined(separator: ", ")
+            throw problem("\(quoted(name)) is not an environment; the environments: \(names)")
+        }
+        return environment
+    }
+
+    private static func number(
+        _ text: String, _ name: String, from least: Int64 = .min
+    ) throws(HTTPProblem) -> Int64 {
+        guard let number = Int64(text), number >= least else { throw notANumber(name) }
+        return number
+    }
+
+    private static func unknownKind(_ problem: String) -> HTTPProblem {
+        let names = EvidenceKind.allCases.map(\.name).joined(separator: ", ")
+        return Self.problem("the kind is \(problem); the kinds: \(names), auto")
+    }
+
+    private static func notANumber(_ name: String) -> HTTPProblem {
+        problem("\(name) is not a whole number in its range")
+    }
+
+    private static func problem(_ detail: String) -> HTTPProblem {
+        HTTPProblem(400, .invalidArgument, detail)
+    }
+
+    /// A name from the request, shortened: it returns in the response.
+    static func quoted(_ name: String) -> String { "\"" + name.prefix(64) + "\"" }
+}
+
+extension JSONValue {
+    /// A number; nil for other types.
+    fileprivate var double: Double? {
+        kind == .number ? Double(String(decoding: raw, as: UTF8.self)) : nil
+    }
+}

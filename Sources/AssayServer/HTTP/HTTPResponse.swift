@@ -1,0 +1,152 @@
+import Assay
+import AssayModels
+import AssayWire
+
+/// How the response to one request is written.
+struct HTTPFormat: Sendable {
+    /// What the body has.
+    enum Content: Sendable {
+        /// The JSON of `assay verify`.
+        case report
+        /// The same without the payload.
+        case verdict
+        /// The JSON of verifyReceipt.
+        case verifyReceipt
+    }
+
+    var content = Content.report
+    /// Whether the verification detects the kind of the evidence.
+    var detectsKind = false
+    /// Whether the connection ends after the response.
+    var closes = false
+    /// Whether the request is HEAD: the response has no body.
+    var isHead = false
+    /// The allowed origin of the page that made the request.
+    var origin: String?
+}
+
+extension HTTPFormat {
+    /// The format with what the request asks for.
+    func answering(_ question: HTTPQuestion) -> Self {
+        var format = self
+        format.content = question.content
+        format.detectsKind = question.kind == nil
+        return format
+    }
+}
+
+/// Writes responses.
+enum HTTPResponse {
+    static let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+    /// Appends the response to a verification.
+    static func append(
+        _ verification: Verification, _ format: HTTPFormat, at now: Timestamp,
+        to output: inout [UInt8]
+    ) {
+        let body: [UInt8] =
+            switch format.content {
+            case .report: VerificationReport(verification).json
+            case .verdict: VerificationReport(verification.withoutEvidence).json
+            case .verifyReceipt: verifyReceiptResponse(for: verification, requestDate: now)
+            }
+        append(200, json: body, format, at: now, to: &output)
+    }
+
+    static func append(
+        _ problem: HTTPProblem, _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]
+    ) {
+        var fields = ""
+        if let allow = problem.allow { fields += "Allow: \(allow)\r\n" }
+        if problem.retryAfter > 0 {
+            // Whole seconds, rounded up.
+            fields += "Retry-After: \((problem.retryAfter + 999) / 1000)\r\n"
+        }
+        append(
+            problem.status, type: "application/problem+json", problem.json, fields: fields, format,
+            at: now, to: &output)
+    }
+
+    /// Appends a response with JSON. Like a line of `assay verify`, it ends with a line break.
+    static func append(
+        _ status: Int, json: [UInt8], _ format: HTTPFormat, at now: Timestamp,
+        to output: inout [UInt8]
+    ) {
+        append(
+            status, type: "application/json", json, fields: "", format, at: now, to: &output)
+    }
+
+    /// - Parameter fields: further fields, each with its line break.
+    static func append(
+        _ status: Int, type: String, _ body: [UInt8], fields: String, _ format: HTTPFormat,
+        at now: Timestamp, to output: inout [UInt8]
+    ) {
+        output.reserveCapacity(output.count + body.count + fields.utf8.count + usualHeadBytes)
+        output += "HTTP/1.1 ".utf8
+        output += String(status).utf8
+        output.append(UInt8(ascii: " "))
+        output += HTTPStatus.reason(status).utf8
+        output += "\r\nDate: ".utf8
+        appendDate(now, to: &output)
+        if status != 204 {
+            output += "\r\nContent-Type: ".utf8
+            output += type.utf8
+            output += "\r\nContent-Length: ".utf8
+            output += String(body.count + 1).utf8
+        }
+        output += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n".utf8
+        output += fields.utf8
+        if let origin = format.origin {
+            output += "Access-Control-Allow-Origin: ".utf8
+            output += origin.utf8
+            output += "\r\nVary: Origin\r\n".utf8
+        }
+        if format.closes { output += "Connection: close\r\n".utf8 }
+        output += "\r\n".utf8
+        if status != 204, !format.isHead {
+            output += body
+            output.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// Bytes of the usual head.
+    private static let usualHeadBytes = 256
+
+    /// Appends a date as in `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
+    private static func appendDate(_ now: Timestamp, to output: inout [UInt8]) {
+        let time = CivilTime(now)
+        // 1 January 1970 was a Thursday.
+        let day = Int(now.seconds / 86_400)
+        output += days[((day + 4) % 7 + 7) % 7].utf8
+        output += ", ".utf8
+        appendTwoDigits(time.day, to: &output)
+        output += months[time.month - 1].utf8
+        output += String(time.year, width: 4).utf8
+        output.append(UInt8(ascii: " "))
+        appendTwoDigits(time.hour, to: &output)
+        output.append(UInt8(ascii: ":"))
+        appendTwoDigits(time.minute, to: &output)
+        output.append(UInt8(ascii: ":"))
+        appendTwoDigits(time.second, to: &output)
+        output += " GMT".utf8
+    }
+
+    private static func appendTwoDigits(_ number: Int, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "0") + UInt8(number / 10))
+        output.append(UInt8(ascii: "0") + UInt8(number % 10))
+    }
+
+    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let months = [
+        " Jan ", " Feb ", " Mar ", " Apr ", " May ", " Jun ", " Jul ", " Aug ", " Sep ", " Oct ",
+        " Nov ", " Dec ",
+    ]
+}
+
+extension Verification {
+    fileprivate var withoutEvidence: Verification {
+        var copy = self
+        copy.evidence = nil
+        return copy
+    }
+}

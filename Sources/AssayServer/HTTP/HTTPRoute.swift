@@ -1,0 +1,73 @@
+import AssayHTTP
+
+/// The paths.
+enum HTTPRoute: CaseIterable, Sendable {
+    case verify, health, info
+
+    var path: String {
+        switch self {
+        case .verify: "/v1/verify"
+        case .health: "/v1/health"
+        case .info: "/v1/info"
+        }
+    }
+
+    init?(_ path: Span<UInt8>) {
+        for route in Self.allCases where path.equals(route.path) {
+            self = route
+            return
+        }
+        return nil
+    }
+
+    var isRead: Bool {
+        switch self {
+        case .health, .info: true
+        case .verify: false
+        }
+    }
+
+    /// The methods, for `Allow`.
+    var methods: String { isRead ? "GET, HEAD, OPTIONS" : "POST, OPTIONS" }
+
+    func has(_ method: HTTPHead.Method) -> Bool {
+        switch method {
+        case .get, .head: isRead
+        case .post: !isRead
+        case .options: true
+        case .other: false
+        }
+    }
+
+    /// Whether the answer is long, and has a share of each turn.
+    var isLong: Bool { self == .info }
+}
+
+/// The media types of bodies.
+enum HTTPMediaType {
+    case json
+    /// Raw evidence.
+    case evidence
+
+    /// Nil for other types.
+    init?(_ value: Span<UInt8>) {
+        var end = 0
+        while end < value.count, value[end] != UInt8(ascii: ";") { end += 1 }
+        while end > 0, value[end - 1] == UInt8(ascii: " ") { end -= 1 }
+        let type = value.extracting(0..<end)
+        if type.equalsLowercase("application/json") {
+            self = .json
+        } else if type.equalsLowercase("application/jose")
+            || type.equalsLowercase("application/pkcs7-mime")
+            || type.equalsLowercase("application/octet-stream")
+        {
+            self = .evidence
+        } else {
+            return nil
+        }
+    }
+
+    static let names =
+        "application/json, or application/jose, application/pkcs7-mime or "
+        + "application/octet-stream with the evidence alone"
+}

@@ -1,0 +1,34 @@
+import AssayIO
+
+/// Has the workers do other work than verifications, such as parsing a long body. Belongs to the
+/// loop's thread.
+final class WorkerTasks {
+    private let workers: WorkerPool
+    private let loop: EventLoop
+    private var running = 0
+
+    init(_ workers: WorkerPool, _ loop: EventLoop) {
+        self.workers = workers
+        self.loop = loop
+    }
+
+    /// Whether no task is running.
+    var isIdle: Bool { running == 0 }
+
+    /// Performs a task on a worker's thread.
+    ///
+    /// - Parameter done: called on the loop's thread.
+    func perform<Value: Sendable>(
+        _ task: @escaping @Sendable () -> Value, then done: @escaping @Sendable (Value) -> Void
+    ) {
+        running += 1
+        let (loop, tasks) = (loop, LoopBound(self, to: loop))
+        workers.submit {
+            let value = task()
+            loop.post {
+                tasks.value.running -= 1
+                done(value)
+            }
+        }
+    }
+}
