@@ -24,6 +24,15 @@ extension Span<UInt8> {
 
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
 
+    /// Whether the bytes are those of a secret. The time depends on the lengths, and not on where
+    /// they differ.
+    package func equalsSecret(_ secret: Span<UInt8>) -> Bool {
+        guard secret.count > 0 else { return false }
+        var difference: UInt8 = count == secret.count ? 0 : 1
+        for index in indices { difference |= self[index] ^ secret[index % secret.count] }
+        return difference == 0
+    }
+
     /// Whether this octet string sorts before `other`.
     func precedes(_ other: Span<UInt8>) -> Bool {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {

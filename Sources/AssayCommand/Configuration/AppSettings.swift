@@ -1,6 +1,7 @@
 import Assay
 import AssayIO
 import AssayModels
+import AssayServer
 
 /// An app entry: the bundle, the environments and the trust of accepted evidence.
 struct AppSettings {
@@ -16,6 +17,7 @@ struct AppSettings {
     var isDefault: Bool
     /// Whether to accept the 1024-bit key of the oldest transaction receipts.
     var allowsLegacyKey = true
+    var secrets = AppSecrets()
 
     /// The entry of a server without configuration.
     static func open(trust: TrustStore) -> AppSettings {
@@ -35,6 +37,7 @@ extension AppSettings {
         appAppleId = table.int("app-apple-id", in: 1...Int.max).map { Int64($0) }
         isDefault = table.bool("default") ?? false
         allowsLegacyKey = table.bool("legacy-key") ?? true
+        secrets = Self.secrets(table)
         let accepted = Self.environments(table)
         environments = accepted
         var trust = trust
@@ -47,6 +50,14 @@ extension AppSettings {
         checkIdentity(table)
         checkRoots(table, accepted)
         table.finish()
+    }
+
+    private static func secrets(_ table: ConfigurationTable) -> AppSecrets {
+        let secrets = AppSecrets(sharedSecret: table.string("shared-secret"))
+        if secrets.sharedSecret?.isEmpty == true {
+            table.note("shared-secret", "empty", "write the secret, or leave the key out")
+        }
+        return secrets
     }
 
     private static func environments(_ table: ConfigurationTable) -> [StoreEnvironment] {

@@ -171,6 +171,6 @@ extension AppSettings {
             allowsLegacyKey: allowsLegacyKey)
         return AppEntry(
             verifier: verifier, policy: policy,
-            unnamedEnvironments: environments == nil ? [.production] : nil)
+            unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets)
     }
 }

@@ -14,6 +14,8 @@ extension ServerSettings {
         for endpoint in listen { add("listen", endpoint.description) }
         for socket in inherited { add("listen", "inherited: \"\(socket.name)\"") }
         if let endpoint = admin.endpoint { add("admin", endpoint.description) }
+        for origin in http.allowedOrigins.sorted() { add("http", "pages of \(origin)") }
+        for host in http.hosts.sorted() { add("http", "the name \(host)") }
         if let tls { for line in tls.summary(now: now) { add("tls", line) } }
         add("workers", workers.map { String($0) } ?? "one for each processor")
         add("denied", "\(deniedCount) certificates or keys")
@@ -34,6 +36,7 @@ extension ServerSettings {
             add("bundle", app.bundleId ?? "any: reported, not checked")
             add("app id", app.appAppleId.map { String($0) } ?? "not checked")
             add("accepts", app.acceptedText)
+            if app.secrets.sharedSecret != nil { add("secret", "compared with passwords") }
             let acceptsProduction = app.environments.map {
                 $0.contains(.production) || $0.contains(.unspecified)
             }

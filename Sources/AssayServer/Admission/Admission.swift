@@ -194,7 +194,7 @@ final class Admission {
 
     /// Finds an app entry by the octets of its name: a dictionary of strings also matches names
     /// that are canonically equivalent in Unicode.
-    private func app(named name: String) -> AppEntry? {
+    func app(named name: String) -> AppEntry? {
         guard !name.isEmpty else { return defaultApp }
         let apps = context.settings.apps
         guard let place = apps.index(forKey: name), apps[place].key.utf8.elementsEqual(name.utf8)

@@ -12,21 +12,25 @@ public final class AppEntry: Sendable {
     /// entry of a server without configuration accepts any environment that a request names, and
     /// only Production if it names none.
     public let unnamedEnvironments: [StoreEnvironment]?
+    /// What clients of this entry have to know.
+    public let secrets: AppSecrets
     /// The entry's name in the configuration of its server, a label of metrics. Empty until a
     /// server has the entry.
     let name: String
 
     /// Creates an entry.
     public convenience init(
-        verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil
+        verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil,
+        secrets: AppSecrets = AppSecrets()
     ) {
-        self.init(verifier, policy, unnamedEnvironments, name: "")
+        self.init(verifier, policy, unnamedEnvironments, secrets, name: "")
     }
 
     private init(
         _ verifier: Verifier, _ policy: Policy, _ unnamedEnvironments: [StoreEnvironment]?,
-        name: String
+        _ secrets: AppSecrets, name: String
     ) {
+        self.secrets = secrets
         self.verifier = verifier
         self.policy = policy
         self.unnamedEnvironments = unnamedEnvironments
@@ -35,7 +39,7 @@ public final class AppEntry: Sendable {
 
     /// The same entry under its name in a configuration.
     func named(_ name: String) -> AppEntry {
-        AppEntry(verifier, policy, unnamedEnvironments, name: name)
+        AppEntry(verifier, policy, unnamedEnvironments, secrets, name: name)
     }
 
     /// Pinned roots that are not Apple's and that can validate Production evidence of this app.
@@ -54,5 +58,23 @@ public final class AppEntry: Sendable {
         var narrowed = expectations
         narrowed.environments = unnamedEnvironments
         return narrowed
+    }
+}
+
+/// Secrets that an app's backends share with the server. They are compared in constant time, and
+/// are in no log and no answer.
+public struct AppSecrets: Sendable {
+    /// The password of verifyReceipt; nil to compare none.
+    public var sharedSecret: String?
+
+    /// Creates secrets.
+    public init(sharedSecret: String? = nil) { self.sharedSecret = sharedSecret }
+
+    /// Whether the password of a request to verifyReceipt is the right one.
+    func admits(password: String?) -> Bool {
+        guard let sharedSecret else { return true }
+        let password = Array((password ?? "").utf8)
+        let secret = Array(sharedSecret.utf8)
+        return password.span.equalsSecret(secret.span)
     }
 }

@@ -57,6 +57,7 @@ extension Connection {
         let endsIfRefused = head.expectsContinue || body.announced > limits.frameBytes
         format.closes = !head.keepsAlive || endsIfRefused
         let site = HTTPSite(head, bytes.span, at: http.endpoint)
+        if let route { format.content = route.content }
         format.origin = site.allowedOrigin(by: context.server.settings.http)
         let id = http.begin(format)
         http.front = HTTPFront(
@@ -98,18 +99,21 @@ extension Connection {
         switch route {
         case .health: call(RequestHead(id: id, call: .health))
         case .info: call(RequestHead(id: id, call: .info))
+        case .verifyReceipt, .sandboxVerifyReceipt:
+            try checkEncoding(head, bytes)
+            // Its clients send any Content-Type, or none.
+            return try planJSON(
+                head, .apple(isSandbox: route == .sandboxVerifyReceipt, app: app(head, bytes)))
         case .verify:
-            if let encoding = head[.contentEncoding],
-                !bytes.extracting(encoding).equalsLowercase("identity")
-            {
-                throw .compressed
-            }
+            try checkEncoding(head, bytes)
             guard let field = head[.contentType],
                 let type = HTTPMediaType(bytes.extracting(field))
             else { throw .wrongType(HTTPMediaType.names) }
             guard head.body != .length(0) else { throw .emptyBody }
             switch type {
-            case .json: return try planJSON(head)
+            case .json:
+                guard head.query == nil else { throw .queryBesideJSON }
+                return try planJSON(head, .verify)
             case .evidence: return try planEvidence(head, bytes, id, http)
             }
         }
@@ -126,16 +130,34 @@ extension Connection {
         }
     }
 
-    private func planJSON(_ head: HTTPHead) throws(HTTPProblem) -> HTTPPlan {
-        guard head.query == nil else {
-            throw HTTPProblem(
-                400, .invalidArgument, "a JSON body has the members; the query is for raw evidence")
+    private func checkEncoding(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
+        guard let encoding = head[.contentEncoding],
+            !bytes.extracting(encoding).equalsLowercase("identity")
+        else { return }
+        throw .compressed
+    }
+
+    /// The app entry that the query of a request to Apple's endpoint names.
+    private func app(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) -> String {
+        guard let query = HTTPQuery(bytes.extracting(head.query ?? 0..<0)) else {
+            throw .invalidQuery
         }
+        var app = ""
+        for (name, value) in query.parameters {
+            guard name == "app", app.isEmpty else { throw .invalidQuery }
+            app = value
+        }
+        return app
+    }
+
+    private func planJSON(
+        _ head: HTTPHead, _ form: HTTPJSONBody.Form
+    ) throws(HTTPProblem) -> HTTPPlan {
         let limit = limits.httpJSONBytes
         if case .length(let length) = head.body, length > limit {
             throw .bodyTooLarge(limit: limit)
         }
-        return .json(limit: limit)
+        return .json(form, limit: limit)
     }
 
     /// Decides by the head of a request whether raw evidence is read at all, and whether it is

@@ -51,7 +51,9 @@ extension Connection {
     /// Rejects bytes that are no request, and ends the connection.
     func refuse(_ fault: HTTPFault, _ http: HTTPSession) {
         telemetry.logFault("invalid HTTP request")
-        refuse(lastId(http), HTTPProblem(fault), http)
+        let id = lastId(http)
+        if http.isOpen(id) { http.setFormat(of: id, HTTPFormat(closes: true)) }
+        refuse(id, HTTPProblem(fault), http)
         end(nil)
     }
 

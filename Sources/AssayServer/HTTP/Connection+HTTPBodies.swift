@@ -43,7 +43,7 @@ extension Connection {
                 return true
             }
             feed(receipt, unread.extracting(0..<count), http)
-        case .evidence(_, let limit), .json(let limit):
+        case .evidence(_, let limit), .json(_, let limit):
             guard !front.isChunked else {
                 guard collect(count, unread, limit, http) else { return true }
                 break
@@ -137,9 +137,9 @@ extension Connection {
             complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
                 verify(body, question, front.id)
             }
-        case .json:
+        case .json(let form, _):
             complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
-                parse(body, front.id, http)
+                parse(body, as: form, front.id, http)
             }
         }
         arriving = nil
@@ -165,16 +165,19 @@ extension Connection {
     private static let bytesParsedInPlace = 64 << 10
 
     /// Reads a JSON body, and has its evidence verified.
-    private func parse(_ body: SlabBytes, _ id: UInt64, _ http: HTTPSession) {
+    private func parse(
+        _ body: SlabBytes, as form: HTTPJSONBody.Form, _ id: UInt64, _ http: HTTPSession
+    ) {
         guard body.count > Self.bytesParsedInPlace else {
-            return didParse(HTTPJSONBody.result(of: body), body, id, http, began: frameBegan)
+            let result = HTTPJSONBody.result(of: body, form)
+            return didParse(result, body, id, http, began: frameBegan)
         }
         // In flight, so that the connection stays until the answer.
         didAdmit(id)
         let began = frameBegan
         let mine = LoopBound((self, http), to: stream.loop)
         context.scheduler.tasks.perform {
-            HTTPJSONBody.result(of: body)
+            HTTPJSONBody.result(of: body, form)
         } then: { result in
             let (connection, http) = mine.value
             connection.didAnswer(id)
@@ -192,6 +195,12 @@ extension Connection {
         case .failure(let problem): refuse(id, problem, http)
         case .success(let parsed):
             http.setFormat(of: id, http.format(of: id).answering(parsed.question))
+            let app = context.admission.app(named: parsed.question.app)
+            if parsed.question.content.isApple,
+                app?.secrets.admits(password: parsed.password) == false
+            {
+                return refuse(id, .wrongPassword, http)
+            }
             let evidence =
                 switch parsed.evidence {
                 case .part(let range): body.extracting(range)
@@ -204,9 +213,11 @@ extension Connection {
 }
 
 extension HTTPJSONBody {
-    fileprivate static func result(of body: SlabBytes) -> Result<Self, HTTPProblem> {
+    fileprivate static func result(
+        of body: SlabBytes, _ form: Form
+    ) -> Result<Self, HTTPProblem> {
         do throws(HTTPProblem) {
-            return .success(try HTTPJSONBody(body.span))
+            return .success(try HTTPJSONBody(body.span, as: form))
         } catch {
             return .failure(error)
         }

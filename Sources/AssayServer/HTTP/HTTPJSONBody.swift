@@ -7,6 +7,16 @@ import AssayWire
 struct HTTPJSONBody: Sendable {
     let question: HTTPQuestion
     let evidence: Evidence
+    /// The password of a request to verifyReceipt.
+    let password: String?
+
+    /// What the members of the body are.
+    enum Form: Sendable {
+        /// Those of `POST /v1/verify`.
+        case verify
+        /// Those of Apple's endpoint, for this app entry.
+        case apple(isSandbox: Bool, app: String)
+    }
 
     enum Evidence: Sendable {
         /// A range of the body.
@@ -18,7 +28,7 @@ struct HTTPJSONBody: Sendable {
     /// Depth of objects and arrays: evidence can be JSON itself.
     private static let depth = Limits.jsonDepth + 1
 
-    init(_ body: Span<UInt8>) throws(HTTPProblem) {
+    init(_ body: Span<UInt8>, as form: Form) throws(HTTPProblem) {
         let document: JSONDocument
         do throws(JSONError) {
             document = try JSONDocument.parse(body.array, limit: .max, depth: Self.depth)
@@ -28,8 +38,34 @@ struct HTTPJSONBody: Sendable {
         guard let members = document.root.members else {
             throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
         }
-        question = try HTTPQuestion(members)
-        evidence = try Self.evidence(members["evidence"])
+        switch form {
+        case .verify:
+            question = try HTTPQuestion(members)
+            evidence = try Self.evidence(members["evidence"])
+            password = nil
+        case .apple(let isSandbox, let app):
+            // Unknown members are ignored, as by Apple.
+            let receipt = members["receipt-data"]
+            guard receipt?.kind == .string else {
+                throw HTTPProblem(400, .invalidArgument, "receipt-data is not a string")
+            }
+            evidence = try Self.evidence(receipt)
+            password = members["password"]?.string
+            question = HTTPQuestion(
+                VerifyReceiptQuery(
+                    isSandbox: isSandbox,
+                    excludesOldTransactions: members["exclude-old-transactions"]?.bool ?? false),
+                app: app,
+                kind: Self.beginsLikeAppReceipt(evidence, body)
+                    ? .appReceipt : .transactionReceipt)
+        }
+    }
+
+    private static func beginsLikeAppReceipt(_ evidence: Evidence, _ body: Span<UInt8>) -> Bool {
+        switch evidence {
+        case .part(let range): Verifier.beginsLikeAppReceipt(body.extracting(range))
+        case .decoded(let bytes): Verifier.beginsLikeAppReceipt(bytes.span)
+        }
     }
 
     private static func evidence(_ value: JSONValue?) throws(HTTPProblem) -> Evidence {

@@ -55,6 +55,35 @@ struct HTTPProblem: Error, Sendable {
             id: id, status: code, message: detail, retryAfterMilliseconds: retryAfter)
     }
 
+    /// The form of Apple's endpoint: a status, and what is wrong beside it.
+    var appleJSON: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("status", appleStatus)
+            if status != 200 { object.member("detail", detail) }
+        }
+        return writer.text
+    }
+
+    /// The status code with the form of Apple's endpoint: it answered an unusable request with 200,
+    /// and clients take another status for an outage.
+    var statusOfApple: Int { [400, 405, 415].contains(status) ? 200 : status }
+
+    /// The status of Apple's endpoint.
+    private var appleStatus: Int64 {
+        switch status {
+        // A password that is not the shared secret.
+        case 200: 21004
+        // Not POST.
+        case 405: 21000
+        case 400, 413, 415: 21002
+        // Try again.
+        case 408, 429, 503: 21005
+        // No app entry, or no permission: no defect of the receipt.
+        default: 21009
+        }
+    }
+
     var json: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.object { object in
@@ -102,6 +131,12 @@ extension HTTPProblem {
     static let otherHost = HTTPProblem(
         403, .permissionDenied,
         "the name in Host is not served here; http.hosts of the configuration names more")
+
+    static let wrongPassword = HTTPProblem(
+        200, .permissionDenied, "the password is not the shared secret")
+
+    static let queryBesideJSON = HTTPProblem(
+        400, .invalidArgument, "a JSON body has the members; the query is for raw evidence")
 
     static let invalidQuery = HTTPProblem(
         400, .invalidArgument, "the query is not name=value pairs, percent-encoded")

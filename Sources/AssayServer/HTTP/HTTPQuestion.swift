@@ -23,8 +23,8 @@ struct HTTPQuestion: Sendable {
     func head(_ id: UInt64, as kind: EvidenceKind) -> RequestHead {
         let call = VerifyCall(
             kind: kind, expectations: expectations, returnsTypedPayload: false,
-            returnsPayloadJSON: content == .report, inApp: inApp,
-            returnsVerifyReceiptJSON: content == .verifyReceipt)
+            returnsPayloadJSON: content.isReport, inApp: inApp,
+            returnsVerifyReceiptJSON: content.isVerifyReceipt)
         return RequestHead(
             id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout)
     }
@@ -35,6 +35,14 @@ struct HTTPQuestion: Sendable {
         if Verifier.beginsLikeAppReceipt(evidence) { return .appReceipt }
         guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return .transaction }
         return evidence.count <= Limits.notificationBytes ? .notification : .serverAnswer
+    }
+
+    /// The question of a request to Apple's endpoint.
+    init(_ query: VerifyReceiptQuery, app: String, kind: EvidenceKind) {
+        self.kind = kind
+        self.app = app
+        expectations.environments = query.environments
+        content = .apple(query)
     }
 
     // MARK: Query
@@ -185,7 +193,7 @@ struct HTTPQuestion: Sendable {
 
     private mutating func finish() throws(HTTPProblem) {
         guard namesKind else { throw Self.unknownKind("missing") }
-        if content == .verifyReceipt, kind != .appReceipt, kind != .transactionReceipt {
+        if content.isVerifyReceipt, kind != .appReceipt, kind != .transactionReceipt {
             throw Self.problem(
                 "returns verify-receipt needs the kind app-receipt or transaction-receipt")
         }

@@ -12,6 +12,26 @@ struct HTTPFormat: Sendable {
         case verdict
         /// The JSON of verifyReceipt.
         case verifyReceipt
+        /// The answer of Apple's endpoint to this request.
+        case apple(VerifyReceiptQuery)
+
+        /// Whether it has the payload.
+        var isReport: Bool {
+            if case .report = self { true } else { false }
+        }
+
+        /// Whether it has the JSON of verifyReceipt.
+        var isVerifyReceipt: Bool {
+            switch self {
+            case .verifyReceipt, .apple: true
+            case .report, .verdict: false
+            }
+        }
+
+        /// Whether errors have the form of Apple's endpoint as well.
+        var isApple: Bool {
+            if case .apple = self { true } else { false }
+        }
     }
 
     var content = Content.report
@@ -49,6 +69,8 @@ enum HTTPResponse {
             case .report: VerificationReport(verification).json
             case .verdict: VerificationReport(verification.withoutEvidence).json
             case .verifyReceipt: verifyReceiptResponse(for: verification, requestDate: now)
+            case .apple(let query):
+                verifyReceiptResponse(for: verification, to: query, requestDate: now)
             }
         append(200, json: body, format, at: now, to: &output)
     }
@@ -62,9 +84,12 @@ enum HTTPResponse {
             // Whole seconds, rounded up.
             fields += "Retry-After: \((problem.retryAfter + 999) / 1000)\r\n"
         }
+        let isApple = format.content.isApple
         append(
-            problem.status, type: "application/problem+json", problem.json, fields: fields, format,
-            at: now, to: &output)
+            isApple ? problem.statusOfApple : problem.status,
+            type: isApple ? "application/json" : "application/problem+json",
+            isApple ? problem.appleJSON : problem.json, fields: fields, format, at: now,
+            to: &output)
     }
 
     /// Appends a response with JSON. Like a line of `assay verify`, it ends with a line break.

@@ -1,14 +1,17 @@
+import Assay
 import AssayHTTP
 
 /// The paths.
 enum HTTPRoute: CaseIterable, Sendable {
-    case verify, health, info
+    case verify, health, info, verifyReceipt, sandboxVerifyReceipt
 
     var path: String {
         switch self {
         case .verify: "/v1/verify"
         case .health: "/v1/health"
         case .info: "/v1/info"
+        case .verifyReceipt: "/verifyReceipt"
+        case .sandboxVerifyReceipt: "/sandbox/verifyReceipt"
         }
     }
 
@@ -23,7 +26,7 @@ enum HTTPRoute: CaseIterable, Sendable {
     var isRead: Bool {
         switch self {
         case .health, .info: true
-        case .verify: false
+        case .verify, .verifyReceipt, .sandboxVerifyReceipt: false
         }
     }
 
@@ -36,6 +39,15 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .post: !isRead
         case .options: true
         case .other: false
+        }
+    }
+
+    /// The form of answers without a result.
+    var content: HTTPFormat.Content {
+        switch self {
+        case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
+        case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
+        case .verify, .health, .info: .report
         }
     }
 

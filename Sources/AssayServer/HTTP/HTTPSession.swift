@@ -135,12 +135,12 @@ enum HTTPPlan {
     /// It is an app receipt, verified as it arrives: `Connection.arriving`.
     case receipt
     /// It is JSON, read whole.
-    case json(limit: Int)
+    case json(HTTPJSONBody.Form, limit: Int)
 
     /// The limit of a body that is read whole.
     var limit: Int? {
         switch self {
-        case .evidence(_, let limit), .json(let limit): limit
+        case .evidence(_, let limit), .json(_, let limit): limit
         case .skip, .receipt: nil
         }
     }

@@ -23,6 +23,37 @@ extension JSONWriter {
         }
     }
 
+    /// Writes the purchases that the receipt proves, in its order. Apple's endpoint also knows
+    /// later ones.
+    mutating func latest(of purchases: InAppPurchases, _ query: VerifyReceiptQuery) {
+        guard !purchases.isEmpty else { return }
+        let latest = query.excludesOldTransactions ? Self.latestRenewals(of: purchases) : [:]
+        array("latest_receipt_info") { list in
+            for (index, purchase) in purchases.enumerated() {
+                let subscription = purchase.expiresDate.map { _ in purchase.originalTransactionId }
+                if let subscription, let last = latest[subscription], last.index != index {
+                    continue
+                }
+                list.object { $0.members(of: purchase) }
+            }
+        }
+    }
+
+    /// The place of the latest renewal of each subscription, by its original transaction id.
+    private static func latestRenewals(
+        of purchases: InAppPurchases
+    ) -> [String?: (index: Int, expires: Timestamp)] {
+        var latest: [String?: (index: Int, expires: Timestamp)] = [:]
+        for (index, purchase) in purchases.enumerated() {
+            guard let expires = purchase.expiresDate else { continue }
+            if let last = latest[purchase.originalTransactionId], last.expires > expires {
+                continue
+            }
+            latest[purchase.originalTransactionId] = (index, expires)
+        }
+        return latest
+    }
+
     private mutating func members(of purchase: InAppPurchaseReceipt) {
         member("quantity", purchase.quantity.map { String($0) })
         member("product_id", purchase.productId)

@@ -12,10 +12,39 @@ public import AssayModels
 public func verifyReceiptResponse(
     for verification: Verification, requestDate: Timestamp
 ) -> [UInt8] {
+    verifyReceiptResponse(for: verification, to: nil, requestDate: requestDate)
+}
+
+/// The members of a request to verifyReceipt, beside the receipt.
+package struct VerifyReceiptQuery: Equatable, Sendable {
+    /// Whether the path is that of sandbox receipts.
+    package var isSandbox: Bool
+    /// Of each subscription, only the latest renewal.
+    package var excludesOldTransactions: Bool
+
+    package init(isSandbox: Bool, excludesOldTransactions: Bool = false) {
+        self.isSandbox = isSandbox
+        self.excludesOldTransactions = excludesOldTransactions
+    }
+
+    /// The environments whose receipts the path accepts.
+    package var environments: [StoreEnvironment] {
+        isSandbox ? [.sandbox] : [.production, .unspecified]
+    }
+}
+
+/// Returns the answer of Apple's endpoint to a request.
+///
+/// - Parameter query: nil for an answer that does not depend on the path, and that has the receipt
+///   alone.
+package func verifyReceiptResponse(
+    for verification: Verification, to query: VerifyReceiptQuery?, requestDate: Timestamp
+) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { response in
         guard verification.verdict == .valid, let evidence = verification.evidence else {
-            response.member("status", VerifyReceiptStatus(refusing: verification).rawValue)
+            let status = VerifyReceiptStatus(refusing: verification, to: query)
+            response.member("status", status.rawValue)
             return
         }
         switch evidence {
@@ -24,6 +53,7 @@ public func verifyReceiptResponse(
             response.member("status", VerifyReceiptStatus.valid.rawValue)
             response.member("environment", environment)
             response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }
+            if let query { response.latest(of: receipt.inApp, query) }
         case .transactionReceipt(let receipt):
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
@@ -51,11 +81,16 @@ enum VerifyReceiptStatus: Int64, Sendable {
     /// A production receipt where sandbox receipts are expected.
     case productionReceipt = 21008
 
-    init(refusing verification: Verification) {
+    init(refusing verification: Verification, to query: VerifyReceiptQuery?) {
         switch verification.verdict {
         case .malformed, .wrongKind: self = .malformed
-        case .wrongEnvironment where verification.environment == .sandbox: self = .sandboxReceipt
-        case .wrongEnvironment where verification.environment == .production:
+        // A client sends the receipt to the other path then. If this path is the right one, the
+        // configuration refuses the environment.
+        case .wrongEnvironment
+        where verification.environment == .sandbox && query?.isSandbox != true:
+            self = .sandboxReceipt
+        case .wrongEnvironment
+        where verification.environment == .production && query?.isSandbox != false:
             self = .productionReceipt
         // Another app's receipt does not authenticate anything for this one either. `valid` is
         // never refused, but without evidence it counts as not authentic.
