@@ -1,3 +1,4 @@
+import Assay
 import AssayIO
 import Foundation
 
@@ -85,7 +86,9 @@ struct AssayProcess {
         /// The time from the process start until the ready line, in milliseconds.
         let readyMilliseconds: Double
 
-        init(processors: String?, workers: Int, root: String) throws {
+        init(
+            processors: String?, workers: Int, root: String, engine: SignatureEngine = .best
+        ) throws {
             unixAddress =
                 "unix:" + NSTemporaryDirectory()
                 + "assay-bench-\(ProcessInfo.processInfo.processIdentifier)"
@@ -94,7 +97,7 @@ struct AssayProcess {
                 processors,
                 [
                     "serve", "--listen", "tcp://127.0.0.1:0", "--listen", unixAddress,
-                    "--workers", "\(workers)", "--root", root,
+                    "--workers", "\(workers)", "--root", root, "--engine", engine.rawValue,
                 ])
             let clock = ContinuousClock()
             let start = clock.now

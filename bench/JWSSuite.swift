@@ -48,6 +48,12 @@ enum JWSSuite {
             whole(
                 "transaction, batch of 64, no table", transactions, .transaction, 64, trust,
                 .never))
+        for engine in SignatureEngine.supportedOwn {
+            measurements.append(
+                whole(
+                    "transaction, batch of 64, \(engine)", transactions, .transaction, 64, trust,
+                    engine: engine))
+        }
         for kind in [EvidenceKind.renewalInfo, .appTransaction, .realtimeRequest, .notification] {
             let tokens = try tokens(kind, Minter(ca.chain))
             measurements.append(whole("\(kind.name), batch of 64", tokens, kind, 64, trust))
@@ -65,9 +71,10 @@ enum JWSSuite {
 
     private static func whole(
         _ name: String, _ tokens: [[UInt8]], _ kind: EvidenceKind, _ size: Int,
-        _ trust: TrustStore, _ building: KeyTableBuilding = .withSignatures
+        _ trust: TrustStore, _ building: KeyTableBuilding = .withSignatures,
+        engine: SignatureEngine = .best
     ) -> Measurement {
-        let verifier = Verifier(trust: trust, keyTables: building)
+        let verifier = Verifier(trust: trust, keyTables: building, engine: EngineInUse(engine))
         let batches = stride(from: 0, to: 64, by: size).map { Array(tokens[$0..<$0 + size]) }
         for _ in 0..<40 { verify(verifier, tokens, kind) }
         return Measurement(name, units: 64) {

@@ -14,7 +14,7 @@ enum Primitives {
         for size in [1, 8, 32, 64, 256] {
             measurements.append(batch("batch of \(size), table", hot, size, tables))
         }
-        for engine in [SignatureEngine.portable, .ifma] where engine.isSupported {
+        for engine in SignatureEngine.supportedOwn {
             let (own, signer) = (KeyTables(isEnabled: true, engine: engine), Signer())
             build(signer.publicKey, own)
             for size in [1, 8, 64] {
@@ -65,8 +65,8 @@ enum Primitives {
     }
 
     /// Batches of 64 signatures of a key with a table.
-    static func knownKey() -> Measurement {
-        let (signer, tables) = (Signer(), KeyTables(isEnabled: true))
+    static func knownKey(_ engine: SignatureEngine = .best) -> Measurement {
+        let (signer, tables) = (Signer(), KeyTables(isEnabled: true, engine: engine))
         build(signer.publicKey, tables)
         return batch("", signer, 64, tables)
     }
@@ -102,5 +102,12 @@ enum Primitives {
 
     private static func residentKilobytes() -> Int {
         (ProcessorTime.residentBytes(of: ProcessInfo.processInfo.processIdentifier) ?? 0) / 1024
+    }
+}
+
+extension SignatureEngine {
+    /// The engines with arithmetic of their own that this processor supports.
+    static var supportedOwn: [SignatureEngine] {
+        allCases.filter { $0 != .openssl && $0.isSupported }
     }
 }

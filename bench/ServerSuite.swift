@@ -1,3 +1,4 @@
+import Assay
 import AssayClient
 import AssayModels
 import Foundation
@@ -10,8 +11,10 @@ enum ServerSuite {
         defer { try? FileManager.default.removeItem(atPath: ca) }
         var rows: [Row] = []
         let seconds = isQuick ? 2 : 5
-        rows += Row.measuring("server on one processor") {
-            try pinned(ca, 2, rounds: isQuick ? 1 : 9)
+        for engine in SignatureEngine.supportedOwn {
+            rows += Row.measuring("server on one processor, \(engine)") {
+                try pinned(ca, 2, rounds: isQuick ? 1 : 9, engine)
+            }
         }
         rows += Row.measuring("pipelining") {
             try pipelining(ca, seconds, rounds: isQuick ? 1 : 3)
@@ -24,13 +27,16 @@ enum ServerSuite {
 
     // MARK: One processor each
 
-    private static func pinned(_ ca: String, _ seconds: Int, rounds: Int) throws -> [Row] {
+    private static func pinned(
+        _ ca: String, _ seconds: Int, rounds: Int, _ engine: SignatureEngine
+    ) throws -> [Row] {
         let server = try AssayProcess.Server(
-            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
+            processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem",
+            engine: engine)
         defer { server.stop() }
         // Alternates short runs: each load is between two runs of the base, because the speed of
         // a shared machine varies.
-        let (signer, knownKey) = (Signer(), Primitives.knownKey())
+        let (signer, knownKey) = (Signer(), Primitives.knownKey(engine))
         var signatures: [Double] = []
         func verifications() -> Double {
             var measurements = [JWSSuite.evp(signer), knownKey]
@@ -63,15 +69,15 @@ enum ServerSuite {
         }
         return [
             Row(
-                name: "EVP_PKEY_verify, one processor", value: base.median, spread: base.spread,
+                name: "EVP_PKEY_verify, one processor, \(engine)", value: base.median, spread: base.spread,
                 unit: "/s", isMoreBetter: true),
-            row("answers, server on one processor", answers),
-            row("answers, wall clock", wall),
+            row("answers, server on one processor, \(engine)", answers),
+            row("answers, wall clock, \(engine)", wall),
             Row(
-                name: "server's time for an answer beside its signature", value: beside.median,
+                name: "server's time for an answer beside its signature, \(engine)", value: beside.median,
                 spread: beside.spread, unit: "µs", rounds: rounds),
             Row(
-                name: "client processor time per answer", value: client.median,
+                name: "client processor time per answer, \(engine)", value: client.median,
                 spread: client.spread, unit: "µs", rounds: rounds),
         ]
     }
