@@ -69,12 +69,14 @@ enum ServerSuite {
         }
         return [
             Row(
-                name: "EVP_PKEY_verify, one processor, \(engine)", value: base.median, spread: base.spread,
+                name: "EVP_PKEY_verify, one processor, \(engine)", value: base.median,
+                spread: base.spread,
                 unit: "/s", isMoreBetter: true),
             row("answers, server on one processor, \(engine)", answers),
             row("answers, wall clock, \(engine)", wall),
             Row(
-                name: "server's time for an answer beside its signature, \(engine)", value: beside.median,
+                name: "server's time for an answer beside its signature, \(engine)",
+                value: beside.median,
                 spread: beside.spread, unit: "µs", rounds: rounds),
             Row(
                 name: "client processor time per answer, \(engine)", value: client.median,

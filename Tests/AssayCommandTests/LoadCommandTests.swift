@@ -75,7 +75,7 @@ struct LoadCommandTests {
         #expect(first.status == 0, "\(first.error)")
         let result = try Tool.run(
             "load", server.tcp, "--file", "transaction=\(path)", "--closed", "-c", "2", "--depth",
-            "4", "--threads", "2", "--duration", "0.4", "--warm-up", "0.1", "--json", "-",
+            "4", "--threads", "2", "--duration", "2", "--warm-up", "0.1", "--json", "-",
             "--timeout", "20")
         #expect(result.status == 0, "\(result.error)")
         #expect(try result.json["loop"] as? String == "closed")
