@@ -52,14 +52,17 @@ struct ServeCommand: AsyncParsableCommand {
         transform: endpointArgument)
     var listen: [Endpoint] = []
 
-    @Option(help: ArgumentHelp("The configuration file, TOML.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The configuration file, TOML.", valueName: "file"),
+        completion: .file())
     var config: String?
 
     @Option(
         name: .customLong("root"),
         help: ArgumentHelp(
             "A root to trust for every app, in addition to Apple's, PEM or DER. Repeat for more.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var roots: [String] = []
 
     @Option(
@@ -79,6 +82,7 @@ struct ServeCommand: AsyncParsableCommand {
                 + "the fastest that the processor supports; ifma needs AVX-512 IFMA; openssl is "
                 + "the slowest. (default: auto)",
             valueName: "name"),
+        completion: .choices(EngineChoice.self),
         transform: choiceArgument)
     var engine: EngineChoice?
 

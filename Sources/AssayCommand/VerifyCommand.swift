@@ -46,6 +46,7 @@ struct VerifyCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The kind of the evidence: \(KindChoice.names). auto detects it from the payload.",
             valueName: "kind"),
+        completion: .choices(KindChoice.self),
         transform: choiceArgument)
     var kind: KindChoice
 
@@ -66,6 +67,7 @@ struct VerifyCommand: AsyncParsableCommand {
             "The in-app records of an app receipt to print: all, latest (of each original "
                 + "transaction), none, or product=ID. All records are checked. (default: all)",
             valueName: "records"),
+        completion: .list(["all", "latest", "none", "product="]),
         transform: inAppArgument)
     var inApp: InAppSelection = .all
 
@@ -74,6 +76,7 @@ struct VerifyCommand: AsyncParsableCommand {
             "json; text, a list of the checks and the main fields; verify-receipt, the answer of "
                 + "Apple's verifyReceipt endpoint, for receipts. (default: json)",
             valueName: "format"),
+        completion: .choices(OutputFormat.self),
         transform: choiceArgument)
     var format: OutputFormat = .json
 
@@ -81,7 +84,8 @@ struct VerifyCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A compact JWS, the POST body of a notification, the JSON of a Server API answer, or a "
                 + "receipt (DER or base64); - is standard input.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var file: String
 
     func validate() throws {

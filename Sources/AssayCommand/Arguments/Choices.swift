@@ -18,6 +18,13 @@ extension Choice {
     throw ValidationError(Suggestion.remedy(for: text, among: Value.allCases.map(\.rawValue)))
 }
 
+extension CompletionKind {
+    /// Completes the values of a `Choice`.
+    static func choices<Value: Choice>(_ type: Value.Type) -> CompletionKind {
+        .list(Value.allCases.map(\.rawValue))
+    }
+}
+
 /// The values of `verify --kind`: a kind, or `auto`.
 enum KindChoice: String, Choice {
     case transaction

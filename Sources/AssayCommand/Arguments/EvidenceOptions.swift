@@ -20,6 +20,7 @@ struct EvidenceOptions: ParsableArguments {
             "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
                 + "(default: Production)",
             valueName: "name"),
+        completion: .choices(EnvironmentChoice.self),
         transform: choiceArgument)
     var environments: [EnvironmentChoice] = []
 
@@ -27,7 +28,8 @@ struct EvidenceOptions: ParsableArguments {
         name: .customLong("root"),
         help: ArgumentHelp(
             "A root to trust in addition to Apple's, PEM or DER. Repeat for more.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var roots: [String] = []
 
     @Option(
@@ -35,7 +37,8 @@ struct EvidenceOptions: ParsableArguments {
         help: ArgumentHelp(
             "An intermediate for old receipts, which contain none, PEM or DER. Repeat for "
                 + "more.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var intermediates: [String] = []
 
     @Option(

@@ -8,17 +8,20 @@ struct TLSOptions: ParsableArguments {
         name: .customLong("tls-ca"),
         help: ArgumentHelp(
             "For a tls:// address: the authorities to trust, PEM. (default: the system's)",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var authority: String?
 
     @Option(
         name: .customLong("tls-cert"),
-        help: ArgumentHelp("The client certificate, PEM.", valueName: "file"))
+        help: ArgumentHelp("The client certificate, PEM.", valueName: "file"),
+        completion: .file())
     var certificate: String?
 
     @Option(
         name: .customLong("tls-key"),
-        help: ArgumentHelp("The key of the client certificate, PEM.", valueName: "file"))
+        help: ArgumentHelp("The key of the client certificate, PEM.", valueName: "file"),
+        completion: .file())
     var key: String?
 
     @Option(

@@ -44,6 +44,7 @@ struct EntitlementsCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The kind of each item: \(KindChoice.names). (default: auto)", valueName: "kind"),
+        completion: .choices(KindChoice.self),
         transform: choiceArgument)
     var kind: KindChoice = .auto
 
@@ -75,6 +76,7 @@ struct EntitlementsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("json, or text, a table. (default: json)", valueName: "format"),
+        completion: .choices(EntitlementsFormat.self),
         transform: choiceArgument)
     var format: EntitlementsFormat = .json
 
@@ -82,7 +84,8 @@ struct EntitlementsCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A file, a folder of files, or - for one item on each line of standard input. A file "
                 + "of several lines of tokens has one item on each line.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var files: [String]
 
     func validate() throws { try remote.check(trust) }

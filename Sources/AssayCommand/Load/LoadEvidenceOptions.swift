@@ -10,7 +10,8 @@ struct LoadEvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The signing authority, a folder made by 'assay mint ca'; the server needs its "
-                + "root.pem as --root.", valueName: "folder"))
+                + "root.pem as --root.", valueName: "folder"),
+        completion: .directory)
     var ca: String?
 
     @Option(
@@ -56,6 +57,7 @@ struct LoadEvidenceOptions: ParsableArguments {
         help: ArgumentHelp(
             "The environment of the evidence: \(EnvironmentChoice.names). "
                 + "(default: Production)", valueName: "name"),
+        completion: .choices(EnvironmentChoice.self),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 

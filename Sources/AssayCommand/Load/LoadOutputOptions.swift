@@ -5,17 +5,21 @@ import AssayModels
 
 /// The destinations of the results.
 struct LoadOutputOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Write a report with plots to this HTML file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a report with plots to this HTML file.", valueName: "file"),
+        completion: .file())
     var report: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the results as JSON to this file; - is standard output.", valueName: "file"))
+            "Write the results as JSON to this file; - is standard output.", valueName: "file"),
+        completion: .file())
     var json: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the latencies to this file, in HdrHistogram's text format.", valueName: "file"))
+            "Write the latencies to this file, in HdrHistogram's text format.", valueName: "file"),
+        completion: .file())
     var hgrm: String?
 
     @Flag(help: "Do not write a line to standard error each second.")

@@ -11,6 +11,7 @@ struct LoadPaceOptions: ParsableArguments {
         help: ArgumentHelp(
             "The gaps between requests: constant or poisson. (default: constant)",
             valueName: "arrivals"),
+        completion: .choices(Arrivals.self),
         transform: choiceArgument)
     var arrivals: Arrivals = .constant
 

@@ -23,7 +23,9 @@ struct MintCACommand: ParsableCommand {
             "The start of its validity, \(DateArgument.help). (default: now)", valueName: "time"))
     var date: DateArgument?
 
-    @Argument(help: ArgumentHelp("The folder to write to; created if it does not exist."))
+    @Argument(
+        help: ArgumentHelp("The folder to write to; created if it does not exist."),
+        completion: .directory)
     var folder: String
 
     func run() throws {

@@ -7,13 +7,15 @@ import AssayModels
 struct MintOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"))
+            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"),
+        completion: .directory)
     var ca: String
 
     @Option(
         help: ArgumentHelp(
             "Sign this JSON unchanged, instead of a sample; - is standard input.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var payload: String?
 
     @Option(help: "The bundle identifier of a sample.")
@@ -29,6 +31,7 @@ struct MintOptions: ParsableArguments {
             "The environment of a sample: Production, Sandbox, Xcode or LocalTesting. "
                 + "(default: Production)",
             valueName: "name"),
+        completion: .choices(EnvironmentChoice.self),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
@@ -48,7 +51,8 @@ struct MintOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A folder for one file each, or - for one line each on standard output.",
-            valueName: "folder"))
+            valueName: "folder"),
+        completion: .directory)
     var output = "-"
 
     func validate() throws {

@@ -18,7 +18,8 @@ struct MintReceiptCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"))
+            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"),
+        completion: .directory)
     var ca: String
 
     @Option(help: ArgumentHelp("Number of in-app records. (default: 3)", valueName: "n"))
@@ -42,6 +43,7 @@ struct MintReceiptCommand: ParsableCommand {
         help: ArgumentHelp(
             "The environment: Production, Sandbox or Xcode. (default: Production)",
             valueName: "name"),
+        completion: .choices(EnvironmentChoice.self),
         transform: choiceArgument)
     var environment: EnvironmentChoice = .production
 
@@ -54,6 +56,7 @@ struct MintReceiptCommand: ParsableCommand {
         help: ArgumentHelp(
             "The digest: sha1, as in most real receipts, or sha256. (default: sha256)",
             valueName: "digest"),
+        completion: .choices(DigestChoice.self),
         transform: choiceArgument)
     var digest: DigestChoice = .sha256
 
@@ -61,6 +64,7 @@ struct MintReceiptCommand: ParsableCommand {
         help: ArgumentHelp(
             "The encoding: der, like Apple, or ber, like Xcode. (default: der)",
             valueName: "encoding"),
+        completion: .choices(EncodingChoice.self),
         transform: choiceArgument)
     var encoding: EncodingChoice = .der
 
@@ -69,13 +73,16 @@ struct MintReceiptCommand: ParsableCommand {
             "The form of base64: line, one line; lines, of 76 characters each; none, raw bytes. "
                 + "(default: line)",
             valueName: "form"),
+        completion: .choices(Base64Choice.self),
         transform: choiceArgument)
     var base64: Base64Choice = .line
 
     @Option(help: ArgumentHelp("The seed of all random values.", valueName: "n"))
     var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"),
+        completion: .file())
     var output = "-"
 
     enum DigestChoice: String, Choice { case sha1, sha256 }

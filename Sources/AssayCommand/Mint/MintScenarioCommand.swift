@@ -36,7 +36,9 @@ struct MintScenarioCommand: ParsableCommand {
               2  wrong usage, an unknown or unusable scenario, or a file could not be written
             """)
 
-    @Argument(help: "The name of a built-in scenario, or the path of a file: it ends in .json.")
+    @Argument(
+        help: "The name of a built-in scenario, or the path of a file: it ends in .json.",
+        completion: .custom { _, _, _ in ((try? Scenario.builtIn) ?? []).map(\.name) })
     var name: String?
 
     @Flag(help: "List the built-in scenarios.")
@@ -47,14 +49,16 @@ struct MintScenarioCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"))
+            "The folder of the authority, made by 'assay mint ca'.", valueName: "folder"),
+        completion: .directory)
     var ca: String?
 
     @Option(
         name: [.customLong("out"), .customLong("output")],
         help: ArgumentHelp(
             "The folder to write to; created if it does not exist. (default: the scenario's name)",
-            valueName: "folder"))
+            valueName: "folder"),
+        completion: .directory)
     var out: String?
 
     @Option(
