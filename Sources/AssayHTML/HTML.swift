@@ -42,6 +42,19 @@ extension String {
     }
 }
 
+extension BinaryInteger {
+    /// The number with commas between thousands.
+    package var grouped: String {
+        let digits = String(magnitude)
+        var text = self < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
+            text.append(digit)
+        }
+        return text
+    }
+}
+
 extension Double {
     /// The number with as few digits as possible, and up to four after the decimal point.
     package var plain: String {
@@ -51,6 +64,22 @@ extension Double {
         while fraction.last == "0" { fraction.removeLast() }
         let whole = (units < 0 ? "-" : "") + String(abs(units) / 10_000)
         return fraction.isEmpty ? whole : whole + "." + fraction
+    }
+
+    /// The number as `plain`, with commas between thousands.
+    package var grouped: String {
+        let parts = plain.split(separator: ".", maxSplits: 1)
+        guard let whole = parts.first.flatMap({ Int($0) }) else { return plain }
+        // A negative number above -1 has its sign in its whole part, which is 0.
+        let sign = whole == 0 && self < 0 && plain != "0" ? "-" : ""
+        return sign + whole.grouped + (parts.count > 1 ? "." + parts[1] : "")
+    }
+
+    /// The number with about three digits, and commas between thousands.
+    package var readable: String {
+        guard isFinite, abs(self) < 1e14 else { return "-" }
+        let digits = abs(self) >= 100 ? 1.0 : abs(self) >= 10 ? 10 : abs(self) >= 1 ? 100 : 1000
+        return ((self * digits).rounded() / digits).grouped
     }
 
     /// The number with one digit after the decimal point.

@@ -19,12 +19,27 @@ package struct Plot {
         var hasDots = false
         /// Fills the area below the line.
         var isFilled = false
+        /// Draws a thin dashed line, for a bound or an aim. It has no values to point at.
+        var isReference = false
 
         package var points: [(x: Double, y: Double)] { runs.flatMap { $0 } }
 
-        package init(_ name: String, _ points: [(x: Double, y: Double)], hasDots: Bool = false) {
-            self.init(name, gaps: points.map { ($0.x, $0.y) })
+        package init(
+            _ name: String, _ points: [(x: Double, y: Double)], hasDots: Bool = false,
+            color: Int? = nil
+        ) {
+            self.init(name, gaps: points.map { ($0.x, $0.y) }, color: color)
             self.hasDots = hasDots
+        }
+
+        /// A reference line at one height.
+        package static func reference(
+            _ name: String, at y: Double, over range: ClosedRange<Double>, color: Int
+        ) -> Line {
+            var line = Line(
+                name, gaps: [(range.lowerBound, y), (range.upperBound, y)], color: color)
+            line.isReference = true
+            return line
         }
 
         /// - Parameter points: the points, and nil where there is no value.
@@ -59,6 +74,7 @@ package struct Plot {
     private let xRange: ClosedRange<Double>
     private let lines: [Line]
     private let isLogarithmic: Bool
+    private let xText: ((Double) -> String)?
     private let shaded: (range: ClosedRange<Double>, label: String)?
 
     /// - Parameters:
@@ -66,10 +82,12 @@ package struct Plot {
     ///   - y: the unit of the values.
     ///   - isLogarithmic: uses a logarithmic y axis, for values of very different sizes.
     ///   - shaded: a part of the plot that is marked, such as the warm-up.
+    ///   - xText: what an x value means, shown above the values that one points at.
     package init(
         _ title: String, x: String? = nil, ticks: [Tick], range: ClosedRange<Double>, y: String,
         isLogarithmic: Bool = false, _ lines: [Line],
-        shaded: (range: ClosedRange<Double>, label: String)? = nil
+        shaded: (range: ClosedRange<Double>, label: String)? = nil,
+        xText: ((Double) -> String)? = nil
     ) {
         self.title = title
         xLabel = x
@@ -79,6 +97,7 @@ package struct Plot {
         self.lines = lines
         self.isLogarithmic = isLogarithmic
         self.shaded = shaded
+        self.xText = xText
         let values = lines.flatMap(\.points).map(\.y).filter { $0 > 0 }
         let highest = values.max() ?? 1
         yTicks =
@@ -116,7 +135,7 @@ package struct Plot {
         let count = Int((highest / step).rounded(.up))
         return (0...max(count, 1)).map { index in
             let value = Double(index) * step
-            return Tick(value, value.plain)
+            return Tick(value, value.grouped)
         }
     }
 
@@ -131,7 +150,7 @@ package struct Plot {
         }
         let from = all.lastIndex { $0 <= lowest * 1.0001 } ?? 0
         let to = all.firstIndex { $0 >= highest * 0.9999 } ?? all.count - 1
-        return all[from...max(to, min(from + 1, all.count - 1))].map { Tick($0, $0.plain) }
+        return all[from...max(to, min(from + 1, all.count - 1))].map { Tick($0, $0.grouped) }
     }
 
     // MARK: HTML
@@ -149,6 +168,7 @@ package struct Plot {
             <span class="unit">\(yLabel.htmlEscaped)</span>\(legend)</figcaption>
             <div class="frame"><div class="y">\(yLabels.joined())</div>
             \(svg)
+            \(values)
             <div class="x">\(xLabels.joined())</div></div>\(below)</figure>
 
             """
@@ -168,6 +188,34 @@ package struct Plot {
 
     /// The class of a line's colour.
     private func style(_ index: Int) -> String { "s\((lines[index].color ?? index) % Self.colors)" }
+
+    /// The most columns of values: on a narrow screen, each is still as wide as a pointer.
+    private static let columns = 60
+
+    /// Columns over the drawing that show their values where one points, taps or has the focus.
+    /// Without scripts, so each is an element of its own, and each value is that of the point next
+    /// to the column's middle.
+    private var values: String {
+        let shown = lines.enumerated().filter { !$0.element.isReference }
+        let places = Set(shown.flatMap { $0.element.points.map(\.x) }).filter(xRange.contains)
+        guard places.count > 1 else { return "" }
+        let count = min(places.count, Self.columns)
+        let columns = (0..<count).map { column -> String in
+            let middle = (Double(column) + 0.5) / Double(count)
+            guard let place = places.min(by: { abs(x($0) - middle) < abs(x($1) - middle) })
+            else { return "<span></span>" }
+            let texts = shown.compactMap { index, line -> String? in
+                guard let point = line.points.first(where: { $0.x == place }) else { return nil }
+                return "<i class=\"key \(style(index))\">\(line.name.htmlEscaped) "
+                    + "<b>\(point.y.readable)</b></i>"
+            }
+            let side = column * 2 < count ? "left" : "right"
+            let head = xText?(place) ?? ""
+            return "<span tabindex=\"0\"><em class=\"\(side)\">\(head.htmlEscaped)"
+                + "\(texts.joined())</em></span>"
+        }
+        return "<div class=\"values\">\(columns.joined())</div>"
+    }
 
     private var svg: String {
         let (width, height) = (Int(Self.width), Int(Self.height))
@@ -200,7 +248,9 @@ package struct Plot {
                 text += "H\((x(first.x) * Self.width).tenths)Z\"/>\n"
             }
             // A path without length is drawn as a dot of the stroke's width.
-            text += "<path class=\"line \(style)\" d=\"M\(path)\(run.count == 1 ? "h0" : "")\"/>\n"
+            let kind = line.isReference ? "line reference" : "line"
+            text += "<path class=\"\(kind) \(style)\" "
+            text += "d=\"M\(path)\(run.count == 1 ? "h0" : "")\"/>\n"
             for dot in line.hasDots ? run : [] {
                 text += "<path class=\"dot \(style)\" d=\"M\(point(dot))h0\"/>\n"
             }
@@ -229,6 +279,17 @@ package struct Plot {
         stroke-linecap:round}
         .frame .grid{stroke:var(--line)}.frame .line{stroke:var(--c);stroke-width:2}
         .frame .dot{stroke:var(--c);stroke-width:7}.frame .area{fill:var(--c);opacity:.14}
+        .frame .reference{stroke-width:1.5;stroke-dasharray:6 5}
+        .frame svg,.values{grid-column:2;grid-row:1}.frame .y{grid-row:1}.frame .x{grid-row:2}
+        .values{display:flex;position:relative}.values span{flex:1;outline:0}
+        .values span:hover,.values span:focus{background:linear-gradient(var(--soft),var(--soft)) \
+        50%/1px 100% no-repeat}
+        .values em{display:none;position:absolute;top:0;z-index:1;font-style:normal;\
+        padding:7px 9px;border-radius:6px;background:var(--ink);color:var(--bg,var(--paper));\
+        line-height:1.5;pointer-events:none;white-space:nowrap}
+        .values span:hover em,.values span:focus em{display:block}
+        .values:hover span:focus:not(:hover) em{display:none}
+        .values .left{right:0}.values .right{left:0}.values i{display:block;font-style:normal}
         .shade{--c:var(--shade)}.frame .shade{fill:var(--c)}
         \((0..<colors).map { ".s\($0){--c:var(--s\($0))}" }.joined())
         """

@@ -7,26 +7,24 @@ package struct HTMLReport {
     private let result: LoadResult
     /// The runs of the rate search; this run is the best of these.
     private let steps: [RateSweep.Step]
-    /// The command line that repeats the run.
-    private let command: String
-    /// The date of the run as text.
-    private let date: String
+    private let record: RunRecord
 
     package init(
-        _ result: LoadResult, steps: [RateSweep.Step] = [], command: String, date: String
+        _ result: LoadResult, steps: [RateSweep.Step] = [], record: RunRecord
     ) {
         self.result = result
         self.steps = steps
-        self.command = command
-        self.date = date
+        self.record = record
     }
 
     package var text: String {
         ReportStyle.page(
-            title: "assay load: \(result.throughput.rounded0) answers per second",
+            title: "assay load: \(result.throughput.readable) answers per second",
             """
             <h1>How the Assay server at \("\(result.plan.endpoint)".htmlEscaped) answered</h1>
-            <p class="note">\(date.htmlEscaped) · <code>\(command.htmlEscaped)</code></p>
+            <p class="note">\(record.date.htmlEscaped) · \(record.machine.line.htmlEscaped) · \
+            \(record.versions.htmlEscaped)</p>
+            <p class="note"><code>\(record.command.htmlEscaped)</code></p>
             \(warnings)
             <p class="big">\(headline)</p>
             <p>\(pace)</p>
@@ -53,7 +51,7 @@ package struct HTMLReport {
 
     private var headline: String {
         let p99 = result.latencies.milliseconds(at: 99).short
-        return "\(result.throughput.rounded0) correct answers per second, "
+        return "\(result.throughput.readable) correct answers per second, "
             + "99 of 100 within \(p99) ms"
     }
 
@@ -66,13 +64,14 @@ package struct HTMLReport {
         }
         let counts = result.counts
         if counts.wrong > 0 {
-            all.append("\(counts.wrong) answers had another verdict than expected.")
+            all.append("\(counts.wrong.grouped) answers had another verdict than expected.")
         }
         if counts.refused > 0 {
-            all.append("\(counts.refused) requests were rejected: the server was at a limit.")
+            all.append(
+                "\(counts.refused.grouped) requests were rejected: the server was at a limit.")
         }
         if counts.errors + result.unanswered > 0 {
-            all.append("\(counts.errors + result.unanswered) requests got no verdict.")
+            all.append("\((counts.errors + result.unanswered).grouped) requests got no verdict.")
         }
         if result.wasInterrupted { all.append("The run was interrupted before its end.") }
         return all.map { "<p class=\"bad\">\($0.htmlEscaped)</p>" }.joined(separator: "\n")
@@ -86,7 +85,7 @@ package struct HTMLReport {
             let gaps =
                 arrivals == .constant
                 ? "at constant gaps" : "at random gaps, like those of independent clients (Poisson)"
-            return "Open loop: \(rate.rounded0) requests per second were due \(gaps), whether or "
+            return "Open loop: \(rate.readable) requests per second were due \(gaps), whether or "
                 + "not the server had answered earlier ones. Latency counts from the time when the "
                 + "request was due, so it includes the wait for a slow server. "
                 + "\(some), at most \(plan.depth) requests in flight on each."
@@ -99,7 +98,9 @@ package struct HTMLReport {
 
     private var complaintList: String {
         guard !result.complaints.isEmpty else { return "" }
-        let items = result.complaints.map { "<li>\($0.count) × \($0.what.htmlEscaped)</li>" }
+        let items = result.complaints.map {
+            "<li>\($0.count.grouped) × \($0.what.htmlEscaped)</li>"
+        }
         return "<h2>What went wrong</h2><ul>\(items.joined())</ul>"
     }
 
@@ -121,8 +122,8 @@ package struct HTMLReport {
         func row(_ name: String, _ counts: Counts, _ latencies: Latencies) -> [String] {
             let lost = counts.errors + max(counts.sent - counts.answered, 0)
             return [
-                name, "\(counts.sent)", "\(counts.correct)", "\(counts.wrong)",
-                "\(counts.refused)", "\(lost)", "\(latencies.milliseconds(at: 50).short) ms",
+                name, counts.sent.grouped, counts.correct.grouped, counts.wrong.grouped,
+                counts.refused.grouped, lost.grouped, "\(latencies.milliseconds(at: 50).short) ms",
                 "\(latencies.milliseconds(at: 99).short) ms",
             ]
         }
@@ -168,7 +169,8 @@ package struct HTMLReport {
         return Plot(
             "Latency by share of the answers", x: "share of answers within this latency",
             ticks: ticks.enumerated().map { Plot.Tick(Double($0.offset), $0.element) },
-            range: 0...last, y: "milliseconds", lines)
+            range: 0...last, y: "milliseconds", lines,
+            xText: { "\((100 - 100 / Double.exp10($0)).plain) %" })
     }
 
     /// The decimal logarithm of N, where one answer in N is slower than this percentile.
@@ -177,7 +179,11 @@ package struct HTMLReport {
     }
 
     private var throughputPlot: Plot {
-        over("Answers per second", "per second") { moment in
+        var aim: Plot.Line?
+        if case .open(let rate, _) = result.plan.pace {
+            aim = .reference("asked for", at: rate, over: 0...lastSecond, color: 6)
+        }
+        return over("Answers per second", "per second", aim) { moment in
             let counts = moment.counts
             return [
                 ("correct", Double(counts.correct) / moment.seconds),
@@ -196,25 +202,30 @@ package struct HTMLReport {
     }
 
     private func over(
-        _ title: String, _ yLabel: String, _ values: (Moment) -> [(String, Double)]
+        _ title: String, _ yLabel: String, _ reference: Plot.Line? = nil,
+        _ values: (Moment) -> [(String, Double)]
     ) -> Plot {
         let moments = result.moments
-        let last = max(moments.last?.time ?? 1, 1)
+        let last = lastSecond
         let step = max((last / 10).rounded(.up), 1)
         let columns = moments.map(values)
         let lines = (columns.first ?? []).indices.map { index in
             Plot.Line(
                 columns[0][index].0,
-                zip(moments, columns).map { ($0.time, $1[index].1) }, hasDots: moments.count < 30)
+                zip(moments, columns).map { ($0.time, $1[index].1) }, hasDots: moments.count < 30,
+                color: index)
         }
         let warm = result.plan.warmUp.inSeconds
         return Plot(
             title, x: "seconds since the start",
             ticks: (0...10).map {
-                Plot.Tick(Double($0) * step, (Double($0) * step).rounded0)
-            }, range: 0...last, y: yLabel, lines,
-            shaded: warm > 0 ? (0...min(warm, last), "warm-up, not counted") : nil)
+                Plot.Tick(Double($0) * step, (Double($0) * step).grouped)
+            }, range: 0...last, y: yLabel, (reference.map { [$0] } ?? []) + lines,
+            shaded: warm > 0 ? (0...min(warm, last), "warm-up, not counted") : nil,
+            xText: { "\($0.readable) s" })
     }
+
+    private var lastSecond: Double { max(result.moments.last?.time ?? 1, 1) }
 
     // MARK: Search
 
@@ -223,7 +234,7 @@ package struct HTMLReport {
         let sorted = steps.sorted { $0.rate < $1.rate }
         let rows = sorted.map { step in
             [
-                "\(step.rate.rounded0)/s", "\(step.result.throughput.rounded0)/s",
+                "\(step.rate.readable)/s", "\(step.result.throughput.readable)/s",
                 "\(step.result.latencies.milliseconds(at: 99).short) ms",
                 step.failure ?? "kept",
             ]
@@ -234,9 +245,9 @@ package struct HTMLReport {
             "99 % within, by requested rate", x: "requests per second",
             ticks: (0...8).map {
                 let rate = highest * Double($0) / 8
-                return Plot.Tick(rate, rate.rounded0)
+                return Plot.Tick(rate, rate.rounded().grouped)
             }, range: 0...highest, y: "milliseconds", isLogarithmic: true,
-            [Plot.Line("p99", points, hasDots: true)])
+            [Plot.Line("p99", points, hasDots: true)], xText: { "\($0.readable) per second" })
         return "<h2>The search for the highest rate</h2><p>Each row is one run; the rest of this "
             + "page shows the run at the highest rate within the bound.</p>" + plot.html
             + ReportStyle.table(["Requested", "answered", "99 % within", "outcome"], rows)

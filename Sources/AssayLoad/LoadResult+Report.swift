@@ -37,12 +37,24 @@ extension LoadResult {
         return lines.joined(separator: "\n")
     }
 
-    /// The results as JSON. Latencies are in milliseconds.
+    /// The version of the JSON's members. A new member keeps it; one that changes its meaning or
+    /// goes raises it.
+    static let schemaVersion: Int64 = 1
+
+    /// The units of the JSON's members, by name.
+    private static let units = [
+        ("rate", "1/s"), ("throughput", "1/s"), ("sentRate", "1/s"), ("seconds", "s"),
+        ("time", "s"), ("latency", "ms"), ("p50", "ms"), ("p99", "ms"), ("latenessP99", "ms"),
+        ("percent", "%"), ("processorsGenerator", "processors"), ("processorsServer", "processors"),
+    ]
+
+    /// The results as JSON.
     ///
     /// - Parameter steps: The runs of the rate search; this run is the best of these.
-    package func json(steps: [RateSweep.Step] = []) -> [UInt8] {
+    package func json(_ record: RunRecord, steps: [RateSweep.Step] = []) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { object in
+            Self.about(record, of: &object)
             members(of: &object)
             guard !steps.isEmpty else { return }
             object.array("steps") { array in
@@ -57,6 +69,28 @@ extension LoadResult {
             }
         }
         return writer.text
+    }
+
+    /// Writes when, where and with which versions the run was made, and the units.
+    private static func about(_ record: RunRecord, of object: inout JSONWriter) {
+        object.member("schemaVersion", schemaVersion)
+        object.member("date", record.date)
+        object.member("command", record.command)
+        object.object("versions") { members in
+            members.member("generator", record.version)
+            if let server = record.server {
+                members.member("server", server.version)
+                members.member("engine", server.engine)
+            }
+        }
+        object.object("machine") { members in
+            members.member("processor", record.machine.processor)
+            members.member("processors", Int64(record.machine.processors))
+            members.member("system", record.machine.system)
+        }
+        object.object("units") { members in
+            for (name, unit) in units { members.member(name, unit) }
+        }
     }
 
     private func members(of object: inout JSONWriter) {

@@ -20,6 +20,14 @@ package enum ReportStyle {
         table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em 1.2em .2em 0;\
         text-align:left;vertical-align:top}tr+tr td{border-top:1px solid var(--line)}\
         td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\
+        @media(max-width:600px){body{margin:1em auto;padding:0 12px}\
+        table.wide,.wide tbody{display:block}.wide .head{display:none}\
+        .wide tr{display:block;border:1px solid var(--line);border-radius:8px;\
+        padding:.4em .8em;margin:.6em 0}\
+        .wide td,.wide td.n{display:flex;justify-content:space-between;gap:1em;padding:.15em 0;\
+        border:0!important;text-align:right}\
+        .wide td::before{content:attr(data-label);color:var(--soft);text-align:left}\
+        .wide td:first-child{font-weight:600}}
         code{background:var(--shade);padding:.1em .3em;overflow-wrap:anywhere}
         """
 
@@ -37,18 +45,25 @@ package enum ReportStyle {
         """
     }
 
+    /// The most columns that fit a narrow screen. A wider table shows a card for each row there.
+    private static let narrowColumns = 3
+
     /// A table of text cells. Aligns columns of numbers as numbers.
     package static func table(_ head: [String], _ rows: [[String]]) -> String {
         let areNumbers = head.indices.map { column in
             rows.allSatisfy { $0[column].first.map { $0.isNumber || "≤≥-".contains($0) } ?? true }
         }
+        let isWide = head.count > narrowColumns
         func row(_ cells: [String], _ tag: String) -> String {
-            let cells = zip(cells, areNumbers).map { cell, isNumber in
-                "<\(tag)\(isNumber ? " class=\"n\"" : "")>\(cell.htmlEscaped)</\(tag)>"
+            let cells = cells.indices.map { column in
+                let number = areNumbers[column] ? " class=\"n\"" : ""
+                let label = isWide ? " data-label=\"\(head[column].htmlEscaped)\"" : ""
+                return "<\(tag)\(number)\(label)>\(cells[column].htmlEscaped)</\(tag)>"
             }
-            return "<tr>\(cells.joined())</tr>"
+            return "<tr\(tag == "th" ? " class=\"head\"" : "")>\(cells.joined())</tr>"
         }
-        return "<table>\(row(head, "th"))\(rows.map { row($0, "td") }.joined(separator: "\n"))"
+        return "<table\(isWide ? " class=\"wide\"" : "")>" + row(head, "th")
+            + "\(rows.map { row($0, "td") }.joined(separator: "\n"))"
             + "</table>"
     }
 }

@@ -31,6 +31,11 @@ func fakeResult(
 
 @Suite("Results")
 struct ResultTests {
+    private static let record = RunRecord(
+        command: "assay load <x> & y", date: "2026-11-22T18:00:00Z", version: "1.2.3",
+        server: .init(version: "1.2.4", engine: "portable"),
+        machine: .init(processor: "<Quick> 9000", processors: 2, system: "Debian, Linux 6.1"))
+
     @Test("a generator that sends late, or too little, is reported")
     func lateness() {
         #expect(fakeResult().lateReason == nil)
@@ -88,12 +93,22 @@ struct ResultTests {
             wrong: 2, refused: 3, complaints: ["a \"quoted\"\nreason": 5])
         let steps = [RateSweep.Step(rate: 500, result: result, failure: "too slow")]
         let object = try #require(
-            try JSONSerialization.jsonObject(with: Data(result.json(steps: steps)))
+            try JSONSerialization.jsonObject(with: Data(result.json(Self.record, steps: steps)))
                 as? [String: Any])
         #expect(object["loop"] as? String == "open")
         #expect(object["sent"] as? Int == 1000 && object["refused"] as? Int == 3)
         #expect(object["wrong"] as? Int == 2 && object["correct"] as? Int == 995)
         #expect(object["processorsServer"] as? Double == 0.5)
+        #expect(object["schemaVersion"] as? Int == 1)
+        #expect(object["date"] as? String == "2026-11-22T18:00:00Z")
+        #expect((object["versions"] as? [String: String])?["server"] == "1.2.4")
+        #expect((object["machine"] as? [String: Any])?["processors"] as? Int == 2)
+        // Each unit is that of a member.
+        let units = try #require(object["units"] as? [String: String])
+        let text = String(decoding: result.json(Self.record, steps: steps), as: UTF8.self)
+        for name in units.keys {
+            #expect(text.components(separatedBy: "\"\(name)\":").count > 2, "\(name)")
+        }
         let latency = try #require(object["latency"] as? [String: Double])
         #expect(abs(try #require(latency["p99"]) - 1) < 0.01)
         let complaints = try #require(object["complaints"] as? [[String: Any]])
@@ -102,7 +117,8 @@ struct ResultTests {
             #expect((object[name] as? [Any])?.isEmpty == false, "\(name)")
         }
         let alone = try #require(
-            try JSONSerialization.jsonObject(with: Data(result.json())) as? [String: Any])
+            try JSONSerialization.jsonObject(with: Data(result.json(Self.record)))
+                as? [String: Any])
         #expect(alone["steps"] == nil)
     }
 
@@ -113,12 +129,14 @@ struct ResultTests {
             complaints: ["<b>&\"": 7])
         let steps = [RateSweep.Step(rate: 500, result: result, failure: "p99 <9> ms")]
         let page = HTMLReport(
-            result, steps: steps, command: "assay load <x> & y", date: "today"
+            result, steps: steps, record: Self.record
         ).text
         for text in [
             "generator was late", "7 answers had another verdict", "11 requests were rejected",
             "13 requests got no verdict", "interrupted", "assay load &lt;x&gt; &amp; y",
             "&lt;b&gt;&amp;&quot;", "p99 &lt;9&gt; ms", "prefers-color-scheme:dark",
+            "2 × &lt;Quick&gt; 9000, Debian, Linux 6.1", "generator 1.2.3, server 1.2.4",
+            "asked for", "data-label=\"sent\">1,000<", "2026-11-22T18:00:00Z",
         ] { #expect(page.contains(text), "\(text)") }
         #expect(page.components(separatedBy: "<svg").count == 5, "four plots")
         #expect(!page.contains("<script") && !hasNonsense(page))
@@ -132,7 +150,7 @@ struct ResultTests {
     func empty() throws {
         for pace in [Pace.closed, .open(rate: 10, .poisson)] {
             let page = HTMLReport(
-                fakeResult(pace, sent: 0, seconds: 0), command: "", date: ""
+                fakeResult(pace, sent: 0, seconds: 0), record: Self.record
             ).text
             try expectBalanced(page)
             #expect(!hasNonsense(page))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AssayClient
 import AssayLoad
 import AssayIO
 import AssayModels
@@ -89,14 +90,16 @@ struct LoadCommand: AsyncParsableCommand {
     private func once(
         _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
     ) async throws {
+        let about = output.needsRecord ? await askAbout() : nil
         let result = try await measure(plan, groups, interruption)
-        try report(result, result.summary)
+        try report(result, result.summary, of: about)
         if !result.isClean || result.lateReason != nil { throw ExitStatus.refused }
     }
 
     private func sweep(
         _ plan: LoadPlan, _ groups: [LoadGroup], _ interruption: LoadInterruption
     ) async throws {
+        let about = output.needsRecord ? await askAbout() : nil
         let search = RateSweep(bound: pace.p99, firstRate: pace.rate ?? 1000)
         let steps: [RateSweep.Step]
         do throws(LoadError) {
@@ -124,13 +127,14 @@ struct LoadCommand: AsyncParsableCommand {
         } else if least == nil || least?.result.wasInterrupted == true {
             text += "; the search was not completed"
         }
-        try report(best.result, text + "\n" + best.result.summary, steps: steps)
+        try report(best.result, text + "\n" + best.result.summary, of: about, steps: steps)
     }
 
     /// Writes the files and the summary. The summary goes to standard error when the JSON goes
     /// to standard output.
     private func report(
-        _ result: LoadResult, _ summary: String, steps: [RateSweep.Step] = []
+        _ result: LoadResult, _ summary: String, of about: RunRecord.Server?,
+        steps: [RateSweep.Step] = []
     ) throws {
         // Prints first: a full disk can fail the files but not this output.
         if output.json == "-" {
@@ -138,7 +142,15 @@ struct LoadCommand: AsyncParsableCommand {
         } else {
             try Output.line(summary)
         }
-        try output.write(result, steps: steps)
+        try output.write(result, of: about, steps: steps)
+    }
+
+    /// The server's version and engine, for the report; nil if it does not answer.
+    private func askAbout() async -> RunRecord.Server? {
+        let info = try? await server.ask(
+            tls.context(for: server), timeout: .seconds(2)
+        ) { client throws(ClientError) in try await client.info() }
+        return info.map { RunRecord.Server(version: $0.version, engine: $0.engine) }
     }
 
     private func measure(

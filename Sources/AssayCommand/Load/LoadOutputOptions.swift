@@ -34,14 +34,22 @@ struct LoadOutputOptions: ParsableArguments {
         }
     }
 
-    func write(_ result: LoadResult, steps: [RateSweep.Step] = []) throws {
+    /// Whether a file says with which versions the run was made.
+    var needsRecord: Bool { report != nil || json != nil }
+
+    func write(
+        _ result: LoadResult, of server: RunRecord.Server?, steps: [RateSweep.Step] = []
+    ) throws {
+        let record = RunRecord(
+            command: CommandLine.arguments.joined(separator: " "), date: Timestamp.now.rfc3339,
+            server: server)
         if let report {
-            let command = CommandLine.arguments.joined(separator: " ")
-            let page = HTMLReport(
-                result, steps: steps, command: command, date: Timestamp.now.rfc3339)
+            let page = HTMLReport(result, steps: steps, record: record)
             try write(Array(page.text.utf8), to: report)
         }
-        if let json { try write(result.json(steps: steps) + [UInt8(ascii: "\n")], to: json) }
+        if let json {
+            try write(result.json(record, steps: steps) + [UInt8(ascii: "\n")], to: json)
+        }
         if let hgrm { try write(Array(result.percentileDistribution.utf8), to: hgrm) }
     }
 
