@@ -12,12 +12,17 @@ extension StatusPage {
     ) -> String {
         var text = "<section class=\"card\"><h2>\(title)</h2><p>\(note)</p>"
         guard !rows.isEmpty else { return text + "<p class=\"empty\">\(empty)</p></section>\n" }
-        text += "<div class=\"scroll\"><table>"
+        text += "<div class=\"scroll\"><table\(head.isEmpty ? "" : " class=\"wide\"")>"
         if !head.isEmpty {
-            text += "<tr>" + head.map { "<th>\($0)</th>" }.joined() + "</tr>"
+            text += "<tr class=\"head\">" + head.map { "<th>\($0)</th>" }.joined() + "</tr>"
         }
         for row in rows.prefix(Self.rowLimit) {
-            text += "<tr>" + row.map { "<td>\($0)</td>" }.joined() + "</tr>"
+            // On a narrow screen a row is a card, and its cells have the names of their columns.
+            let cells = row.indices.map { column in
+                let label = head.isEmpty ? "" : " data-label=\"\(head[column])\""
+                return "<td\(label)>\(row[column])</td>"
+            }
+            text += "<tr>" + cells.joined() + "</tr>"
         }
         text += "</table></div>"
         if rows.count > Self.rowLimit {
@@ -31,17 +36,53 @@ extension StatusPage {
     }
 
     var verdicts: String {
-        let all = max(state.metrics.allVerdicts.total, 1)
-        let counts = Verdict.allCases.map { ($0, state.metrics.allVerdicts[$0]) }
+        let inWindow = verdictsInWindow
+        let all = max(inWindow.total, 1)
+        let counts = Verdict.allCases.map { ($0, inWindow[$0]) }
             .filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
         return table(
-            "Verdicts", "Verdicts since the start.", [],
+            "Verdicts", "Verdicts \(window).", [],
             counts.map { verdict, count in
                 [
                     verdict.name, bar(Double(count) / Double(all), verdict == .valid ? "a" : "b"),
                     Format.count(count),
                 ]
             }, empty: "No verdicts yet.")
+    }
+
+    /// The verdicts of the window by app, kind and environment.
+    var split: String {
+        let earlier = Dictionary(
+            uniqueKeysWithValues: (history.start?.verdictsByApp ?? []).map { ($0.app, $0.counts) })
+        let apps = state.metrics.verdictsByApp.map { app, counts in
+            let name = app.isEmpty ? "any app" : app.htmlEscaped
+            let counts = earlier[app].map(counts.since) ?? counts
+            return (name, counts.total, counts[.valid])
+        }
+        let all = verdictsInWindow
+        let kinds = EvidenceKind.allCases.map { kind in
+            let valid = all.sum { each, verdict, _ in each == kind && verdict == .valid }
+            return (kind.name, all.sum { each, _, _ in each == kind }, valid)
+        }
+        let environments = EnvironmentLabel.allCases.map { environment in
+            let name = environment == .none ? "unknown" : environment.name
+            let valid = all.sum { _, verdict, each in
+                verdict == .valid && each == environment
+            }
+            return (name, all.sum { _, _, each in each == environment }, valid)
+        }
+        func rows(_ title: String, _ parts: [(String, UInt64, UInt64)]) -> [[String]] {
+            parts.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }.prefix(Self.rowLimit / 3).map {
+                [
+                    "\($0.0) <small>\(title)</small>", bar(Double($0.2) / Double($0.1)),
+                    "\(Format.percent($0.2, of: $0.1)) <small>of \(Format.count($0.1))</small>",
+                ]
+            }
+        }
+        return table(
+            "Genuine by app, kind and environment", "Share of the verdicts \(window).", [],
+            rows("app", apps) + rows("kind", kinds) + rows("environment", environments),
+            empty: "No verdicts yet.")
     }
 
     var limits: String {
@@ -125,15 +166,26 @@ extension StatusPage {
     }
 
     var chains: String {
-        table(
+        // Hundreds of signers can have one name. The chains are ordered by their end.
+        var groups: [(root: String, leaf: String, count: Int, end: Timestamp)] = []
+        for chain in caches.chains {
+            let index = groups.firstIndex { $0.root == chain.root && $0.leaf == chain.leaf }
+            if let index {
+                groups[index].count += 1
+            } else {
+                groups.append((chain.root, chain.leaf, 1, chain.notAfter))
+            }
+        }
+        return table(
             "Certificates seen",
-            "Valid chains found in evidence. Evidence signed before a chain expires stays valid.",
-            ["signer", "serial", "root", "left"],
-            caches.chains.map { chain in
+            "Valid chains found in evidence, by root and signer. Evidence signed before a chain "
+                + "expires stays valid.",
+            ["root", "signer", "chains", "first ends in"],
+            groups.map { group in
                 [
-                    chain.leaf.isEmpty ? "no name" : chain.leaf.htmlEscaped,
-                    "<code>\(String(chain.serial.prefix(16)).htmlEscaped)</code>",
-                    chain.root.htmlEscaped, days(until: chain.notAfter),
+                    group.root.htmlEscaped,
+                    group.leaf.isEmpty ? "no name" : group.leaf.htmlEscaped,
+                    Format.count(group.count), days(until: group.end),
                 ]
             }, empty: "No chains yet.")
     }

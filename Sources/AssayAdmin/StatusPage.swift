@@ -45,7 +45,7 @@ struct StatusPage {
         \(throughput)\(latency)
         </section>
         <div class="columns">
-        \(verdicts)\(limits)\(cacheTable)\(refusals)\(chains)\(roots)\(apps)\(about)
+        \(verdicts)\(split)\(limits)\(cacheTable)\(refusals)\(chains)\(roots)\(apps)\(about)
         </div></main>
         <footer>This page reloads every \(Self.refreshSeconds) s. Metrics for Prometheus: \
         <a href="/metrics">/metrics</a></footer>
@@ -60,7 +60,9 @@ struct StatusPage {
         if let stuckSeconds { return ("not responding for \(stuckSeconds) s", "bad") }
         switch state.phase {
         case .starting: return ("starting", "warn")
-        case .serving: return ("serving", "good")
+        case .serving:
+            guard refusedInWindow > 0 else { return ("serving", "good") }
+            return ("serving, \(Format.count(refusedInWindow)) refused \(window)", "warn")
         case .draining: return ("draining: accepts no new requests", "warn")
         case .stopped: return ("stopped", "bad")
         }
@@ -77,18 +79,48 @@ struct StatusPage {
             """
     }
 
+    /// Requests refused in the window of the samples, ten minutes at most.
+    private var refusedInWindow: Int {
+        Int(history.samples.reduce(0) { $0 + $1.refused * $1.seconds }.rounded())
+    }
+
+    /// The window that all tiles and tables of verdicts share, in words.
+    var window: String {
+        let seconds = history.samples.reduce(0) { $0 + $1.seconds }
+        return seconds < 90
+            ? "in the last \(Format.count(Int(seconds.rounded()))) s"
+            : "in the last \(Format.count(Int((seconds / 60).rounded()))) min"
+    }
+
+    /// The verdicts of the window, of all apps.
+    var verdictsInWindow: VerdictCounts {
+        let all = state.metrics.allVerdicts
+        return history.start.map { all.since($0.allVerdicts) } ?? all
+    }
+
     private var tiles: String {
-        let last = history.samples.last
-        let valid = state.metrics.allVerdicts[.valid]
-        let all = state.metrics.allVerdicts.total
+        let seconds = history.samples.reduce(0) { $0 + $1.seconds }
+        let verified = history.samples.reduce(0) { $0 + $1.verified * $1.seconds }
+        let now = state.metrics.handling
+        let handling = history.start.map { now.since($0.handling) } ?? now
+        let verdicts = verdictsInWindow
         let tiles: [(name: String, value: String, note: String)] = [
-            ("verified", last.map { Format.short($0.verified) } ?? "–", "per second, now"),
             (
-                "median", Format.milliseconds(last?.median),
-                "from request to answer"
+                "verified", seconds > 0 ? Format.short(verified / seconds) : "–",
+                "per second, \(window)"
             ),
-            ("p99", Format.milliseconds(last?.p99), "from request to answer"),
-            ("genuine", Format.percent(valid, of: all), "of \(Format.count(all)) so far"),
+            (
+                "median", Format.milliseconds(handling.quantile(0.5).map { $0 / 1e6 }),
+                "to answer, \(window)"
+            ),
+            (
+                "p99", Format.milliseconds(handling.quantile(0.99).map { $0 / 1e6 }),
+                "to answer, \(window)"
+            ),
+            (
+                "genuine", Format.percent(verdicts[.valid], of: verdicts.total),
+                "of \(Format.count(verdicts.total)) \(window)"
+            ),
             ("connections", Format.count(state.holdings.connections), "open now"),
             ("memory", Format.bytes(process.residentBytes), "resident"),
         ]
@@ -140,7 +172,11 @@ struct StatusPage {
             ticks: [
                 Plot.Tick(0, "\(Format.short(minutes.rounded())) min ago"),
                 Plot.Tick(last / 2, "\(Format.short(minutes / 2)) min ago"), Plot.Tick(last, "now"),
-            ], range: 0...last, y: unit, lines
+            ], range: 0...last, y: unit, lines,
+            xText: { place in
+                let seconds = Int(last - place) * History.seconds
+                return seconds == 0 ? "now" : "\(Format.duration(Double(seconds))) ago"
+            }
         ).html
     }
 }

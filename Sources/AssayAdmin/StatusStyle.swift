@@ -51,6 +51,14 @@ enum StatusStyle {
         a{color:var(--a)}
         @media(max-width:900px){.tiles{grid-template-columns:repeat(3,1fr)}\
         .charts{grid-template-columns:1fr}.columns{columns:1}}
+        @media(max-width:520px){td{overflow-wrap:anywhere}\
+        table.wide,.wide tbody{display:block}.wide .head{display:none}\
+        .wide tr{display:block;border-top:1px solid var(--line);padding:6px 0}\
+        .wide td,.wide td:last-child{display:flex;justify-content:space-between;gap:12px;\
+        border:0;padding:1px 0;text-align:right;white-space:normal}\
+        .wide td::before{content:attr(data-label);color:var(--soft);font-size:13px;\
+        white-space:nowrap}
+        .tiles b{white-space:normal}}
         @media(max-width:520px){header,main,footer{padding-left:12px;padding-right:12px}\
         .tiles{grid-template-columns:1fr 1fr;gap:8px}.tiles div,.card,figure{padding:11px 12px}\
         .tiles b{font-size:21px}td:has(.bar){width:26%}.bar{min-width:44px}}

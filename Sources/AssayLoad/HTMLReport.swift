@@ -88,11 +88,11 @@ package struct HTMLReport {
             return "Open loop: \(rate.readable) requests per second were due \(gaps), whether or "
                 + "not the server had answered earlier ones. Latency counts from the time when the "
                 + "request was due, so it includes the wait for a slow server. "
-                + "\(some), at most \(plan.depth) requests in flight on each."
+                + "\(some), at most \(plan.depth.grouped) requests in flight on each."
         case .closed:
             return "Closed loop: each answer triggers the next request. This measures the server's "
                 + "maximum throughput. Independent clients see longer latencies: measure those in "
-                + "an open loop. \(some), \(plan.depth) requests in flight on each."
+                + "an open loop. \(some), \(plan.depth.grouped) requests in flight on each."
         }
     }
 

@@ -20,7 +20,7 @@ package enum ReportStyle {
         table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em 1.2em .2em 0;\
         text-align:left;vertical-align:top}tr+tr td{border-top:1px solid var(--line)}\
         td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\
-        @media(max-width:600px){body{margin:1em auto;padding:0 12px}\
+        @media(max-width:820px){body{margin:1em auto;padding:0 12px}\
         table.wide,.wide tbody{display:block}.wide .head{display:none}\
         .wide tr{display:block;border:1px solid var(--line);border-radius:8px;\
         padding:.4em .8em;margin:.6em 0}\

@@ -108,6 +108,9 @@ import Testing
         #expect(metrics["process_open_fds"] ?? 0 > 3)
         let page = admin.get("/status").body
         #expect(page.contains("INVALID_SIGNATURE") && page.contains("too large"))
+        #expect(page.contains("game <small>app</small>"))
+        // The history notes the refusals within its next sample.
+        admin.eventually { admin.get("/status").body.contains("serving, 2 refused in the") }
         client.socket.close()
     }
 

@@ -92,6 +92,12 @@ package struct History: Sendable {
     /// The samples, oldest first.
     package private(set) var samples: [Sample] = []
     private var last: (time: UInt64, metrics: ServerMetrics)?
+    /// The counters of the last ten minutes, one state every half minute, the oldest first.
+    private var marks: [(time: UInt64, metrics: ServerMetrics)] = []
+    private static let markSeconds: UInt64 = 30
+
+    /// The counters at most ten minutes ago; nil before the first sample.
+    package var start: ServerMetrics? { marks.first?.metrics }
 
     package init() {}
 
@@ -99,6 +105,7 @@ package struct History: Sendable {
     mutating func note(_ state: ServerState, at now: UInt64) {
         guard let last else {
             self.last = (now, state.metrics)
+            marks = [(now, state.metrics)]
             return
         }
         guard now >= last.time + UInt64(Self.seconds) * 1_000_000_000 else { return }
@@ -113,5 +120,14 @@ package struct History: Sendable {
                 p99: handling.quantile(0.99).map { $0 / 1e6 },
                 connections: state.holdings.connections))
         self.last = (now, state.metrics)
+        mark(state.metrics, at: now)
+    }
+
+    private mutating func mark(_ metrics: ServerMetrics, at now: UInt64) {
+        let window = UInt64(Self.seconds * Self.most) * 1_000_000_000
+        while marks.count > 1, now >= marks[0].time + window { marks.removeFirst() }
+        guard let newest = marks.last, now < newest.time + Self.markSeconds * 1_000_000_000 else {
+            return marks.append((now, metrics))
+        }
     }
 }

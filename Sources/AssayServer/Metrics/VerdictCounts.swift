@@ -30,6 +30,17 @@ package struct VerdictCounts: Sendable {
         for (place, count) in other.counts.enumerated() { counts[place] &+= count }
     }
 
+    /// The numbers since an earlier state of the same counters.
+    package func since(_ earlier: VerdictCounts) -> VerdictCounts {
+        guard !earlier.counts.isEmpty, !counts.isEmpty else { return self }
+        var difference = self
+        for (place, count) in earlier.counts.enumerated() {
+            // Less than before only for an app that one reload removed and another added.
+            difference.counts[place] = counts[place] > count ? counts[place] - count : 0
+        }
+        return difference
+    }
+
     package subscript(
         kind: EvidenceKind, verdict: Verdict, environment: EnvironmentLabel
     ) -> UInt64 {
