@@ -78,11 +78,12 @@ struct AssayProcess {
         }
     }
 
-    /// A server that is ready on TCP and on a Unix socket.
+    /// A server that is ready on TCP, on a Unix socket and for HTTP.
     final class Server {
         let process: Process
         let address: String
         let unixAddress: String
+        let httpAddress: String
         /// The time from the process start until the ready line, in milliseconds.
         let readyMilliseconds: Double
 
@@ -97,6 +98,7 @@ struct AssayProcess {
                 processors,
                 [
                     "serve", "--listen", "tcp://127.0.0.1:0", "--listen", unixAddress,
+                    "--listen", "http://127.0.0.1:0",
                     "--workers", "\(workers)", "--root", root, "--engine", engine.rawValue,
                 ])
             let clock = ContinuousClock()
@@ -105,11 +107,13 @@ struct AssayProcess {
             let line = String(
                 decoding: output.fileHandleForReading.availableData, as: UTF8.self)
             readyMilliseconds = start.duration(to: clock.now).microseconds / 1000
-            guard let address = line.split(whereSeparator: \.isWhitespace).dropFirst(2).first,
-                line.hasPrefix("assay ready")
-            else { throw Failed(description: "the server did not start: \(line)") }
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard words.count == 5, line.hasPrefix("assay ready") else {
+                throw Failed(description: "the server did not start: \(line)")
+            }
             self.process = process
-            self.address = String(address)
+            address = String(words[2])
+            httpAddress = String(words[4])
         }
 
         var residentMegabytes: Double { Self.residentMegabytes(of: process.processIdentifier) }

@@ -9,7 +9,8 @@ import Foundation
 @main
 struct Bench {
     static let suites = [
-        "primitives", "jws", "receipts", "receipt-wire", "server", "resolve", "overload", "matrix",
+        "primitives", "jws", "receipts", "receipt-wire", "server", "http", "resolve", "overload",
+        "matrix",
         "latency", "start", "peers",
     ]
 
@@ -98,6 +99,7 @@ struct Bench {
         case "receipts": return try ReceiptSuite.run(only: part, isQuick: isQuick)
         case "receipt-wire": return try ReceiptWireSuite.run(isQuick: isQuick)
         case "server": return try ServerSuite.run(isQuick: isQuick)
+        case "http": return try HTTPSuite.run(isQuick: isQuick)
         case "resolve": return try ResolveSuite.run(isQuick: isQuick)
         case "overload": return try OverloadSuite.run(isQuick: isQuick)
         case "matrix": return try MatrixSuite.run(isQuick: isQuick)

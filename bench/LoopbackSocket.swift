@@ -26,8 +26,10 @@ final class LoopbackSocket {
     deinit { close(descriptor) }
 
     static func connected(to endpoint: Endpoint) throws -> LoopbackSocket {
-        guard case .tcp(_, let port) = endpoint else {
-            throw AssayProcess.Failed(description: "\(endpoint) is not a TCP address")
+        let port: UInt16
+        switch endpoint {
+        case .tcp(_, let number), .http(_, let number): port = number
+        default: throw AssayProcess.Failed(description: "\(endpoint) is not a TCP address")
         }
         let made = LoopbackSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = loopback(port)

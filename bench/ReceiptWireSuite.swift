@@ -25,7 +25,7 @@ enum ReceiptWireSuite {
         return rows
     }
 
-    private static func mint(_ ca: String, _ megabytes: Int) throws -> [UInt8] {
+    static func mint(_ ca: String, _ megabytes: Int) throws -> [UInt8] {
         [UInt8](
             try AssayProcess.run(
                 processors: nil,
@@ -71,7 +71,7 @@ enum ReceiptWireSuite {
     }
 
     /// Runs both in turn and returns their times in milliseconds.
-    private static func inTurns(
+    static func inTurns(
         _ rounds: Int, _ first: () throws -> Void, _ second: () throws -> Void
     ) throws -> ([Double], [Double]) {
         var (firsts, seconds): ([Double], [Double]) = ([], [])
@@ -185,7 +185,7 @@ enum ReceiptWireSuite {
 }
 
 /// Sends receipts and waits for their answers, without an event loop.
-private final class ReceiptClient {
+final class ReceiptClient {
     private let socket: LoopbackSocket
     private let codec = MessageCodec()
     private var rest: ArraySlice<UInt8> = []

@@ -1,6 +1,6 @@
 """Tests the HTTP listener with clients that were written for Apple's verifyReceipt.
 
-usage: script/interop --run http.py URL SANDBOX-RECEIPT PRODUCTION-RECEIPT TOKEN
+usage: script/interop --run verify_receipt.py URL SANDBOX-RECEIPT PRODUCTION-RECEIPT TOKEN
 
 The clients are inapppy and itunes-iap from PyPI, unmodified: only their URLs are those of the
 server. Receipts are base64. Exits with 1 at the first unexpected answer.
@@ -57,7 +57,7 @@ def itunesiap_client(sandbox, production):
     expect(len(response.receipt.in_app) == len(response.latest_receipt_info), response)
     expect(response.receipt.in_app[0].purchase_date.year > 2020, response)
     response = itunesiap.verify(sandbox, env=itunesiap.env.review)
-    expect(response.environment == "Sandbox", response)
+    expect(response._["environment"] == "Sandbox", response)
     for receipt, status in [(sandbox, 21007), ("AAAA", 21002)]:
         try:
             itunesiap.verify(receipt, env=itunesiap.env.production)
