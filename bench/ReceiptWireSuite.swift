@@ -194,7 +194,8 @@ final class ReceiptClient {
 
     func frame(_ receipt: [UInt8], _ inApp: InAppSelection) -> [UInt8] {
         let call = VerifyCall(
-            kind: .appReceipt, expectations: Expectations(environments: [.sandbox]), inApp: inApp)
+            kind: .appReceipt, expectations: Expectations(environments: [.sandbox, .production]),
+            inApp: inApp)
         var frame: [UInt8] = []
         codec.encodeFrame(
             RequestHead(id: 1, call: .verify(call), timeoutMilliseconds: 20_000), body: receipt,

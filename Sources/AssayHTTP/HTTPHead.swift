@@ -20,6 +20,8 @@ package struct HTTPHead: Sendable {
     package internal(set) var body = Body.length(0)
     /// Whether the connection goes on after the answer.
     package internal(set) var keepsAlive = true
+    /// Whether the client speaks HTTP/1.0, which has no chunks.
+    package internal(set) var isOldVersion = false
     /// Whether the client waits for `100 Continue` before it sends the body.
     package internal(set) var expectsContinue = false
     /// Bytes of the head: the body begins here.

@@ -210,6 +210,7 @@ extension HTTPHead {
         } else {
             body = .length(facts.contentLength ?? 0)
         }
+        isOldVersion = facts.isOldVersion
         keepsAlive = !facts.closes && !facts.isOldVersion
         // Clients of HTTP/1.0 know no interim answer.
         if facts.isOldVersion || body == .length(0) { expectsContinue = false }

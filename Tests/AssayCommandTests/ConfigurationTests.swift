@@ -90,6 +90,31 @@ struct ConfigurationTests {
         }
     }
 
+    @Test("the settings of the HTTP listeners, and an app's secret, which is never printed")
+    func http() throws {
+        let settings = try settings(
+            """
+            listen = ["http://127.0.0.1:0", "unix-http:/run/assay/http.sock"]
+            [http]
+            allowed-origins = ["https://tools.example.com"]
+            hosts = ["Assay.Internal"]
+            [[app]]
+            name = "game"
+            bundle-id = "com.example.game"
+            app-apple-id = 42
+            shared-secret = "a secret"
+            """)
+        #expect(settings.http.allowedOrigins == ["https://tools.example.com"])
+        #expect(settings.http.hosts == ["assay.internal"])
+        let configuration = settings.serverConfiguration()
+        #expect(configuration.http == settings.http)
+        #expect(configuration.apps["game"]?.secrets.sharedSecret == "a secret")
+        let summary = settings.summary(now: .now)
+        #expect(summary.contains("http://127.0.0.1:0"))
+        #expect(summary.contains("pages of https://tools.example.com"))
+        #expect(summary.contains("compared with passwords") && !summary.contains("a secret"))
+    }
+
     @Test("the address of the admin listener")
     func admin() throws {
         let file = "admin.listen = \"tcp://127.0.0.1:1\"\n" + Self.game
@@ -123,6 +148,16 @@ struct ConfigurationTests {
         ("listen = \"unix:/x\"\n" + Self.game, "listen: of type string", "array"),
         ("listen = []\n" + Self.game, "listen: empty", "leave the key out"),
         ("listen = [\"unix:/x\", \"7443\"]\n" + Self.game, "listen[2]", "tcp://HOST:PORT"),
+        (
+            "http.allowed-origins = [\"a.example\"]\n" + Self.game, "http.allowed-origins[1]",
+            "https"
+        ),
+        (
+            "http.allowed-origins = [\"https://*\"]\n" + Self.game, "http.allowed-origins[1]",
+            "https"
+        ),
+        ("http.hosts = [\"a\", \"a:80\"]\n" + Self.game, "http.hosts[2]", "without scheme"),
+        (Self.game + "shared-secret = \"\"", "app[1].shared-secret", "leave the key out"),
         ("listen = [7443]\n" + Self.game, "listen[1]", "double quotes"),
         ("worker = 2\n" + Self.game, "worker: unknown key", "\"workers\""),
         ("workers = 0\n" + Self.game, "workers: 0", "from 1 to 256"),

@@ -79,6 +79,31 @@ final class HTTPClient {
         }
     }
 
+    /// Receives the next chunk of a response as text; nil after the last one.
+    func receiveChunk() throws -> String? {
+        let lineBreak = Array("\r\n".utf8)
+        while true {
+            if let end = received.firstRange(of: lineBreak) {
+                let text = String(decoding: received[..<end.lowerBound], as: UTF8.self)
+                guard let size = Int(text, radix: 16) else {
+                    throw BlockingClient.Failure(what: "no chunk: \(text.prefix(40))")
+                }
+                let last = end.upperBound + size
+                while received.count < last + 2 {
+                    guard try receiveMore() else {
+                        throw BlockingClient.Failure(what: "the stream ended within a chunk")
+                    }
+                }
+                let data = String(decoding: received[end.upperBound..<last], as: UTF8.self)
+                received.removeFirst(last + 2)
+                return size == 0 ? nil : data
+            }
+            guard try receiveMore() else {
+                throw BlockingClient.Failure(what: "the stream ended before the last chunk")
+            }
+        }
+    }
+
     /// Sends a request, and receives its response.
     func ask(_ request: [UInt8]) throws -> Response {
         try send(request)

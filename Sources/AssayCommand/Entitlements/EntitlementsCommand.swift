@@ -4,6 +4,7 @@ import AssayClient
 import AssayEntitlements
 import AssayIO
 import AssayModels
+import AssayServer
 
 struct EntitlementsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

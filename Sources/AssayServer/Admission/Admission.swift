@@ -90,7 +90,7 @@ final class Admission {
         guard head.id != ResponseHead.connectionId else { return .refused(.reservedId) }
         guard !connection.isInFlight(head.id) else { return .refused(.duplicate(head.id)) }
         if case .resolve(let call) = head.call {
-            return admit(call, of: head, bodyBytes: bodyBytes, from: connection)
+            return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
         }
         guard case .verify(let call) = head.call else {
             return answer(to: head, bodyBytes: bodyBytes)
@@ -125,7 +125,8 @@ final class Admission {
 
     /// Decides what happens to a Resolve request, before any of its items is taken.
     private func admit(
-        _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection
+        _ call: ResolveCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
+        began: UInt64?
     ) -> AdmissionDecision {
         guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
         let count = call.items.count
@@ -150,7 +151,7 @@ final class Admission {
             return .refused(
                 .memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
         }
-        let deadline = deadline(of: head, began: connection.frameBegan)
+        let deadline = deadline(of: head, began: began ?? connection.frameBegan)
         let refusal = refusal(
             of: head, cost.bytes, before: deadline, work: .items(of: call), from: connection)
         if let refusal { return .refused(refusal) }

@@ -82,6 +82,7 @@ extension Connection {
             if endsIfRefused { end(nil) }
             return
         }
+        guard http.isOpen(id) else { return }
         http.setCloses(front.closes, after: id)
         if head.expectsContinue, http.requestBody(of: id) {
             answer { output in
@@ -104,6 +105,15 @@ extension Connection {
             // Its clients send any Content-Type, or none.
             return try planJSON(
                 head, .apple(isSandbox: route == .sandboxVerifyReceipt, app: app(head, bytes)))
+        case .batch: return try planLines(head, bytes, id, http)
+        case .entitlements:
+            try checkEncoding(head, bytes)
+            guard let field = head[.contentType],
+                HTTPMediaType(bytes.extracting(field)) == .json
+            else { throw .wrongType("application/json") }
+            guard head.body != .length(0) else { throw .emptyBody }
+            return .resolve(
+                app: try app(head, bytes), limit: try checkLength(head))
         case .verify:
             try checkEncoding(head, bytes)
             guard let field = head[.contentType],
@@ -115,6 +125,7 @@ extension Connection {
                 guard head.query == nil else { throw .queryBesideJSON }
                 return try planJSON(head, .verify)
             case .evidence: return try planEvidence(head, bytes, id, http)
+            case .lines: throw .wrongType(HTTPMediaType.names)
             }
         }
         return .skip
@@ -153,11 +164,36 @@ extension Connection {
     private func planJSON(
         _ head: HTTPHead, _ form: HTTPJSONBody.Form
     ) throws(HTTPProblem) -> HTTPPlan {
+        .json(form, limit: try checkLength(head))
+    }
+
+    /// Returns the limit of a JSON body, which this one does not exceed.
+    private func checkLength(_ head: HTTPHead) throws(HTTPProblem) -> Int {
         let limit = limits.httpJSONBytes
         if case .length(let length) = head.body, length > limit {
             throw .bodyTooLarge(limit: limit)
         }
-        return .json(form, limit: limit)
+        return limit
+    }
+
+    private func planLines(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ http: HTTPSession
+    ) throws(HTTPProblem) -> HTTPPlan {
+        try checkEncoding(head, bytes)
+        guard let field = head[.contentType],
+            let type = HTTPMediaType(bytes.extracting(field)), type != .evidence
+        else { throw .wrongType(HTTPMediaType.linesName) }
+        guard head.body != .length(0) else { throw .emptyBody }
+        guard !head.isOldVersion else {
+            throw HTTPProblem(
+                400, .invalidArgument, "a batch needs HTTP/1.1: its answer has chunks")
+        }
+        var format = http.format(of: id)
+        format.closes = !head.keepsAlive
+        http.setFormat(of: id, format)
+        beginLines(id, asksForBody: head.expectsContinue, http)
+        format.isLine = true
+        return .lines(format, limit: limits.httpJSONBytes)
     }
 
     /// Decides by the head of a request whether raw evidence is read at all, and whether it is

@@ -21,6 +21,13 @@ extension Connection {
         case .end: complete(http)
         case .framing(let count):
             didTake(count, ofData: false, http)
+            framesThisTurn += http.didReadFraming()
+            // Between the lines of a batch the client is idle, and not slow.
+            if case .lines = front.plan, http.collectedBytes == 0,
+                stream.received.unreadCount == 0
+            {
+                pace = nil
+            }
             if http.front?.body.isEnded == true { complete(http) }
         case .data(let count):
             http.bodyHasBegun(of: front.id)
@@ -43,7 +50,14 @@ extension Connection {
                 return true
             }
             feed(receipt, unread.extracting(0..<count), http)
-        case .evidence(_, let limit), .json(_, let limit):
+        case .lines(let format, let limit):
+            // Like a request, a line waits while too many are in flight.
+            guard !isFull else {
+                awaitsAnswer = true
+                return false
+            }
+            takeLine(count, unread, format, limit: limit, http)
+        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit):
             guard !front.isChunked else {
                 guard collect(count, unread, limit, http) else { return true }
                 break
@@ -84,14 +98,13 @@ extension Connection {
             }
             return false
         }
-        let data = unread.span.extracting(0..<count)
-        for index in data.indices { http.front?.collected.append(data[index]) }
+        http.collect(unread.span, count)
         didTake(count, ofData: true, http)
         return true
     }
 
     /// Drops bytes at the front that were used.
-    private func didTake(_ count: Int, ofData isData: Bool, _ http: HTTPSession) {
+    func didTake(_ count: Int, ofData isData: Bool, _ http: HTTPSession) {
         stream.received.skip(count)
         pace?.didTake(count)
         guard isData else { return }
@@ -122,9 +135,10 @@ extension Connection {
     /// - Parameter body: the body, if it is in the receive buffer.
     func complete(_ http: HTTPSession, _ body: SlabBytes? = nil) {
         guard let front = http.front else { return }
+        if case .lines(let format, _) = front.plan { endLines(format, http) }
         http.front = nil
         switch front.plan {
-        case .skip: break
+        case .skip, .lines: break
         case .receipt:
             if let receipt = arriving?.receipt {
                 arriving = nil
@@ -140,6 +154,10 @@ extension Connection {
         case .json(let form, _):
             complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
                 parse(body, as: form, front.id, http)
+            }
+        case .resolve(let app, _):
+            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+                resolve(body, app: app, front.id, http)
             }
         }
         arriving = nil
@@ -157,33 +175,65 @@ extension Connection {
     private func verify(
         _ evidence: SlabBytes, _ question: HTTPQuestion, _ id: UInt64, began: UInt64? = nil
     ) {
-        let head = question.head(id, as: question.estimate(evidence.span))
-        take(head, evidence, began: began)
+        var question = question
+        let isLine = http?.format(of: id).isLine ?? false
+        // A batch prefers to wait, and its sender is not slow: the server reads at its own pace.
+        if isLine, question.timeout == 0 { question.timeout = limits.longestTimeoutMilliseconds }
+        let head = question.head(id, as: question.estimate(evidence.span), mayWait: isLine)
+        take(head, evidence, began: isLine ? now : began)
     }
 
     /// Bodies above this size are parsed by a worker: it takes a tenth of a millisecond.
     private static let bytesParsedInPlace = 64 << 10
 
     /// Reads a JSON body, and has its evidence verified.
-    private func parse(
+    func parse(
         _ body: SlabBytes, as form: HTTPJSONBody.Form, _ id: UInt64, _ http: HTTPSession
     ) {
-        guard body.count > Self.bytesParsedInPlace else {
-            let result = HTTPJSONBody.result(of: body, form)
-            return didParse(result, body, id, http, began: frameBegan)
+        let began = frameBegan
+        perform(id, body, isShort: body.count <= Self.bytesParsedInPlace) { body in
+            HTTPJSONBody.result(of: body, form)
+        } then: { connection, result in
+            connection.didParse(result, body, id, http, began: began)
         }
+    }
+
+    /// Parses a body, a long one on a worker's thread.
+    private func perform<Value: Sendable>(
+        _ id: UInt64, _ body: SlabBytes, isShort: Bool,
+        _ parse: @escaping @Sendable (SlabBytes) -> Value,
+        then done: @escaping (Connection, Value) -> Void
+    ) {
+        guard !isShort else { return done(self, parse(body)) }
         // In flight, so that the connection stays until the answer.
         didAdmit(id)
-        let began = frameBegan
-        let mine = LoopBound((self, http), to: stream.loop)
+        let mine = LoopBound((self, done), to: stream.loop)
         context.scheduler.tasks.perform {
-            HTTPJSONBody.result(of: body, form)
-        } then: { result in
-            let (connection, http) = mine.value
+            parse(body)
+        } then: { value in
+            let (connection, done) = mine.value
             connection.didAnswer(id)
             connection.context.turns.touch(connection)
-            guard !connection.isClosed else { return }
-            connection.didParse(result, body, id, http, began: began)
+            if !connection.isClosed { done(connection, value) }
+        }
+    }
+
+    /// Reads the items of a Resolve, and has them verified and decided.
+    private func resolve(_ body: SlabBytes, app: String, _ id: UInt64, _ http: HTTPSession) {
+        let began = frameBegan
+        perform(id, body, isShort: body.count <= Self.bytesParsedInPlace) { body in
+            HTTPResolveBody.result(of: body, app: app)
+        } then: { connection, result in
+            switch result {
+            case .failure(let problem): connection.refuse(id, problem, http)
+            case .success(let parsed):
+                let head = RequestHead(
+                    id: id, call: .resolve(parsed.call), app: parsed.app,
+                    timeoutMilliseconds: parsed.timeout)
+                let evidence = connection.stream.hold(parsed.evidence.span)
+                connection.take(head, evidence, began: began)
+            }
+            connection.updateBudget()
         }
     }
 
@@ -209,6 +259,18 @@ extension Connection {
             verify(evidence, parsed.question, id, began: began)
         }
         updateBudget()
+    }
+}
+
+extension HTTPResolveBody {
+    fileprivate static func result(
+        of body: SlabBytes, app: String
+    ) -> Result<Self, HTTPProblem> {
+        do throws(HTTPProblem) {
+            return .success(try HTTPResolveBody(body.span, app: app))
+        } catch {
+            return .failure(error)
+        }
     }
 }
 

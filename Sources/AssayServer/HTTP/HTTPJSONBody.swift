@@ -68,7 +68,7 @@ struct HTTPJSONBody: Sendable {
         }
     }
 
-    private static func evidence(_ value: JSONValue?) throws(HTTPProblem) -> Evidence {
+    static func evidence(_ value: JSONValue?) throws(HTTPProblem) -> Evidence {
         guard let value else {
             throw HTTPProblem(400, .invalidArgument, "the member evidence is missing")
         }

@@ -28,7 +28,7 @@ struct HTTPProblem: Error, Sendable {
     /// The refusal of a call.
     ///
     /// - Parameter isArriving: whether the request is not complete yet.
-    init(_ head: ResponseHead, isArriving: Bool) {
+    init(_ head: ResponseHead, isArriving: Bool = false) {
         status =
             switch head.status {
             case .ok, .invalidArgument, .alreadyExists, .failedPrecondition, .outOfRange,

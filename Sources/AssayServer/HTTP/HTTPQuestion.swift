@@ -20,13 +20,13 @@ struct HTTPQuestion: Sendable {
     /// The call.
     ///
     /// - Parameter kind: the kind of the evidence, or an estimate where it is detected.
-    func head(_ id: UInt64, as kind: EvidenceKind) -> RequestHead {
+    func head(_ id: UInt64, as kind: EvidenceKind, mayWait: Bool = false) -> RequestHead {
         let call = VerifyCall(
             kind: kind, expectations: expectations, returnsTypedPayload: false,
             returnsPayloadJSON: content.isReport, inApp: inApp,
             returnsVerifyReceiptJSON: content.isVerifyReceipt)
         return RequestHead(
-            id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout)
+            id: id, call: .verify(call), app: app, timeoutMilliseconds: timeout, mayWait: mayWait)
     }
 
     /// The probable kind by the first bytes, which decides the limit and the estimate of the cost.
@@ -110,9 +110,18 @@ struct HTTPQuestion: Sendable {
     }
 
     private mutating func setExpectations(_ value: JSONValue) throws(HTTPProblem) {
+        (expectations, device) = try Self.expectations(value)
+    }
+
+    /// Reads expectations, and the text of the expected device beside them.
+    static func expectations(
+        _ value: JSONValue
+    ) throws(HTTPProblem) -> (expectations: Expectations, device: String?) {
         guard let members = value.members else {
             throw Self.problem("expectations is not an object")
         }
+        var expectations = Expectations.none
+        var device: String?
         for (name, value) in members.pairs {
             switch name {
             case "bundleId": expectations.bundleId = try Self.text(value, name)
@@ -137,9 +146,10 @@ struct HTTPQuestion: Sendable {
                         + "deviceId, notOlderThan")
             }
         }
+        return (expectations, device)
     }
 
-    private static func text(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> String {
+    static func text(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> String {
         guard let text = value.string else { throw problem("\(name) is not a string") }
         return text
     }
@@ -182,10 +192,15 @@ struct HTTPQuestion: Sendable {
     }
 
     private mutating func setTimeout(_ seconds: Double?) throws(HTTPProblem) {
-        guard let seconds, (0.001...Self.longestTimeout).contains(seconds) else {
+        timeout = try Self.timeout(seconds)
+    }
+
+    /// Milliseconds of a timeout in seconds.
+    static func timeout(_ seconds: Double?) throws(HTTPProblem) -> UInt32 {
+        guard let seconds, (0.001...longestTimeout).contains(seconds) else {
             throw Self.problem("timeout is not a number of seconds from 0.001 to 600")
         }
-        timeout = UInt32(seconds * 1000)
+        return UInt32(seconds * 1000)
     }
 
     /// Seconds. The server's own limit is lower by default, and applies then.
@@ -235,7 +250,7 @@ struct HTTPQuestion: Sendable {
         problem("\(name) is not a whole number in its range")
     }
 
-    private static func problem(_ detail: String) -> HTTPProblem {
+    static func problem(_ detail: String) -> HTTPProblem {
         HTTPProblem(400, .invalidArgument, detail)
     }
 
@@ -245,7 +260,7 @@ struct HTTPQuestion: Sendable {
 
 extension JSONValue {
     /// A number; nil for other types.
-    fileprivate var double: Double? {
+    var double: Double? {
         kind == .number ? Double(String(decoding: raw, as: UTF8.self)) : nil
     }
 }

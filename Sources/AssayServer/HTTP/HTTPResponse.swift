@@ -37,6 +37,8 @@ struct HTTPFormat: Sendable {
     var content = Content.report
     /// Whether the verification detects the kind of the evidence.
     var detectsKind = false
+    /// Whether it is one line of the response to a batch.
+    var isLine = false
     /// Whether the connection ends after the response.
     var closes = false
     /// Whether the request is HEAD: the response has no body.
@@ -107,6 +109,7 @@ enum HTTPResponse {
         at now: Timestamp, to output: inout [UInt8]
     ) {
         output.reserveCapacity(output.count + body.count + fields.utf8.count + usualHeadBytes)
+        guard !format.isLine else { return appendLine(body, to: &output) }
         output += "HTTP/1.1 ".utf8
         output += String(status).utf8
         output.append(UInt8(ascii: " "))
@@ -132,6 +135,34 @@ enum HTTPResponse {
             output += body
             output.append(UInt8(ascii: "\n"))
         }
+    }
+
+    // MARK: Batches
+
+    /// Appends the head of the response to a batch, whose lines follow as chunks.
+    static func appendHeadOfLines(
+        _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]
+    ) {
+        output += "HTTP/1.1 200 OK\r\nDate: ".utf8
+        appendDate(now, to: &output)
+        output += "\r\nContent-Type: \(HTTPMediaType.linesName)\r\n".utf8
+        output += "Transfer-Encoding: chunked\r\nCache-Control: no-store\r\n".utf8
+        output += "X-Content-Type-Options: nosniff\r\n".utf8
+        if let origin = format.origin {
+            output += "Access-Control-Allow-Origin: \(origin)\r\nVary: Origin\r\n".utf8
+        }
+        if format.closes { output += "Connection: close\r\n".utf8 }
+        output += "\r\n".utf8
+    }
+
+    /// The last chunk.
+    static let endOfLines = Array("0\r\n\r\n".utf8)
+
+    private static func appendLine(_ json: [UInt8], to output: inout [UInt8]) {
+        output += String(json.count + 1, radix: 16).utf8
+        output += "\r\n".utf8
+        output += json
+        output += "\n\r\n".utf8
     }
 
     /// Bytes of the usual head.

@@ -3,11 +3,13 @@ import AssayHTTP
 
 /// The paths.
 enum HTTPRoute: CaseIterable, Sendable {
-    case verify, health, info, verifyReceipt, sandboxVerifyReceipt
+    case verify, batch, entitlements, health, info, verifyReceipt, sandboxVerifyReceipt
 
     var path: String {
         switch self {
         case .verify: "/v1/verify"
+        case .batch: "/v1/verify/batch"
+        case .entitlements: "/v1/entitlements"
         case .health: "/v1/health"
         case .info: "/v1/info"
         case .verifyReceipt: "/verifyReceipt"
@@ -26,7 +28,7 @@ enum HTTPRoute: CaseIterable, Sendable {
     var isRead: Bool {
         switch self {
         case .health, .info: true
-        case .verify, .verifyReceipt, .sandboxVerifyReceipt: false
+        case .verify, .batch, .entitlements, .verifyReceipt, .sandboxVerifyReceipt: false
         }
     }
 
@@ -47,7 +49,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         switch self {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
         case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
-        case .verify, .health, .info: .report
+        case .verify, .batch, .entitlements, .health, .info: .report
         }
     }
 
@@ -58,6 +60,8 @@ enum HTTPRoute: CaseIterable, Sendable {
 /// The media types of bodies.
 enum HTTPMediaType {
     case json
+    /// JSON texts on lines of their own.
+    case lines
     /// Raw evidence.
     case evidence
 
@@ -69,6 +73,10 @@ enum HTTPMediaType {
         let type = value.extracting(0..<end)
         if type.equalsLowercase("application/json") {
             self = .json
+        } else if type.equalsLowercase("application/x-ndjson")
+            || type.equalsLowercase("application/jsonl")
+        {
+            self = .lines
         } else if type.equalsLowercase("application/jose")
             || type.equalsLowercase("application/pkcs7-mime")
             || type.equalsLowercase("application/octet-stream")
@@ -78,6 +86,8 @@ enum HTTPMediaType {
             return nil
         }
     }
+
+    static let linesName = "application/x-ndjson"
 
     static let names =
         "application/json, or application/jose, application/pkcs7-mime or "

@@ -30,8 +30,31 @@ final class HTTPSession {
 
     init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
+    /// Lines of chunk sizes and line breaks that were read.
+    private var framings: UInt64 = 0
+
     /// Bytes that the session holds of the arriving body.
     var collectedBytes: Int { front?.collected.count ?? 0 }
+
+    /// Keeps the first bytes of the data of the arriving body.
+    func collect(_ data: Span<UInt8>, _ count: Int) {
+        // Taken out meanwhile, so that it grows in place.
+        guard var collected = front?.collected else { return }
+        front?.collected = []
+        for index in 0..<count { collected.append(data[index]) }
+        front?.collected = collected
+    }
+
+    /// Counts the framing of a chunk. Returns the number of frames that it counts as in the
+    /// connection's share of a turn.
+    func didReadFraming() -> Int {
+        framings &+= 1
+        return framings % Self.framingsPerFrame == 0 ? 1 : 0
+    }
+
+    /// A chunk has two: 32 chunks, which take less time than a token. Chunks of one byte would
+    /// keep the loop busy for milliseconds otherwise.
+    private static let framingsPerFrame: UInt64 = 64
 
     /// Reserves the place of the next request's response.
     func begin(_ format: HTTPFormat) -> UInt64 {
@@ -136,11 +159,17 @@ enum HTTPPlan {
     case receipt
     /// It is JSON, read whole.
     case json(HTTPJSONBody.Form, limit: Int)
+    /// It is evidence of a Resolve, read whole.
+    case resolve(app: String, limit: Int)
+    /// It is JSON on lines of their own, each answered by a line.
+    case lines(HTTPFormat, limit: Int)
 
     /// The limit of a body that is read whole.
     var limit: Int? {
         switch self {
-        case .evidence(_, let limit), .json(_, let limit): limit
+        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
+            .lines(_, let limit):
+            limit
         case .skip, .receipt: nil
         }
     }

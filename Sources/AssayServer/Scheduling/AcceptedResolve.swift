@@ -9,6 +9,8 @@ import AssayWire
 final class AcceptedResolve {
     let connection: Connection
     let admitted: AdmittedResolve
+    /// How the answer is written for a client of HTTP; nil for a frame.
+    private let format: HTTPFormat?
     /// Nanoseconds of the monotonic clock at which its last item arrived.
     var arrived: UInt64
     /// Its share of the budget, which grows with each item that arrives.
@@ -23,6 +25,7 @@ final class AcceptedResolve {
         self.admitted = admitted
         self.connection = connection
         arrived = connection.arrived
+        format = connection.http?.format(of: admitted.id)
         missing = admitted.call.items.count
     }
 
@@ -42,7 +45,7 @@ final class AcceptedResolve {
         missing -= 1
         guard missing == 0 else { return nil }
         defer { verifications = [] }
-        return ResolveWork(admitted, verifications.map { $0! })
+        return ResolveWork(admitted, verifications.map { $0! }, format)
     }
 
     /// Ends the request. Returns false if it has already ended.
@@ -73,9 +76,13 @@ struct ResolvePlace: Sendable {
 struct ResolveWork: Sendable {
     private let admitted: AdmittedResolve
     private let items: [EvidenceItem]
+    private let format: HTTPFormat?
 
-    init(_ admitted: AdmittedResolve, _ verifications: [Verification]) {
+    init(
+        _ admitted: AdmittedResolve, _ verifications: [Verification], _ format: HTTPFormat?
+    ) {
         self.admitted = admitted
+        self.format = format
         items = zip(admitted.call.items, verifications).map { item, verification in
             EvidenceItem(verification, label: item.label)
         }
@@ -86,6 +93,12 @@ struct ResolveWork: Sendable {
         let call = admitted.call
         let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
         let outcome = ResolveOutcome(entitlements, items)
+        if let format {
+            var response: [UInt8] = []
+            HTTPResponse.append(
+                200, json: entitlements.json(items), format, at: now, to: &response)
+            return .resolved(response, outcome)
+        }
         var body: [UInt8] = []
         let resolved = items.map { item in
             let start = body.count

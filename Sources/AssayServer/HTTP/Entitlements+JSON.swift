@@ -1,11 +1,11 @@
 import Assay
-import AssayEntitlements
-import AssayModels
+package import AssayEntitlements
+package import AssayModels
 
-/// The JSON output for scripts. Dates are milliseconds since 1970. Members without a value are
-/// omitted.
+/// The JSON of `assay entitlements` and of `POST /v1/entitlements`. Dates are milliseconds since
+/// 1970. Members without a value are omitted.
 extension Entitlements {
-    func json(_ items: [EvidenceItem]) -> [UInt8] {
+    package func json(_ items: [EvidenceItem]) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { answer in
             answer.member("at", at.milliseconds)

@@ -1,0 +1,69 @@
+import AssayHTTP
+import AssayIO
+import AssayWire
+
+/// Answers a batch: each line is a request of its own, and its answer a line of the response, in
+/// order. Nothing of a batch is held but the lines in flight.
+extension Connection {
+    /// Writes the head of the response, before the first line arrives.
+    func beginLines(_ id: UInt64, asksForBody: Bool, _ http: HTTPSession) {
+        let format = http.format(of: id)
+        // Behind another response the client gets no interim one, and sends the body unasked.
+        let isInterim = asksForBody && http.isNext(id)
+        answer(to: id) { output in
+            if isInterim { output += HTTPResponse.interim }
+            HTTPResponse.appendHeadOfLines(
+                format, at: context.server.fixed.clock(), to: &output)
+        }
+    }
+
+    /// Takes the next line, or the data of an incomplete one.
+    func takeLine(
+        _ count: Int, _ unread: SlabBytes, _ format: HTTPFormat, limit: Int, _ http: HTTPSession
+    ) {
+        let data = unread.span
+        var length = 0
+        while length < count, data[length] != UInt8(ascii: "\n") { length += 1 }
+        let isComplete = length < count
+        guard http.collectedBytes + length <= limit, !context.budget.isFull else {
+            // The place of the next line is unknown.
+            let id = http.begin(format)
+            let problem =
+                context.budget.isFull
+                ? HTTPProblem(ResponseHead.memoryExhausted(id)) : .bodyTooLarge(limit: limit)
+            refuse(id, problem, http)
+            return end(nil)
+        }
+        // A line that arrives whole is not copied.
+        let line = isComplete && http.collectedBytes == 0 ? unread.extracting(0..<length) : nil
+        if line == nil { http.collect(data, length) }
+        didTake(isComplete ? length + 1 : length, ofData: true, http)
+        guard isComplete else { return }
+        framesThisTurn += 1
+        answerLine(line, format, http)
+        // Each line has its own time to arrive.
+        pace = stream.received.unreadCount > 0 ? FramePace(began: now) : nil
+    }
+
+    /// Ends the response after its last line.
+    func endLines(_ format: HTTPFormat, _ http: HTTPSession) {
+        answerLine(nil, format, http)
+        let id = http.begin(format)
+        answer(to: id) { $0 += HTTPResponse.endOfLines }
+    }
+
+    /// Has a line answered: the one that was collected, or another. Empty lines have no answer.
+    private func answerLine(_ line: SlabBytes?, _ format: HTTPFormat, _ http: HTTPSession) {
+        var bytes = line
+        if line == nil, let collected = http.front?.collected, !collected.isEmpty {
+            bytes = stream.hold(collected.span)
+            http.front?.collected = []
+        }
+        guard var bytes, bytes.count > 0 else { return }
+        if bytes.span[bytes.count - 1] == UInt8(ascii: "\r") {
+            bytes = bytes.extracting(0..<bytes.count - 1)
+            guard bytes.count > 0 else { return }
+        }
+        parse(bytes, as: .verify, http.begin(format), http)
+    }
+}

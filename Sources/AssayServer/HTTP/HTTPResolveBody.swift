@@ -1,0 +1,136 @@
+import Assay
+import AssayModels
+import AssayWire
+
+/// The body of `POST /v1/entitlements`: items of evidence and a policy, or an answer of the App
+/// Store Server API as it came.
+struct HTTPResolveBody: Sendable {
+    private(set) var call = ResolveCall(items: [])
+    private(set) var app = ""
+    /// Milliseconds; 0 for the server's default.
+    private(set) var timeout: UInt32 = 0
+    /// The bytes of the items, one after the other.
+    private(set) var evidence: [UInt8] = []
+
+    /// Depth of objects and arrays: evidence can be JSON itself, two levels below the items.
+    private static let depth = Limits.jsonDepth + 3
+
+    /// - Parameter app: the app entry that the query names.
+    init(_ body: Span<UInt8>, app: String) throws(HTTPProblem) {
+        self.app = app
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument.parse(body.array, limit: .max, depth: Self.depth)
+        } catch {
+            throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
+        }
+        guard let members = document.root.members else {
+            throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
+        }
+        guard members["items"] != nil else {
+            call.items = [ResolveCall.Item(length: UInt32(body.count))]
+            evidence = body.array
+            return
+        }
+        guard app.isEmpty else { throw .queryBesideJSON }
+        for (name, value) in members.pairs {
+            switch name {
+            case "items": try setItems(value, body)
+            case "app": self.app = try HTTPQuestion.text(value, name)
+            case "at": call.at = Timestamp(milliseconds: try Self.number(value, name))
+            case "policy": try setPolicy(value)
+            case "expectations":
+                let (expectations, device) = try HTTPQuestion.expectations(value)
+                guard device == nil else {
+                    throw HTTPQuestion.problem("a device is expected of one item: use /v1/verify")
+                }
+                call.expectations = expectations
+            case "timeout": timeout = try HTTPQuestion.timeout(value.double)
+            default:
+                throw HTTPQuestion.problem(
+                    "unknown member \(HTTPQuestion.quoted(name)); the members: items, app, at, "
+                        + "policy, expectations, timeout")
+            }
+        }
+    }
+
+    private mutating func setItems(_ value: JSONValue, _ body: Span<UInt8>) throws(HTTPProblem) {
+        guard let items = value.elements else {
+            throw HTTPQuestion.problem("items is not an array")
+        }
+        for item in items {
+            guard let members = item.members else {
+                throw HTTPQuestion.problem("an item is not an object")
+            }
+            var kind = ResolveCall.Kind.detected
+            var label: String?
+            for (name, value) in members.pairs {
+                switch name {
+                case "evidence": break
+                case "label": label = try HTTPQuestion.text(value, name)
+                case "kind":
+                    let text = try HTTPQuestion.text(value, name)
+                    guard let named = EvidenceKind(name: text) else {
+                        guard text == "auto" else {
+                            throw HTTPQuestion.problem(
+                                "unknown kind \(HTTPQuestion.quoted(text)) of an item")
+                        }
+                        continue
+                    }
+                    kind = .named(named)
+                default:
+                    throw HTTPQuestion.problem(
+                        "unknown member \(HTTPQuestion.quoted(name)) of an item; the members: "
+                            + "evidence, kind, label")
+                }
+            }
+            let start = evidence.count
+            switch try HTTPJSONBody.evidence(members["evidence"]) {
+            case .part(let range): evidence += body.extracting(range).array
+            case .decoded(let bytes): evidence += bytes
+            }
+            call.items.append(
+                ResolveCall.Item(kind, length: UInt32(evidence.count - start), label: label))
+        }
+    }
+
+    private mutating func setPolicy(_ value: JSONValue) throws(HTTPProblem) {
+        guard let members = value.members else {
+            throw HTTPQuestion.problem("policy is not an object")
+        }
+        for (name, value) in members.pairs {
+            switch name {
+            case "maxAgeMs": call.policy.maxAgeMilliseconds = try Self.number(value, name)
+            case "billingRetryLeniencyMs":
+                call.policy.billingRetryLeniencyMilliseconds = try Self.number(value, name)
+            case "durationsMs":
+                guard let durations = value.members else {
+                    throw HTTPQuestion.problem("durationsMs is not an object")
+                }
+                for (product, duration) in durations.pairs {
+                    call.policy.durations[product] = try Self.number(duration, name)
+                }
+            case "refuseFamilySharing":
+                guard let refuses = value.bool else {
+                    throw HTTPQuestion.problem("refuseFamilySharing is not true or false")
+                }
+                call.policy.acceptsFamilySharing = !refuses
+            case "expectedAppAccountToken":
+                call.policy.expectedAppAccountToken = try HTTPQuestion.text(value, name)
+            default:
+                throw HTTPQuestion.problem(
+                    "unknown member \(HTTPQuestion.quoted(name)) of policy; the members: maxAgeMs, "
+                        + "billingRetryLeniencyMs, durationsMs, refuseFamilySharing, "
+                        + "expectedAppAccountToken")
+            }
+        }
+    }
+
+    /// A number of milliseconds, not negative.
+    private static func number(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> Int64 {
+        guard let number = value.int64, number >= 0 else {
+            throw HTTPQuestion.problem("\(name) is not a whole number of milliseconds")
+        }
+        return number
+    }
+}
