@@ -157,6 +157,7 @@ struct ConfigurationTests {
             "https"
         ),
         ("http.hosts = [\"a\", \"a:80\"]\n" + Self.game, "http.hosts[2]", "without scheme"),
+        (Self.game + "api-keys = [\"short\"]", "app[1].api-keys[1]", "openssl rand"),
         (Self.game + "shared-secret = \"\"", "app[1].shared-secret", "leave the key out"),
         ("listen = [7443]\n" + Self.game, "listen[1]", "double quotes"),
         ("worker = 2\n" + Self.game, "worker: unknown key", "\"workers\""),

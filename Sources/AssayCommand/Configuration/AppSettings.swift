@@ -29,6 +29,8 @@ struct AppSettings {
 
 extension AppSettings {
     static let nameLimit = 64
+    /// Bytes of an API key: 128 random bits in base64 have 22.
+    static let shortestKey = 20
 
     /// Reads one `[[app]]`; notes problems in the table.
     init(_ table: ConfigurationTable, folder: String, trust: TrustStore) {
@@ -53,7 +55,15 @@ extension AppSettings {
     }
 
     private static func secrets(_ table: ConfigurationTable) -> AppSecrets {
-        let secrets = AppSecrets(sharedSecret: table.string("shared-secret"))
+        let secrets = AppSecrets(
+            sharedSecret: table.string("shared-secret"),
+            apiKeys: table.strings("api-keys") ?? [])
+        for (index, key) in secrets.apiKeys.enumerated() where key.utf8.count < shortestKey {
+            table.note(
+                "api-keys", "shorter than \(shortestKey) bytes",
+                "write a random key, such as the output of: openssl rand -hex 32",
+                element: index + 1)
+        }
         if secrets.sharedSecret?.isEmpty == true {
             table.note("shared-secret", "empty", "write the secret, or leave the key out")
         }

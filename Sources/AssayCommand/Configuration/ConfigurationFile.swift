@@ -92,6 +92,12 @@ struct ConfigurationFile {
                     "name", "app[\(first + 1)] already has the name \"\(app.name)\"",
                     "give each entry a different name")
             }
+            let known = Set(before.flatMap(\.secrets.apiKeys))
+            if app.secrets.apiKeys.contains(where: known.contains) {
+                tables[index].note(
+                    "api-keys", "another entry already has one of them",
+                    "give each entry keys of its own: a key chooses the entry")
+            }
             if app.isDefault, let first = before.firstIndex(where: \.isDefault) {
                 tables[index].note(
                     "default", "app[\(first + 1)] is already the default",

@@ -36,6 +36,9 @@ extension ServerSettings {
             add("bundle", app.bundleId ?? "any: reported, not checked")
             add("app id", app.appAppleId.map { String($0) } ?? "not checked")
             add("accepts", app.acceptedText)
+            if !app.secrets.apiKeys.isEmpty {
+                add("api keys", "\(app.secrets.apiKeys.count), for /v1/purchase/verify")
+            }
             if app.secrets.sharedSecret != nil { add("secret", "compared with passwords") }
             let acceptsProduction = app.environments.map {
                 $0.contains(.production) || $0.contains(.unspecified)

@@ -66,9 +66,21 @@ public final class AppEntry: Sendable {
 public struct AppSecrets: Sendable {
     /// The password of verifyReceipt; nil to compare none.
     public var sharedSecret: String?
+    /// The keys of clients of `/v1/purchase/verify`. Without any the path is off for this app.
+    public var apiKeys: [String]
 
     /// Creates secrets.
-    public init(sharedSecret: String? = nil) { self.sharedSecret = sharedSecret }
+    public init(sharedSecret: String? = nil, apiKeys: [String] = []) {
+        self.sharedSecret = sharedSecret
+        self.apiKeys = apiKeys
+    }
+
+    /// Whether a key is one of the API keys. All are compared, whichever matches.
+    func admits(apiKey: Span<UInt8>) -> Bool {
+        var isKnown = false
+        for key in apiKeys where apiKey.equalsSecret(key.utf8.span) { isKnown = true }
+        return isKnown
+    }
 
     /// Whether the password of a request to verifyReceipt is the right one.
     func admits(password: String?) -> Bool {

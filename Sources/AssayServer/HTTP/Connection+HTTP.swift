@@ -58,6 +58,14 @@ extension Connection {
         format.closes = !head.keepsAlive || endsIfRefused
         let site = HTTPSite(head, bytes.span, at: http.endpoint)
         if let route { format.content = route.content }
+        if case .purchase = format.content {
+            format.correlationId =
+                if let field = head[.correlationId] {
+                    HTTPCorrelation.id(bytes.span.extracting(field))
+                } else {
+                    HTTPCorrelation.id(nil)
+                }
+        }
         format.origin = site.allowedOrigin(by: context.server.settings.http)
         let id = http.begin(format)
         http.front = HTTPFront(
@@ -105,6 +113,10 @@ extension Connection {
             // Its clients send any Content-Type, or none.
             return try planJSON(
                 head, .apple(isSandbox: route == .sandboxVerifyReceipt, app: app(head, bytes)))
+        case .purchase, .purchaseAlias:
+            let app = try appOfKey(head, bytes)
+            try checkEncoding(head, bytes)
+            return try planJSON(head, .purchase(app: app))
         case .batch: return try planLines(head, bytes, id, http)
         case .entitlements:
             try checkEncoding(head, bytes)
@@ -146,6 +158,25 @@ extension Connection {
             !bytes.extracting(encoding).equalsLowercase("identity")
         else { return }
         throw .compressed
+    }
+
+    /// The app entry whose API key the request has. Keys of all entries are compared, so that the
+    /// time does not depend on which one matches.
+    private func appOfKey(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) -> String {
+        let apps = context.server.settings.apps
+        guard apps.values.contains(where: { !$0.secrets.apiKeys.isEmpty }) else {
+            throw HTTPProblem(404, .unimplemented, "no app entry has api-keys: the path is off")
+        }
+        let scheme = "bearer "
+        guard let field = head[.authorization], field.count > scheme.utf8.count,
+            case let value = bytes.extracting(field),
+            value.extracting(..<scheme.utf8.count).equalsLowercase(scheme)
+        else { throw .missingKey }
+        let key = value.extracting(scheme.utf8.count...)
+        var found: String?
+        for (name, entry) in apps where entry.secrets.admits(apiKey: key) { found = name }
+        guard let found else { throw .invalidKey }
+        return found
     }
 
     /// The app entry that the query of a request to Apple's endpoint names.

@@ -16,6 +16,8 @@ struct HTTPJSONBody: Sendable {
         case verify
         /// Those of Apple's endpoint, for this app entry.
         case apple(isSandbox: Bool, app: String)
+        /// Those of OpenIAP's contract, for this app entry.
+        case purchase(app: String)
     }
 
     enum Evidence: Sendable {
@@ -39,6 +41,17 @@ struct HTTPJSONBody: Sendable {
             throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
         }
         switch form {
+        case .purchase(let app):
+            // Unknown members are ignored: they are those of other stores.
+            guard members["store"]?.string == "apple" else {
+                throw .invalidMember("store", "the only store here is apple")
+            }
+            guard let token = members["jws"], token.kind == .string else {
+                throw .invalidMember("jws", "jws is not a string")
+            }
+            evidence = try Self.evidence(token)
+            password = nil
+            question = try HTTPQuestion(purchase: members, app: app)
         case .verify:
             question = try HTTPQuestion(members)
             evidence = try Self.evidence(members["evidence"])

@@ -11,6 +11,8 @@ struct HTTPProblem: Error, Sendable {
     var detail: String
     /// Milliseconds until a retry can succeed; 0 if a retry does not help.
     var retryAfter: UInt32 = 0
+    /// The member of the body that is at fault.
+    var member: String?
     /// The methods of the path, if the request has another one.
     var allow: String?
 

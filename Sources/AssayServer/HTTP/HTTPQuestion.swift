@@ -45,6 +45,19 @@ struct HTTPQuestion: Sendable {
         content = .apple(query)
     }
 
+    /// The question of a request of OpenIAP's contract.
+    init(purchase members: JSONObject, app: String) throws(HTTPProblem) {
+        kind = .transaction
+        self.app = app
+        if let product = members["expectedProductId"], !product.isNull {
+            guard let product = product.string else {
+                throw .invalidMember("expectedProductId", "expectedProductId is not a string")
+            }
+            expectations.productIds = [product]
+        }
+        content = .purchase(withPayload: members["includeClientPayload"]?.bool ?? false)
+    }
+
     // MARK: Query
 
     /// Reads the parameters, which are named like the options of `assay verify`.

@@ -14,6 +14,8 @@ struct HTTPFormat: Sendable {
         case verifyReceipt
         /// The answer of Apple's endpoint to this request.
         case apple(VerifyReceiptQuery)
+        /// The answer of OpenIAP's contract.
+        case purchase(withPayload: Bool)
 
         /// Whether it has the payload.
         var isReport: Bool {
@@ -24,7 +26,7 @@ struct HTTPFormat: Sendable {
         var isVerifyReceipt: Bool {
             switch self {
             case .verifyReceipt, .apple: true
-            case .report, .verdict: false
+            case .report, .verdict, .purchase: false
             }
         }
 
@@ -45,6 +47,8 @@ struct HTTPFormat: Sendable {
     var isHead = false
     /// The allowed origin of the page that made the request.
     var origin: String?
+    /// The value of X-Correlation-Id, where the path has it.
+    var correlationId: String?
 }
 
 extension HTTPFormat {
@@ -73,6 +77,8 @@ enum HTTPResponse {
             case .verifyReceipt: verifyReceiptResponse(for: verification, requestDate: now)
             case .apple(let query):
                 verifyReceiptResponse(for: verification, to: query, requestDate: now)
+            case .purchase(let withPayload):
+                purchaseJSON(verification, withPayload: withPayload, at: now)
             }
         append(200, json: body, format, at: now, to: &output)
     }
@@ -86,12 +92,15 @@ enum HTTPResponse {
             // Whole seconds, rounded up.
             fields += "Retry-After: \((problem.retryAfter + 999) / 1000)\r\n"
         }
-        let isApple = format.content.isApple
-        append(
-            isApple ? problem.statusOfApple : problem.status,
-            type: isApple ? "application/json" : "application/problem+json",
-            isApple ? problem.appleJSON : problem.json, fields: fields, format, at: now,
-            to: &output)
+        if problem.status == 401 { fields += "WWW-Authenticate: Bearer\r\n" }
+        let (status, type, body) =
+            switch format.content {
+            case .apple: (problem.statusOfApple, "application/json", problem.appleJSON)
+            case .purchase: (problem.status, "application/json", problem.purchaseJSON)
+            case .report, .verdict, .verifyReceipt:
+                (problem.status, "application/problem+json", problem.json)
+            }
+        append(status, type: type, body, fields: fields, format, at: now, to: &output)
     }
 
     /// Appends a response with JSON. Like a line of `assay verify`, it ends with a line break.
@@ -129,6 +138,7 @@ enum HTTPResponse {
             output += origin.utf8
             output += "\r\nVary: Origin\r\n".utf8
         }
+        if let id = format.correlationId { output += "X-Correlation-Id: \(id)\r\n".utf8 }
         if format.closes { output += "Connection: close\r\n".utf8 }
         output += "\r\n".utf8
         if status != 204, !format.isHead {

@@ -4,6 +4,7 @@ import AssayHTTP
 /// The paths.
 enum HTTPRoute: CaseIterable, Sendable {
     case verify, batch, entitlements, health, info, verifyReceipt, sandboxVerifyReceipt
+    case purchase, purchaseAlias
 
     var path: String {
         switch self {
@@ -14,6 +15,8 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .info: "/v1/info"
         case .verifyReceipt: "/verifyReceipt"
         case .sandboxVerifyReceipt: "/sandbox/verifyReceipt"
+        case .purchase: "/v1/purchase/verify"
+        case .purchaseAlias: "/v1/verify-purchase"
         }
     }
 
@@ -28,7 +31,9 @@ enum HTTPRoute: CaseIterable, Sendable {
     var isRead: Bool {
         switch self {
         case .health, .info: true
-        case .verify, .batch, .entitlements, .verifyReceipt, .sandboxVerifyReceipt: false
+        case .verify, .batch, .entitlements, .verifyReceipt, .sandboxVerifyReceipt, .purchase,
+            .purchaseAlias:
+            false
         }
     }
 
@@ -49,6 +54,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         switch self {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
         case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
+        case .purchase, .purchaseAlias: .purchase(withPayload: false)
         case .verify, .batch, .entitlements, .health, .info: .report
         }
     }

@@ -1,0 +1,142 @@
+import Assay
+import AssayHTTP
+import AssayModels
+import AssayWire
+
+/// The state of a purchase in OpenIAP's verification contract.
+enum HTTPPurchaseState: String, Sendable {
+    case entitled = "ENTITLED"
+    case readyToConsume = "READY_TO_CONSUME"
+    case expired = "EXPIRED"
+    case canceled = "CANCELED"
+    case inauthentic = "INAUTHENTIC"
+    case unknown = "UNKNOWN"
+
+    init(_ verification: Verification, at now: Timestamp) {
+        guard case .transaction(let transaction)? = verification.evidence else {
+            self = Self.isInauthentic(verification.verdict) ? .inauthentic : .unknown
+            return
+        }
+        self.init(transaction.payload, at: now)
+    }
+
+    private init(_ transaction: JWSTransactionDecodedPayload, at now: Timestamp) {
+        if transaction.revocationDate != nil {
+            self = .canceled
+        } else if transaction.type == .consumable {
+            self = .readyToConsume
+        } else if transaction.isUpgraded == true {
+            // Another subscription has replaced it.
+            self = .expired
+        } else if let expires = transaction.expiresDate {
+            self = expires > now ? .entitled : .expired
+        } else if transaction.type == .autoRenewableSubscription {
+            self = .unknown
+        } else {
+            // The app knows how long a subscription without renewal lasts.
+            self = transaction.type == nil ? .unknown : .entitled
+        }
+    }
+
+    /// Whether the verdict says that there is no genuine signature.
+    private static func isInauthentic(_ verdict: Verdict) -> Bool {
+        switch verdict {
+        case .malformed, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
+            .wrongCertificatePurpose, .certificateRevoked, .certificateExpired, .invalidSignature,
+            .invalidDate:
+            true
+        case .valid, .wrongKind, .wrongBundle, .wrongApp, .wrongEnvironment, .mismatch: false
+        }
+    }
+
+    var isValid: Bool { self == .entitled || self == .readyToConsume }
+}
+
+extension HTTPResponse {
+    /// The answer of OpenIAP's contract.
+    static func purchaseJSON(
+        _ verification: Verification, withPayload: Bool, at now: Timestamp
+    ) -> [UInt8] {
+        let state = HTTPPurchaseState(verification, at: now)
+        var writer = JSONWriter(capacity: 256)
+        writer.object { object in
+            object.member("store", "apple")
+            object.member("isValid", state.isValid)
+            object.member("state", state.rawValue)
+            if case .transaction(let transaction)? = verification.evidence {
+                object.member("productId", transaction.payload.productId)
+            }
+            object.member("environment", verification.environment?.rawValue)
+            if withPayload {
+                for member in VerificationReport(verification).members {
+                    object.member("clientPayload", raw: member.text)
+                }
+            }
+        }
+        return writer.text
+    }
+}
+
+extension HTTPProblem {
+    /// The error of OpenIAP's contract.
+    var purchaseJSON: [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        writer.object { object in
+            object.array("errors") { list in
+                list.object { error in
+                    error.member("code", purchaseCode)
+                    error.member("message", detail)
+                    error.member("path", member)
+                }
+            }
+        }
+        return writer.text
+    }
+
+    private var purchaseCode: String {
+        switch status {
+        case 401: "MISSING_API_KEY"
+        case 403 where code == .unauthenticated: "INVALID_API_KEY"
+        case 400, 405, 413, 415: "INVALID_INPUT"
+        case 429: "TOO_MANY_REQUESTS"
+        default: code.name
+        }
+    }
+
+    static let missingKey = HTTPProblem(
+        401, .unauthenticated, "the request has no Authorization: Bearer KEY")
+
+    static let invalidKey = HTTPProblem(403, .unauthenticated, "the API key is not known")
+
+    static func invalidMember(_ name: String, _ detail: String) -> Self {
+        var problem = HTTPProblem(400, .invalidArgument, detail)
+        problem.member = name
+        return problem
+    }
+}
+
+/// The id that a client gives a request, for its own log; it returns in the response.
+enum HTTPCorrelation {
+    /// Characters of an id: those of UUIDs and of common tracing ids.
+    private static let longest = 64
+
+    /// The client's id, or a random one if it has none that is usable.
+    static func id(_ value: Span<UInt8>?) -> String {
+        if let value, (1...longest).contains(value.count), isUsable(value) { return value.httpText }
+        return String(UInt64.random(in: .min ... .max), width: 16, radix: 16)
+            + String(UInt64.random(in: .min ... .max), width: 16, radix: 16)
+    }
+
+    private static func isUsable(_ value: Span<UInt8>) -> Bool {
+        for index in value.indices {
+            switch value[index] {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "."):
+                continue
+            default: return false
+            }
+        }
+        return true
+    }
+}
