@@ -44,7 +44,8 @@ struct AssayTool: AsyncParsableCommand {
             """,
         version: "assay " + AssayVersion.current,
         subcommands: [
-            VerifyCommand.self, EntitlementsCommand.self, ServeCommand.self, MintCommand.self,
+            VerifyCommand.self, EntitlementsCommand.self, ServeCommand.self,
+            MintCommand.self,
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 
@@ -90,6 +91,8 @@ struct AssayTool: AsyncParsableCommand {
 enum ExitStatus {
     static let refused = ExitCode(1)
     static let trouble = ExitCode(2)
+    /// The reader of standard output has closed it: the status that a shell reports for SIGPIPE.
+    static let brokenPipe = ExitCode(128 + 13)
 
     /// The status that a shell reports for a process that a signal ended.
     static func stopped(by signal: ProcessSignal) -> ExitCode { ExitCode(128 + signal.rawValue) }

@@ -1,12 +1,13 @@
 import ArgumentParser
 import Assay
+import AssayClient
 import AssayIO
 import AssayModels
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Verify one item of evidence and print the verdict.",
+        abstract: "Verify evidence and print the verdict: one item, or many.",
         discussion: """
             EXAMPLES
               A transaction that your app sent you:
@@ -29,16 +30,28 @@ struct VerifyCommand: AsyncParsableCommand {
               The verdict of a running server:
                 assay verify --kind transaction \\
                   --server unix:/run/assay/assay.sock token.jws
+              Last month's tokens, one on each line:
+                assay verify --kind transaction --bundle-id com.example.game \\
+                  --lines tokens.txt > verdicts.jsonl
+              JSON lines from a pipe, with the evidence in the member "receipt":
+                zcat receipts.jsonl.gz | assay verify --kind auto \\
+                  --lines - --member receipt --in-app none
+              A folder of evidence:
+                assay verify --kind auto ./evidence
 
             OUTPUT
               One JSON object: verdict and detail always; kind if it is known;
               environment, dedupKey and certificate if the signature verifies;
               payload if the verdict is VALID. certificate.notAfter is the last
               second of the signing certificate's validity (RFC 3339).
+              Of several files, a folder or --lines: one such object on each line, in
+              the order of the input. It begins with line (from 1) or file. An item
+              that can't be read has error and detail instead of a verdict. Empty
+              lines are skipped. Standard error gets the count of each verdict.
 
             EXIT STATUS
-              0  VALID
-              1  refused: verdict and detail say why
+              0  VALID; of many items, all
+              1  refused: verdict and detail say why; of many items, any
               2  wrong usage, or a file or server could not be read or reached
             """)
 
@@ -83,12 +96,27 @@ struct VerifyCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A compact JWS, the POST body of a notification, the JSON of a Server API answer, or a "
-                + "receipt (DER or base64); - is standard input.",
+                + "receipt (DER or base64); - is standard input. Of a folder, each file.",
             valueName: "file"),
         completion: .file())
-    var file: String
+    var files: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Verify each line of this file: a token, a receipt in base64, or JSON in one line. "
+                + "- is standard input.",
+            valueName: "file"),
+        completion: .file())
+    var lines: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --lines: each line is a JSON object, and this member has the evidence.",
+            valueName: "name"))
+    var member: String?
 
     func validate() throws {
+        try checkInput()
         if let device, kind == .appReceipt || kind == .notificationV1,
             ![6, 16].contains(device.octets?.count)
         {
@@ -107,7 +135,50 @@ struct VerifyCommand: AsyncParsableCommand {
         }
     }
 
+    private func checkInput() throws {
+        guard lines != nil || !files.isEmpty else {
+            throw ValidationError(
+                "Missing expected argument '<file>': name files or folders, or --lines FILE")
+        }
+        guard lines == nil || files.isEmpty else {
+            throw ValidationError("--lines takes the place of files: leave out \"\(files[0])\"")
+        }
+        if member != nil, lines == nil {
+            throw ValidationError("--member names a member of JSON lines: add --lines FILE")
+        }
+        if lines != nil || files.count > 1, format != .json { throw Self.onlyJSON }
+    }
+
+    private static let onlyJSON = ValidationError(
+        "several items are reported as lines of JSON: leave out --format")
+
     func run() async throws {
+        if let lines { return try await verifyAll(.lines(lines)) }
+        if files.count > 1 || BulkInput.isFolder(files[0]) {
+            if format != .json { throw Failure(Self.onlyJSON.message) }
+            return try await verifyAll(BulkInput(files: files))
+        }
+        try await verifyOne(files[0])
+    }
+
+    private func verifyAll(_ input: BulkInput) async throws {
+        let bulk = BulkVerification(input: input, member: member, question: question)
+        guard let server = remote.server else {
+            return try await bulk.run(Verifier(trust: try accepted.store()))
+        }
+        try await bulk.run(
+            server, remote.tls.context(for: server), app: remote.app ?? "",
+            // Bulk work is served after all other requests.
+            timeout: remote.timeout ?? ClientOptions.longestTimeout)
+    }
+
+    private var question: EvidenceQuestion {
+        EvidenceQuestion(
+            kind: kind, accepted: .init(accepted), device: device, inApp: inApp,
+            isRemote: remote.server != nil)
+    }
+
+    private func verifyOne(_ file: String) async throws {
         let evidence = try Input.evidence(file)
         let report = try await report(on: evidence)
         switch format {
@@ -127,14 +198,8 @@ struct VerifyCommand: AsyncParsableCommand {
     private func report(on evidence: [UInt8]) async throws -> VerificationReport {
         let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
         // Evidence that is refused before its kind matters still gets its verdict.
-        var answer = try await answer(evidence, as: named ?? .transaction)
-        if answer.verification.verdict == .untrustedChain {
-            answer.verification.detail +=
-                remote.server == nil
-                ? "; to trust another root, add --root FILE"
-                : "; a server trusts the roots that 'assay serve --root FILE' pins"
-        }
-        return named == nil ? answer.ofUnknownKind : answer
+        let answer = try await answer(evidence, as: named ?? .transaction)
+        return question.finished(answer, isOfUnknownKind: named == nil)
     }
 
     private func answer(
@@ -146,30 +211,20 @@ struct VerifyCommand: AsyncParsableCommand {
                 timeout: remote.answerTimeout
             )
             .report(
-                on: evidence, as: kind, expecting: expectations(of: kind), app: remote.app ?? "",
+                on: evidence, as: kind, expecting: question.expectations(of: kind),
+                app: remote.app ?? "",
                 inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
         }
         let now = accepted.now
         let verification = Verifier(trust: try accepted.store()).verify(
-            evidence.span, as: kind, policy: accepted.policy, expecting: expectations(of: kind),
+            evidence.span, as: kind, policy: accepted.policy,
+            expecting: question.expectations(of: kind),
             inApp: inApp, at: now)
         var report = VerificationReport(verification)
         if format == .verifyReceipt {
             report.verifyReceipt = verifyReceiptResponse(for: verification, requestDate: now)
         }
         return report
-    }
-
-    private func expectations(of kind: EvidenceKind) -> Expectations {
-        var expectations = Expectations(
-            bundleId: accepted.bundleId, appAppleId: accepted.appAppleId,
-            environments: accepted.acceptedEnvironments)
-        if kind == .appReceipt || kind == .notificationV1 {
-            expectations.deviceIdentifier = device.map { $0.octets ?? [] }
-        } else {
-            expectations.deviceVerificationId = device?.text
-        }
-        return expectations
     }
 }
 

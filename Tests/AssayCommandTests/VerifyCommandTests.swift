@@ -180,7 +180,7 @@ struct VerifyCommandTests {
             (["verify", "--kind", "transaction", "--at", "today", "x"], "RFC 3339"),
             (["verify", "--kind", "transaction", "--bundle", "x"], "--bundle-id"),
             (["verify", "--kind", "transaction", folder("none")], "no such file"),
-            (["verify", "--kind", "transaction", folder.path], "it is a folder"),
+            (["verify", "--kind", "transaction", folder("none") + "/x"], "no such file"),
             (["verify", "--kind", "transaction", empty], "is empty"),
             (["verify", "--kind", "transaction", "-"], "has no evidence"),
             (["verify", "--kind", "transaction", "--root", empty, empty], "is empty"),

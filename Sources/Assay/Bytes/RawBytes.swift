@@ -77,7 +77,7 @@ extension Span<UInt8> {
     }
 
     /// The index of the next occurrence of a byte.
-    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         unsafe extracting(start..<count).withUnsafeBytes { rest in
             guard let base = rest.baseAddress,
                 let found = unsafe memchr(base, Int32(byte), rest.count)

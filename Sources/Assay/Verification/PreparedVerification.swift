@@ -29,7 +29,7 @@ package struct PreparedVerification: Sendable {
     let request: VerificationRequest
     var state: State
     /// Whether the evidence shows no known kind, and the caller named none.
-    var hasUnknownKind = false
+    package var hasUnknownKind = false
 
     /// Large values are indirect: a batch moves and copies its items.
     enum State: Sendable {

@@ -2,6 +2,8 @@ import Glibc
 
 /// The process's standard error.
 package enum StandardError {
+    package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
     /// Writes all bytes. Stops on any error but `EINTR`.
     package static func write(_ text: String) {
         var text = text

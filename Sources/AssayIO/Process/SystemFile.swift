@@ -1,4 +1,5 @@
 import CLibuv
+import Glibc
 
 /// Blocking access to files, folders, standard input and output, for tools. Not for a loop's
 /// thread, except for short reads of `/proc`.
@@ -8,9 +9,7 @@ package enum SystemFile {
 
     /// Returns the whole content of a file; nil if it is longer than `limit` bytes.
     package static func read(_ path: String, limit: Int) throws(LoopError) -> [UInt8]? {
-        let file = try unsafe call { request in
-            unsafe uv_fs_open(nil, request, path, UV_FS_O_RDONLY, 0, nil)
-        }
+        let file = try open(path)
         defer { close(file) }
         return try readAll(file, limit: limit)
     }
@@ -89,16 +88,30 @@ package enum SystemFile {
         try write(bytes, to: 1)
     }
 
+    package static var isStandardOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     // MARK: Descriptors
+
+    /// Opens a file for reading.
+    static func open(_ path: String) throws(LoopError) -> Int32 {
+        try unsafe call { request in
+            unsafe uv_fs_open(nil, request, path, UV_FS_O_RDONLY, 0, nil)
+        }
+    }
+
+    /// Reads once, at the file's current position. Returns 0 at the end of the file.
+    static func read(_ file: Int32, into chunk: inout [UInt8]) throws(LoopError) -> Int {
+        try unsafe chunk.withUnsafeMutableBufferPointer {
+            (bytes) throws(LoopError) -> Int in
+            try unsafe transfer(file, UnsafeMutableRawBufferPointer(bytes), uv_fs_read)
+        }
+    }
 
     private static func readAll(_ file: Int32, limit: Int) throws(LoopError) -> [UInt8]? {
         var content: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: readSize)
         while true {
-            let count = try unsafe chunk.withUnsafeMutableBufferPointer {
-                (bytes) throws(LoopError) -> Int in
-                try unsafe transfer(file, UnsafeMutableRawBufferPointer(bytes), uv_fs_read)
-            }
+            let count = try read(file, into: &chunk)
             guard count > 0 else { return content }
             guard content.count + count <= limit else { return nil }
             content += chunk[..<count]
@@ -139,7 +152,7 @@ package enum SystemFile {
         }
     }
 
-    private static func close(_ file: Int32) {
+    static func close(_ file: Int32) {
         _ = try? unsafe call { request in unsafe uv_fs_close(nil, request, file, nil) }
     }
 

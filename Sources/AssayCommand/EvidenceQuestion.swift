@@ -1,0 +1,70 @@
+import Assay
+import AssayModels
+
+/// What `assay verify` asks about each item of evidence.
+struct EvidenceQuestion: Sendable {
+    let kind: KindChoice
+    let accepted: Accepted
+    let device: DeviceArgument?
+    let inApp: InAppSelection
+    /// Whether a server answers, by a configuration of its own.
+    let isRemote: Bool
+
+    /// The values of `EvidenceOptions`, each made once.
+    struct Accepted: Sendable {
+        let policy: Policy
+        let environments: [StoreEnvironment]
+        /// The time of `--at`; nil for the clock's.
+        let at: Timestamp?
+
+        init(_ options: EvidenceOptions) {
+            policy = options.policy
+            environments = options.acceptedEnvironments
+            at = options.at?.timestamp
+        }
+
+        var now: Timestamp { at ?? .now }
+    }
+
+    func expectations(of kind: EvidenceKind) -> Expectations {
+        var expectations = Expectations(
+            bundleId: accepted.policy.bundleId, appAppleId: accepted.policy.appAppleId,
+            environments: accepted.environments)
+        if kind == .appReceipt || kind == .notificationV1 {
+            expectations.deviceIdentifier = device.map { $0.octets ?? [] }
+        } else {
+            expectations.deviceVerificationId = device?.text
+        }
+        return expectations
+    }
+
+    /// The first half of a verification in this process.
+    func prepare(
+        _ evidence: [UInt8], _ verifier: Verifier, at now: Timestamp
+    ) -> PreparedVerification {
+        let named = kind.kind ?? Verifier.likelyKind(of: evidence.span)
+        // Evidence that is refused before its kind matters still gets its verdict.
+        let kind = named ?? .transaction
+        var prepared = verifier.prepare(
+            evidence.span, as: kind, policy: accepted.policy, expecting: expectations(of: kind),
+            inApp: inApp, at: now)
+        prepared.hasUnknownKind = named == nil
+        return prepared
+    }
+
+    func report(_ verification: Verification) -> VerificationReport {
+        finished(VerificationReport(verification), isOfUnknownKind: false)
+    }
+
+    /// Adds the remedy to a refusal, and removes a kind that was a guess.
+    func finished(_ report: VerificationReport, isOfUnknownKind: Bool) -> VerificationReport {
+        var report = report
+        if report.verification.verdict == .untrustedChain {
+            report.verification.detail +=
+                isRemote
+                ? "; a server trusts the roots that 'assay serve --root FILE' pins"
+                : "; to trust another root, add --root FILE"
+        }
+        return isOfUnknownKind ? report.ofUnknownKind : report
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs `assay verify --server` with many items.
+@Suite("assay verify of many items by a server")
+struct BulkServerTests {
+    private let folder = TemporaryFolder()
+    private let root: String
+    private let file: String
+    private let tokens: [Substring]
+
+    init() throws {
+        let made = try Tool.run("mint", "ca", folder("ca"))
+        try #require(made.status == 0, "\(made.error)")
+        root = folder("ca") + "/root.pem"
+        let minted = try Tool.run("mint", "transaction", "--ca", folder("ca"), "--count", "700")
+        tokens = minted.output.split(separator: "\n")
+        file = folder.write("tokens", minted.output + "x.y.z\n")
+        try #require(tokens.count == 700)
+    }
+
+    private var socket: String { "unix:" + folder("socket") }
+
+    private func serve(_ limits: String = "") throws -> ServerProcess {
+        let configuration = folder.write(
+            "assay.toml",
+            """
+            listen = ["\(socket)"]
+            [limits]
+            \(limits)
+            [[app]]
+            name = "game"
+            bundle-id = "com.example.game"
+            app-apple-id = 1234567890
+            environments = ["Production"]
+            roots = ["\(root)"]
+            default = true
+            """)
+        let server = try ServerProcess(["--config", configuration])
+        try #require(server.ready.hasPrefix("assay ready "), "\(server.log)")
+        return server
+    }
+
+    private func verify(_ options: String...) throws -> Tool.Result {
+        try Tool.run(["verify", "--kind", "transaction"] + options)
+    }
+
+    @Test("the records are those of a verification in process")
+    func same() throws {
+        let server = try serve()
+        let here = try verify("--root", root, "--lines", file)
+        let there = try verify("--server", socket, "--lines", file)
+        #expect(there.status == 1 && here.status == 1)
+        #expect(there.output == here.output)
+        #expect(there.error.hasPrefix("VALID 700\nMALFORMED 1\ntotal 701 in "), "\(there.error)")
+        #expect(server.end() == 0)
+    }
+
+    @Test(
+        "no more requests are in flight than the server accepts; refusals for memory are retried",
+        arguments: ["requests-in-flight = 3", "evidence-bytes = 1048576"])
+    func limits(limit: String) throws {
+        let server = try serve(limit)
+        let there = try verify("--server", socket, "--lines", file)
+        #expect(there.error.hasPrefix("VALID 700\nMALFORMED 1\ntotal 701 in "), "\(there.error)")
+        #expect(server.end() == 0)
+    }
+
+    @Test("a server that restarts gets the rest")
+    func restart() throws {
+        var server = try serve()
+        let (output, errors) = (folder.write("out", ""), folder.write("err", ""))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Tool.path)
+        process.arguments = ["verify", "--kind", "transaction", "--server", socket, "--lines", "-"]
+        let input = Pipe()
+        process.standardInput = input
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
+        try process.run()
+        func write(_ tokens: ArraySlice<Substring>) throws {
+            let text = tokens.joined(separator: "\n") + "\n"
+            try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        }
+        func lines() throws -> Int {
+            try String(contentsOfFile: output, encoding: .utf8).count { $0 == "\n" }
+        }
+        try write(tokens[..<300])
+        for _ in 0..<3000 where try lines() < 300 { usleep(10_000) }
+        #expect(try lines() == 300)
+        #expect(server.end() == 0)
+        try write(tokens[300..<400])
+        server = try serve()
+        try write(tokens[400...])
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        let error = try String(contentsOfFile: errors, encoding: .utf8)
+        #expect(process.terminationStatus == 0, "\(error)")
+        #expect(error.hasPrefix("VALID 700\ntotal 700 in "), "\(error)")
+        #expect(try lines() == 700)
+        #expect(server.end() == 0)
+    }
+
+    @Test("what the server does not verify has its reason; no server at all is a failure at once")
+    func noAnswer() throws {
+        let missing = try verify("--server", socket, "--lines", file)
+        #expect(missing.status == 2 && missing.output.isEmpty)
+        #expect(missing.error.contains("no such file"), "\(missing.error)")
+        let server = try serve()
+        let unknown = try verify("--server", socket, "--app", "other", "--lines", file)
+        #expect(unknown.status == 2)
+        #expect(unknown.error.hasPrefix("NO_ANSWER 701\n"), "\(unknown.error)")
+        let line = try #require(unknown.output.split(separator: "\n").first)
+        #expect(line.hasPrefix("{\"line\":1,\"error\":\"NO_ANSWER\",\"detail\":\""))
+        #expect(line.contains("no such app entry"), "\(line)")
+        #expect(server.end() == 0)
+    }
+}
