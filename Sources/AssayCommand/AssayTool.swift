@@ -26,6 +26,8 @@ struct AssayTool: AsyncParsableCommand {
             EXAMPLES
               Verify a transaction of your app:
                 assay verify --kind transaction --bundle-id com.example.game token.jws
+              What is in this file?
+                assay inspect token.jws
               What does this customer own now?
                 assay entitlements --bundle-id com.example.game token.jws receipt.txt
               Make a development authority, sign evidence with it, verify it:
@@ -44,7 +46,7 @@ struct AssayTool: AsyncParsableCommand {
             """,
         version: "assay " + AssayVersion.current,
         subcommands: [
-            VerifyCommand.self, EntitlementsCommand.self, ServeCommand.self,
+            VerifyCommand.self, InspectCommand.self, EntitlementsCommand.self, ServeCommand.self,
             MintCommand.self,
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])

@@ -56,7 +56,7 @@ extension UnsignedNotificationV1 {
 }
 
 extension AppReceipt {
-    fileprivate var json: [UInt8] {
+    var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { object in
             object.member("receiptType", receiptType)

@@ -37,6 +37,13 @@ struct AppReceiptReader: ContentReader, Sendable {
     /// Bytes of memory for the attributes and buffers.
     var heldBytes: Int { attributes.heldBytes + feeder.heldBytes }
 
+    /// The attributes that were read, for an inspection. A damaged receipt has some of them.
+    var receiptSoFar: AppReceipt {
+        var receipt = attributes.receipt
+        receipt.inApp = attributes.inApp.purchases
+        return receipt
+    }
+
     /// Returns the payload after the content has ended.
     mutating func finish() throws(Refusal) -> UnverifiedAppReceipt {
         guard try feeder.finish(&attributes) else {

@@ -81,7 +81,7 @@ extension VerificationReport {
 
     /// The members of an object that fit a line, down to the second level: a notification has its
     /// subject in data or summary.
-    private static func fields(
+    static func fields(
         of object: JSONValue, _ prefix: String
     ) -> [(name: String, value: String)] {
         var fields: [(String, String)] = []

@@ -1,0 +1,293 @@
+package import AssayModels
+
+/// What evidence contains, as far as it can be read. Nothing in it is verified: it serves a person
+/// who looks for a fault, and never a decision.
+package struct Inspection: Sendable {
+    /// The member that the evidence was found in, such as `data.signedTransactionInfo`; empty for
+    /// the evidence itself.
+    package let member: String
+    package private(set) var format: EvidenceShape?
+    /// The kind that the evidence seems to be.
+    package private(set) var likelyKind: EvidenceKind?
+    package let byteCount: Int
+    /// The header of a JWS; the unsigned members of a transaction receipt.
+    package private(set) var header: JSONDocument?
+    package private(set) var certificates: [InspectedCertificate] = []
+    /// The payload; the attributes of a receipt; a JSON body.
+    package private(set) var payload: JSONDocument?
+    /// The payload as text, where it is not the JSON that it should be.
+    package private(set) var payloadText: String?
+    /// The evidence in members of the payload.
+    package private(set) var nested: [Inspection] = []
+    /// What could not be read, in plain words.
+    package private(set) var problems: [String] = []
+
+    /// Inspects evidence of any kind.
+    package init(_ evidence: Span<UInt8>) { self.init(evidence, member: "", depth: 0) }
+
+    private init(_ evidence: Span<UInt8>, member: String, depth: Int) {
+        self.member = member
+        byteCount = evidence.count
+        likelyKind = Verifier.likelyKind(of: evidence)
+        let text = evidence.extracting(trimmed(evidence))
+        format = Self.format(of: text)
+        switch format {
+        case .jws: readJWS(text)
+        case .appReceipt: readAppReceipt(text)
+        case .transactionReceipt: readTransactionReceipt(text)
+        case .json: readJSON(text)
+        case nil: problems.append("it begins like no known evidence")
+        }
+        guard let payload, depth < InspectionLimits.depth else { return }
+        if likelyKind == nil, format == .jws, payload.root.kind == .object {
+            likelyKind = PayloadKind.detect(payload)
+        }
+        findNested(payload.root, "", depth)
+    }
+
+    /// Unlike `EvidenceShape.detect`, finds a JWS with missing or additional segments.
+    private static func format(of text: Span<UInt8>) -> EvidenceShape? {
+        if text.count > 2, text[0] == UInt8(ascii: "e"),
+            text.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
+        {
+            return .jws
+        }
+        if let shape = EvidenceShape.detect(text) { return shape }
+        return text.count > 0 && text[0] == UInt8(ascii: "{") ? .json : nil
+    }
+
+    /// Leaves out what is around copied text: white space, a byte order mark, quotation marks.
+    private mutating func trimmed(_ text: Span<UInt8>) -> Range<Int> {
+        var (start, end) = (0, text.count)
+        // DER can end with any octet.
+        if end > 1, text[0] == Tag.sequence.rawValue, text[1] >= 0x80 { return 0..<end }
+        func isAround(_ byte: UInt8) -> Bool {
+            byte.isWhiteSpace || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
+        }
+        if end >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF { start = 3 }
+        while start < end, isAround(text[start]) { start += 1 }
+        while end > start, isAround(text[end - 1]) { end -= 1 }
+        let after = text.array(end..<text.count)
+        let lineBreaks: [[UInt8]] = [[], [0x0A], [0x0D, 0x0A]]
+        if start > 0 || !lineBreaks.contains(after) {
+            problems.append("it has white space or quotation marks around it")
+        }
+        return start..<end
+    }
+
+    // MARK: Formats
+
+    private mutating func readJWS(_ text: Span<UInt8>) {
+        let segments = text.array.split(
+            separator: UInt8(ascii: "."), maxSplits: InspectionLimits.segments,
+            omittingEmptySubsequences: false)
+        if segments.count != 3 {
+            problems.append("a JWS has three segments between dots; this has \(segments.count)")
+        }
+        header = json(base64(Array(segments[0]), "header"), "header")
+        if let header { readChain(header.root) }
+        if segments.count > 1 {
+            let octets = base64(Array(segments[1]), "payload")
+            payload = json(octets, "payload")
+            if payload == nil { payloadText = String(decoding: octets, as: UTF8.self) }
+        }
+        if segments.count > 2 {
+            let size = base64(Array(segments[2]), "signature").count
+            if size != ES256Signature.size {
+                problems.append("the signature has \(size) octets; one of ES256 has 64")
+            }
+        }
+    }
+
+    private mutating func readChain(_ header: JSONValue) {
+        guard let entries = header["x5c"]?.elements else {
+            problems.append("the header has no list x5c of certificates")
+            return
+        }
+        for (index, entry) in entries.enumerated() {
+            guard index < InspectionLimits.certificates else {
+                problems.append("x5c has more than \(index) certificates")
+                return
+            }
+            let octets = base64(Array((entry.string ?? "").utf8), "certificate \(index + 1)")
+            certificates.append(InspectedCertificate(octets))
+        }
+    }
+
+    private mutating func readAppReceipt(_ text: Span<UInt8>) {
+        let isDER = text.count > 0 && text[0] == Tag.sequence.rawValue
+        let octets = isDER ? text.array : base64(text.array, "receipt")
+        var reader = SignedDataReader(content: InspectedContent())
+        var feeder = ChunkFeeder()
+        do throws(Refusal) {
+            if try feeder.feed(octets.span, to: &reader) < octets.count {
+                problems.append("bytes follow the receipt")
+            } else if try !feeder.finish(&reader) {
+                problems.append("the receipt ends too early")
+            }
+        } catch {
+            problems.append(error.detail)
+        }
+        if let fault = reader.content.fault { problems.append(fault) }
+        certificates = reader.certificates.map { InspectedCertificate($0) }
+        if reader.content.hasContent {
+            payload = try? JSONDocument.parse(reader.content.receipt.json, limit: .max)
+        }
+    }
+
+    private mutating func readTransactionReceipt(_ text: Span<UInt8>) {
+        let isText = text.count > 0 && text[0] == UInt8(ascii: "{")
+        let octets = isText ? text.array : base64(text.array, "transaction receipt")
+        guard let list = propertyList(octets, "transaction receipt") else {
+            payloadText = String(decoding: octets, as: UTF8.self)
+            return
+        }
+        header = Self.json(
+            list.members.filter { $0.name != "signature" && $0.name != "purchase-info" })
+        let signature = base64(Array((list["signature"] ?? "").utf8), "signature")
+        do throws(Refusal) {
+            let blob = try TransactionReceiptSignature(signature.span)
+            certificates = [InspectedCertificate(blob.certificate)]
+        } catch {
+            problems.append(error.detail)
+        }
+        guard let info = list["purchase-info"] else {
+            problems.append("it has no purchase-info")
+            return
+        }
+        let signed = base64(Array(info.utf8), "purchase-info")
+        payload = propertyList(signed, "purchase-info").flatMap { Self.json($0.members) }
+        if payload == nil { payloadText = String(decoding: signed, as: UTF8.self) }
+    }
+
+    private mutating func readJSON(_ text: Span<UInt8>) {
+        let isText = text.count > 0 && text[0] == UInt8(ascii: "{")
+        let octets = isText ? text.array : base64(text.array, "JSON")
+        payload = json(octets, "evidence")
+        if payload == nil { payloadText = String(decoding: octets, as: UTF8.self) }
+    }
+
+    // MARK: Parts
+
+    /// Decodes base64 in either alphabet up to the first fault.
+    private mutating func base64(_ text: [UInt8], _ name: String) -> [UInt8] {
+        let (octets, fault) = LenientBase64.decode(text.span)
+        if let fault { problems.append("the \(name) is not base64 from offset \(fault) on") }
+        return octets
+    }
+
+    private mutating func json(_ octets: [UInt8], _ name: String) -> JSONDocument? {
+        do throws(JSONError) {
+            return try JSONDocument.parse(octets, limit: .max)
+        } catch {
+            problems.append("the \(name) is not valid JSON: \(error)")
+            return nil
+        }
+    }
+
+    private mutating func propertyList(_ octets: [UInt8], _ name: String) -> TextPropertyList? {
+        do throws(TextPropertyListError) {
+            return try TextPropertyList(octets.span)
+        } catch {
+            problems.append("the \(name) is not a text property list: \(error)")
+            return nil
+        }
+    }
+
+    private static func json(_ members: [TextPropertyList.Member]) -> JSONDocument? {
+        var writer = JSONWriter()
+        writer.object { object in
+            for member in members { object.member(member.name, member.value) }
+        }
+        return try? JSONDocument.parse(writer.text, limit: .max)
+    }
+
+    /// Inspects each string that looks like a JWS or an app receipt.
+    private mutating func findNested(_ value: JSONValue, _ path: String, _ depth: Int) {
+        guard nested.count < InspectionLimits.nested else { return }
+        if let text = value.string {
+            let bytes = Array(text.utf8)
+            let shape = EvidenceShape.detect(bytes.span)
+            let isLong = bytes.count >= InspectionLimits.shortestReceipt
+            if shape == .jws || shape == .appReceipt && isLong {
+                nested.append(Inspection(bytes.span, member: path, depth: depth + 1))
+            }
+        }
+        for (name, value) in value.members?.pairs ?? [] where name != "x5c" {
+            findNested(value, path.isEmpty ? name : path + "." + name, depth)
+        }
+        let elements = value.elements.map(Array.init) ?? []
+        for (index, element) in elements.enumerated() {
+            findNested(element, "\(path)[\(index)]", depth)
+        }
+    }
+}
+
+/// Bounds what a hostile file makes the inspection print.
+enum InspectionLimits {
+    /// An answer contains a notification, which contains a transaction; one more for a wrapper.
+    static let depth = 3
+    /// The most signed members of a Server API answer.
+    static let nested = 256
+    /// Apple's chains have three certificates.
+    static let certificates = 16
+    /// More than the three segments of a JWS, to count a few that are too many.
+    static let segments = 9
+    /// Shorter base64 that begins like DER is another value.
+    static let shortestReceipt = 400
+}
+
+/// Decodes base64 and base64url, with or without padding and white space, up to the first fault.
+enum LenientBase64 {
+    /// - Returns: the octets, and the offset of the first other character.
+    static func decode(_ text: Span<UInt8>) -> (octets: [UInt8], fault: Int?) {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(text.count / 4 * 3 + 3)
+        var bits: UInt32 = 0
+        var count: UInt32 = 0
+        for index in text.indices {
+            let byte = text[index]
+            if byte.isWhiteSpace || byte == UInt8(ascii: "=") { continue }
+            guard let digit = digit(byte) else { return (octets, index) }
+            bits = bits << 6 | UInt32(digit)
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            octets.append(UInt8(truncatingIfNeeded: bits >> count))
+        }
+        return (octets, nil)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}
+
+/// The content of a receipt. A fault in it does not end the reading of the certificates after it.
+private struct InspectedContent: ContentReader {
+    private var reader = AppReceiptReader(
+        inApp: .all, expecting: .none, layouts: KnownLayouts().current)
+    private(set) var fault: String?
+    private(set) var hasContent = false
+
+    var receipt: AppReceipt { reader.receiptSoFar }
+
+    mutating func receive(
+        _ octets: Span<UInt8>, hashingInto digests: inout ContentDigests
+    ) throws(Refusal) {
+        hasContent = true
+        guard fault == nil else { return }
+        do throws(Refusal) {
+            try reader.receive(octets, hashingInto: &digests)
+        } catch {
+            fault = error.detail
+        }
+    }
+}
