@@ -116,6 +116,9 @@ struct BulkCommandTests {
             records.map { ($0["verdict"] ?? $0["error"]) as? String } == [
                 "VALID", "NO_MEMBER", "MEMBER_NOT_STRING", "NOT_JSON", "VALID",
             ])
+        let last = try verify("-", input: tokens[2]).json
+        #expect(records[4]["dedupKey"] as? String == last["dedupKey"] as? String)
+        #expect(records[4]["dedupKey"] as? String != records[0]["dedupKey"] as? String)
         let counts = counts(answer)
         #expect(counts == ["VALID 2", "MEMBER_NOT_STRING 1", "NOT_JSON 1", "NO_MEMBER 1"])
     }

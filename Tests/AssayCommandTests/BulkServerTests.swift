@@ -14,10 +14,10 @@ struct BulkServerTests {
         let made = try Tool.run("mint", "ca", folder("ca"))
         try #require(made.status == 0, "\(made.error)")
         root = folder("ca") + "/root.pem"
-        let minted = try Tool.run("mint", "transaction", "--ca", folder("ca"), "--count", "700")
+        let minted = try Tool.run("mint", "transaction", "--ca", folder("ca"), "--count", "300")
         tokens = minted.output.split(separator: "\n")
         file = folder.write("tokens", minted.output + "x.y.z\n")
-        try #require(tokens.count == 700)
+        try #require(tokens.count == 300)
     }
 
     private var socket: String { "unix:" + folder("socket") }
@@ -53,18 +53,38 @@ struct BulkServerTests {
         let there = try verify("--server", socket, "--lines", file)
         #expect(there.status == 1 && here.status == 1)
         #expect(there.output == here.output)
-        #expect(there.error.hasPrefix("VALID 700\nMALFORMED 1\ntotal 701 in "), "\(there.error)")
+        #expect(there.error.hasPrefix("VALID 300\nMALFORMED 1\ntotal 301 in "), "\(there.error)")
         #expect(server.end() == 0)
     }
 
     @Test(
-        "no more requests are in flight than the server accepts; refusals for memory are retried",
+        "no more requests are in flight than the server accepts, in number and in memory",
         arguments: ["requests-in-flight = 3", "evidence-bytes = 1048576"])
     func limits(limit: String) throws {
         let server = try serve(limit)
         let there = try verify("--server", socket, "--lines", file)
-        #expect(there.error.hasPrefix("VALID 700\nMALFORMED 1\ntotal 701 in "), "\(there.error)")
+        #expect(there.error.hasPrefix("VALID 300\nMALFORMED 1\ntotal 301 in "), "\(there.error)")
         #expect(server.end() == 0)
+    }
+
+    @Test("what a busy server refuses is retried, as work that may wait, and keeps its order")
+    func busy() throws {
+        let server = try BusyServer(at: folder("busy"))
+        defer { server.stop() }
+        let items = (1...20).map { "item \($0)" } + ["never", "last"]
+        let lines = folder.write("items", items.joined(separator: "\n"))
+        let answer = try verify("--server", server.address, "--lines", lines)
+        #expect(answer.status == 2)
+        #expect(
+            answer.error.hasPrefix("VALID 21\nNO_ANSWER 1\ntotal 22 in "), "\(answer.error)")
+        let records = answer.output.split(separator: "\n")
+        #expect(records.count == 22)
+        for (index, record) in records.enumerated() {
+            #expect(record.hasPrefix("{\"line\":\(index + 1),"))
+            let isRetried = record.hasSuffix("\"payload\":{\"attempt\":3}}")
+            #expect(isRetried == (index != 20), "\(record)")
+        }
+        #expect(records[20].hasSuffix("\"error\":\"NO_ANSWER\",\"detail\":\"busy\"}"))
     }
 
     @Test("a server that restarts gets the rest")
@@ -86,19 +106,19 @@ struct BulkServerTests {
         func lines() throws -> Int {
             try String(contentsOfFile: output, encoding: .utf8).count { $0 == "\n" }
         }
-        try write(tokens[..<300])
-        for _ in 0..<3000 where try lines() < 300 { usleep(10_000) }
-        #expect(try lines() == 300)
+        try write(tokens[..<100])
+        for _ in 0..<3000 where try lines() < 100 { usleep(10_000) }
+        #expect(try lines() == 100)
         #expect(server.end() == 0)
-        try write(tokens[300..<400])
+        try write(tokens[100..<150])
         server = try serve()
-        try write(tokens[400...])
+        try write(tokens[150...])
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
         let error = try String(contentsOfFile: errors, encoding: .utf8)
         #expect(process.terminationStatus == 0, "\(error)")
-        #expect(error.hasPrefix("VALID 700\ntotal 700 in "), "\(error)")
-        #expect(try lines() == 700)
+        #expect(error.hasPrefix("VALID 300\ntotal 300 in "), "\(error)")
+        #expect(try lines() == 300)
         #expect(server.end() == 0)
     }
 
@@ -110,7 +130,7 @@ struct BulkServerTests {
         let server = try serve()
         let unknown = try verify("--server", socket, "--app", "other", "--lines", file)
         #expect(unknown.status == 2)
-        #expect(unknown.error.hasPrefix("NO_ANSWER 701\n"), "\(unknown.error)")
+        #expect(unknown.error.hasPrefix("NO_ANSWER 301\n"), "\(unknown.error)")
         let line = try #require(unknown.output.split(separator: "\n").first)
         #expect(line.hasPrefix("{\"line\":1,\"error\":\"NO_ANSWER\",\"detail\":\""))
         #expect(line.contains("no such app entry"), "\(line)")

@@ -228,7 +228,7 @@ struct VerifyCommandTests {
     @Test(
         "every command has help with examples",
         arguments: [
-            [], ["verify"], ["serve"], ["health"], ["mint"], ["mint", "ca"],
+            [], ["verify"], ["inspect"], ["serve"], ["health"], ["mint"], ["mint", "ca"],
             ["mint", "transaction"],
             ["mint", "renewal-info"], ["mint", "app-transaction"], ["mint", "notification"],
             ["mint", "realtime-request"],
