@@ -31,7 +31,10 @@ struct Batch {
 
     /// A smaller slice is not worth waking a second worker. Vector instructions verify as many
     /// signatures in the time of one.
-    static let smallestSharedSlice = 8
+    private static let smallestSharedSlice = 8
+
+    /// As many requests take longer than waking a worker, and keep the loop from reading.
+    private static let handedOver = 4
 
     /// One of this many requests taken is a patient one.
     private static let patientShare = 16
@@ -99,7 +102,7 @@ struct Batch {
     /// Takes the requests that are cheaper to verify here than to hand over, at the end of a
     /// turn.
     mutating func takeInPlace() -> [AcceptedRequest] {
-        guard !hasOneProcessor, waiting.count < Self.smallestSharedSlice, patient.isEmpty,
+        guard !hasOneProcessor, waiting.count < Self.handedOver, patient.isEmpty,
             !hasRunning, waiting.allSatisfy(\.hasKnownChain)
         else { return [] }
         return waiting.take(waiting.count)
