@@ -57,22 +57,15 @@ extension SubjectPublicKey.Kind {
 }
 
 extension Certificate {
-    /// A name for people, with its attributes in their order. Chain validation compares bytes.
+    /// The text of a name, with its attributes in their order. For display only: chain validation
+    /// compares the bytes of names.
     fileprivate func text(of name: Range<Int>) -> String {
         var parts: [String] = []
         do throws(DERError) {
-            var outer = DERReader(der.span, range: name)
-            var name = try outer.readInside(.sequence)
-            while !name.isAtEnd {
-                var attributes = try name.readInside(.set)
-                while !attributes.isAtEnd {
-                    var attribute = try attributes.readInside(.sequence)
-                    let type = try attribute.read(.objectIdentifier)
-                    let value = try attribute.readElement()
-                    let oid = OID.dotted(attribute.bytes.extracting(type.content))
-                    let text = String(decoding: der[value.content], as: UTF8.self)
-                    parts.append((Self.attributeNames[oid] ?? oid) + "=" + text)
-                }
+            try readAttributes(of: name) { type, value in
+                let oid = OID.dotted(der.span.extracting(type))
+                let text = String(decoding: der[value], as: UTF8.self)
+                parts.append((Self.attributeNames[oid] ?? oid) + "=" + text)
             }
         } catch {
             // A name of another structure: what was read so far.

@@ -9,22 +9,30 @@ extension Certificate {
     }
 
     private func commonName(in name: Range<Int>) -> String? {
-        do throws(DERError) {
-            var outer = DERReader(der.span, range: name)
-            var name = try outer.readInside(.sequence)
-            while !name.isAtEnd {
-                var attributes = try name.readInside(.set)
-                while !attributes.isAtEnd {
-                    var attribute = try attributes.readInside(.sequence)
-                    let type = try attribute.read(.objectIdentifier)
-                    let value = try attribute.readElement()
-                    guard attribute.matches(type, OID.commonName) else { continue }
-                    return String(decoding: der[value.content], as: UTF8.self)
-                }
+        var found: String?
+        // Of a name of another structure, what comes before the fault counts.
+        try? readAttributes(of: name) { type, value in
+            if found == nil, der.span.extracting(type).equals(OID.commonName) {
+                found = String(decoding: der[value], as: UTF8.self)
             }
-        } catch {
-            // The name has another structure; the result is nil.
         }
-        return nil
+        return found
+    }
+
+    /// Calls `body` with the contents of type and value of each attribute, in their order.
+    func readAttributes(
+        of name: Range<Int>, _ body: (_ type: Range<Int>, _ value: Range<Int>) -> Void
+    ) throws(DERError) {
+        var outer = DERReader(der.span, range: name)
+        var name = try outer.readInside(.sequence)
+        while !name.isAtEnd {
+            var attributes = try name.readInside(.set)
+            while !attributes.isAtEnd {
+                var attribute = try attributes.readInside(.sequence)
+                let type = try attribute.read(.objectIdentifier)
+                let value = try attribute.readElement()
+                body(type.content, value.content)
+            }
+        }
     }
 }
