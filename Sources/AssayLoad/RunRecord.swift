@@ -75,7 +75,7 @@ extension RunRecord.Machine {
                 .joined(separator: ", "))
     }
 
-    /// One line for people.
+    /// The processors and the system in one line, for reports.
     var line: String {
         "\(processors) × \(processor.isEmpty ? "processor" : processor)"
             + (system.isEmpty ? "" : ", \(system)")

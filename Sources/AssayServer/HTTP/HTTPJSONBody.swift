@@ -31,15 +31,7 @@ struct HTTPJSONBody: Sendable {
     private static let depth = Limits.jsonDepth + 1
 
     init(_ body: Span<UInt8>, as form: Form) throws(HTTPProblem) {
-        let document: JSONDocument
-        do throws(JSONError) {
-            document = try JSONDocument.parse(body.array, limit: .max, depth: Self.depth)
-        } catch {
-            throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
-        }
-        guard let members = document.root.members else {
-            throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
-        }
+        let members = try Self.members(of: body, depth: Self.depth)
         switch form {
         case .purchase(let app):
             // Unknown members are ignored: they are those of other stores.
@@ -72,6 +64,20 @@ struct HTTPJSONBody: Sendable {
                 kind: Self.beginsLikeAppReceipt(evidence, body)
                     ? .appReceipt : .transactionReceipt)
         }
+    }
+
+    /// The members of a body that has to be a JSON object.
+    static func members(of body: Span<UInt8>, depth: Int) throws(HTTPProblem) -> JSONObject {
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument.parse(body.array, limit: .max, depth: depth)
+        } catch {
+            throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
+        }
+        guard let members = document.root.members else {
+            throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
+        }
+        return members
     }
 
     private static func beginsLikeAppReceipt(_ evidence: Evidence, _ body: Span<UInt8>) -> Bool {

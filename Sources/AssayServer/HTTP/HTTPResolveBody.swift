@@ -18,15 +18,7 @@ struct HTTPResolveBody: Sendable {
     /// - Parameter app: the app entry that the query names.
     init(_ body: Span<UInt8>, app: String) throws(HTTPProblem) {
         self.app = app
-        let document: JSONDocument
-        do throws(JSONError) {
-            document = try JSONDocument.parse(body.array, limit: .max, depth: Self.depth)
-        } catch {
-            throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
-        }
-        guard let members = document.root.members else {
-            throw HTTPProblem(400, .invalidArgument, "the body is not a JSON object")
-        }
+        let members = try HTTPJSONBody.members(of: body, depth: Self.depth)
         guard members["items"] != nil else {
             call.items = [ResolveCall.Item(length: UInt32(body.count))]
             evidence = body.array
