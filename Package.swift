@@ -231,7 +231,7 @@ if Context.environment["ASSAY_DOCS"] != nil {
 }
 
 // A part of the package, for script/mutants and script/sanitize, which build it often: the targets
-// that are named, and what they need.
+// that are named, and what they need. AssayMain is the tool, which tests of the server start.
 if let names = Context.environment["ASSAY_TARGETS"] {
     let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
     var kept: Set<String> = []
@@ -241,5 +241,11 @@ if let names = Context.environment["ASSAY_TARGETS"] {
         for case .byNameItem(let dependency, _) in target.dependencies { open.append(dependency) }
     }
     package.targets.removeAll { !kept.contains($0.name) }
-    package.products.removeAll()
+    package.products.removeAll {
+        switch $0 {
+        case let product as Product.Executable: !kept.isSuperset(of: product.targets)
+        case let product as Product.Library: !kept.isSuperset(of: product.targets)
+        default: true
+        }
+    }
 }
