@@ -78,6 +78,7 @@ struct Scrape {
 
     init(_ text: String) throws {
         guard text.hasSuffix("\n") else { throw Malformed(line: text.suffix(80)) }
+        let sample = /([a-z_]+)(\{(?:[a-z_0-9]+="(?:[^"\\]|\\.)*",?)+\})? (\S+)/
         var family = ""
         var helped = ""
         for line in text.dropLast().split(separator: "\n", omittingEmptySubsequences: false) {
@@ -94,7 +95,6 @@ struct Scrape {
                 families[family] = String(words[3])
                 continue
             }
-            let sample = /([a-z_]+)(\{(?:[a-z_0-9]+="(?:[^"\\]|\\.)*",?)+\})? (\S+)/
             let match = line.wholeMatch(of: sample)
             guard let match, let value = Double(match.3) else { throw Malformed(line: line) }
             let name = String(match.1)
