@@ -69,7 +69,8 @@ struct ResidentMemoryTests {
             // Not by `Scrape`, which checks the whole page: in a debug build, at the rate of these
             // tests, that takes most of a processor.
             let line = page.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-            return try #require(line.flatMap { Double($0.dropFirst(name.utf8.count + 1)) }, "\(name)")
+            let value = line.flatMap { Double($0.dropFirst(name.utf8.count + 1)) }
+            return try #require(value, "\(name)")
         }
 
         var counted: Double { get throws { try Self.metric("assay_held_bytes", admin) } }
