@@ -70,6 +70,12 @@ public struct ServerLimits: Sendable {
     public var framesPerTurn = 32
     /// Bytes of an answer that count as one of those frames.
     static let answerBytesPerFrame = 4 << 10
+    /// Bytes of a head that count as one more of them: a head of many small fields takes longer to
+    /// decode than a signature to verify. An honest head has some hundred bytes.
+    static let headBytesPerFrame = 2 << 10
+
+    /// What a frame counts in a connection's turn.
+    package static func turnShare(ofHead bytes: Int) -> Int { 1 + bytes / headBytesPerFrame }
     /// Requests that one worker takes at a time. The batched arithmetic gains nothing above it,
     /// and the answers of a slice wait for its last request.
     public var requestsPerSlice = 64

@@ -148,7 +148,7 @@ extension Connection {
         let head = bytes.extracting(frame.head)
         let known = arriving?.head
         arriving = nil
-        framesThisTurn += 1
+        framesThisTurn += ServerLimits.turnShare(ofHead: head.count)
         if let head = known ?? context.admission.decode(head, for: self) {
             take(head, bytes.extracting(frame.body))
         }
@@ -218,7 +218,7 @@ extension Connection {
 
     /// Starts to discard the bytes of a rejected frame.
     private func beginSkipping(_ frame: FrameDecoder.Frame) -> Bool {
-        framesThisTurn += 1
+        framesThisTurn += ServerLimits.turnShare(ofHead: frame.head.count)
         arriving = .skipped(remaining: frame.end)
         return true
     }
