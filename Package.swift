@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "AssayWire", targets: ["AssayWire"]),
         .library(name: "AssayServer", targets: ["AssayServer"]),
         .library(name: "AssayClient", targets: ["AssayClient"]),
+        .library(name: "AssayStore", targets: ["AssayStore"]),
         .library(name: "AssayMint", targets: ["AssayMint"]),
     ],
     dependencies: [
@@ -52,6 +53,8 @@ let package = Package(
         .target(name: "CAssayP256"),
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
+        // libcurl (libcurl4-openssl-dev): its header alone; the library is loaded on demand.
+        .target(name: "CCurl"),
 
         // The words that all modules share: verdicts, kinds, Apple's payload fields. What they
         // mean is decided elsewhere.
@@ -89,6 +92,11 @@ let package = Package(
         .target(
             name: "AssayClient", dependencies: ["AssayModels", "AssayWire", "AssayIO"],
             swiftSettings: settings),
+        // A client of Apple's App Store Server API; libcurl's transfers on a libuv loop.
+        .target(
+            name: "AssayStore",
+            dependencies: ["Assay", "AssayEntitlements", "AssayIO", "AssayModels", "CCurl"],
+            swiftSettings: settings),
         // Plots and bars of pages.
         .target(
             name: "AssayHTML",
@@ -121,7 +129,7 @@ let package = Package(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayEntitlements", "AssayModels", "AssayServer", "AssayClient",
-                "AssayMint", "AssayWire",
+                "AssayMint", "AssayStore", "AssayWire",
                 "AssayIO", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
@@ -183,6 +191,13 @@ let package = Package(
             dependencies: ["AssayClient", "AssayModels", "AssayWire", "AssayIO", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "AssayStoreTests",
+            dependencies: [
+                "Assay", "AssayEntitlements", "AssayIO", "AssayMint", "AssayModels", "AssayStore",
+                "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "AssayServerTests",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayEntitlements", "AssayHTTP", "AssayServer",
@@ -218,8 +233,8 @@ if Context.environment["ASSAY_FUZZ"] != nil {
             name: "FuzzTargets",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayEntitlements",
-                "AssayHTTP", "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayWire",
-                "TestSupport",
+                "AssayHTTP", "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayStore",
+                "AssayWire", "TestSupport",
             ],
             path: "Tests/FuzzTargets", swiftSettings: settings))
 }

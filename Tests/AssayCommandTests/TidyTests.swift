@@ -15,6 +15,7 @@ struct TidyTests {
         ("Sources/AssayWire/Message/", "CAssayProto"),
         ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayIO/", "CLibuv"),
         ("Sources/AssayAdmin/HTTP/", "CMicrohttpd"),
+        ("Sources/AssayStore/Transport/", "CCurl"),
         ("Sources/AssayIO/TLS/", "COpenSSL"),
         ("Sources/AssayMint/Scenario/", "CAssayScenarios"),
     ]

@@ -84,7 +84,7 @@ extension FuzzTarget {
         #""environment":"Sandbox""#, #""bvrs":"#, #""auto_renew_status":"#, "null", #"\u0064"#,
     ]
 
-    private static func filled(_ bytes: Span<UInt8>, _ tokens: [[UInt8]]) -> [UInt8] {
+    static func filled(_ bytes: Span<UInt8>, _ tokens: [[UInt8]]) -> [UInt8] {
         var text: [UInt8] = []
         var index = 0
         while index < bytes.count {

@@ -1,0 +1,90 @@
+import Assay
+import AssayIO
+
+/// A key that signs requests to the App Store Server API, with its identifiers.
+///
+/// The private key never leaves OpenSSL: no description, error or log has it.
+public struct StoreKey: Sendable {
+    /// The key's identifier (`kid`), ten letters and digits.
+    public let keyId: String
+    /// The issuer of App Store Connect (`iss`), a UUID.
+    public let issuerId: String
+    private let key: SigningKey
+
+    /// Reads the .p8 file that App Store Connect gave out: a P-256 key, PKCS#8 in PEM.
+    ///
+    /// Refuses a file that others than the process's user may read. The group may, if root owns the
+    /// file.
+    ///
+    /// - Throws: `unusableKey`.
+    public init(file: String, keyId: String, issuerId: String) throws(StoreError) {
+        var content: [UInt8]
+        do throws(PrivateFile.Failure) {
+            content = try PrivateFile.read(file, limit: StoreLimits.keyBytes)
+        } catch {
+            throw .unusableKey("can't use the key file \(file): \(error)")
+        }
+        defer { PrivateFile.clear(&content) }
+        do throws(StoreError) {
+            try self.init(encoded: content, keyId: keyId, issuerId: issuerId)
+        } catch .unusableKey(let reason) {
+            throw .unusableKey("can't use the key file \(file): \(reason)")
+        }
+    }
+
+    /// Reads a P-256 key from unencrypted PKCS#8, PEM or DER.
+    ///
+    /// - Throws: `unusableKey`.
+    public init(encoded: [UInt8], keyId: String, issuerId: String) throws(StoreError) {
+        try Self.check(keyId, "key id")
+        try Self.check(issuerId, "issuer id")
+        do throws(SigningKeyError) {
+            key = try SigningKey(encoded: encoded)
+        } catch {
+            throw .unusableKey(
+                "it has no private key: name the .p8 file of App Store Connect, with its line "
+                    + "BEGIN PRIVATE KEY")
+        }
+        guard key.isP256 else {
+            throw .unusableKey(
+                "its key is not one of P-256, as those of App Store Connect are")
+        }
+        self.keyId = keyId
+        self.issuerId = issuerId
+    }
+
+    /// Both are written into a JSON text and checked by Apple; here only mistakes are caught.
+    private static func check(_ text: String, _ name: String) throws(StoreError) {
+        let isWord = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard !text.isEmpty, isWord, text.utf8.count <= StoreLimits.identifierBytes else {
+            throw .unusableKey("the \(name) is empty, or has a character that no \(name) has")
+        }
+    }
+
+    /// Signs the first two segments of a JWS.
+    func sign(_ text: [UInt8]) throws(StoreError) -> [UInt8] {
+        do throws(SigningKeyError) {
+            return try key.signRaw(text, digest: .sha256)
+        } catch {
+            throw .unusableKey("OpenSSL could not sign with the key \(keyId)")
+        }
+    }
+}
+
+extension StoreKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "StoreKey(\(keyId))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["keyId": keyId]) }
+}
+
+extension SigningKey {
+    /// Whether the AlgorithmIdentifier names P-256: other curves have 32 octets, too.
+    fileprivate var isP256: Bool {
+        let oid = OID.secp256r1
+        let info = subjectPublicKeyInfo
+        return coordinateSize == 32
+            && info.indices.dropLast(oid.count).contains { start in
+                start < 32 && info[start..<start + oid.count].elementsEqual(oid)
+            }
+    }
+}
