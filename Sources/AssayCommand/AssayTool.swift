@@ -47,7 +47,7 @@ struct AssayTool: AsyncParsableCommand {
         version: "assay " + AssayVersion.current,
         subcommands: [
             VerifyCommand.self, InspectCommand.self, EntitlementsCommand.self, ServeCommand.self,
-            MintCommand.self,
+            MintCommand.self, ApiCommand.self,
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 
