@@ -1,0 +1,3 @@
+module assay.internal/assay
+
+go 1.19
