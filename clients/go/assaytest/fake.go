@@ -1,0 +1,107 @@
+// Package assaytest has a fake of the client, for the tests of programs that use it.
+package assaytest
+
+import (
+	"context"
+	"sync"
+
+	assay "assay.internal/assay"
+)
+
+// Fake is an assay.Service without a server. It records the calls, and answers as its functions
+// say. Without functions it refuses all evidence, as a server would that trusts nobody.
+type Fake struct {
+	// OnVerify answers Verify.
+	OnVerify func(evidence []byte, call assay.VerifyCall) (*assay.VerifyAnswer, error)
+	// OnResolve answers Resolve.
+	OnResolve func(items []assay.Item, call assay.ResolveCall) (*assay.ResolveAnswer, error)
+	// Err is the error of every call, if it is not nil.
+	Err error
+	// NotServing is what Health reports.
+	NotServing bool
+
+	mu       sync.Mutex
+	evidence [][]byte
+}
+
+var _ assay.Service = (*Fake)(nil)
+
+// Evidence returns what the calls so far have sent, item by item.
+func (f *Fake) Evidence() [][]byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([][]byte{}, f.evidence...)
+}
+
+func (f *Fake) record(ctx context.Context, evidence ...[]byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.evidence = append(f.evidence, evidence...)
+	if f.Err != nil {
+		return f.Err
+	}
+	return ctx.Err()
+}
+
+// Verify answers as OnVerify says.
+func (f *Fake) Verify(
+	ctx context.Context, evidence []byte, call assay.VerifyCall, _ ...assay.CallOption,
+) (*assay.VerifyAnswer, error) {
+	if err := f.record(ctx, evidence); err != nil {
+		return nil, err
+	}
+	if f.OnVerify == nil {
+		return Refused(call.Kind, assay.VerdictUntrustedChain), nil
+	}
+	return f.OnVerify(evidence, call)
+}
+
+// Resolve answers as OnResolve says.
+func (f *Fake) Resolve(
+	ctx context.Context, items []assay.Item, call assay.ResolveCall, _ ...assay.CallOption,
+) (*assay.ResolveAnswer, error) {
+	var evidence [][]byte
+	answer := &assay.ResolveAnswer{Entitlements: new(assay.Entitlements)}
+	for _, item := range items {
+		evidence = append(evidence, item.Evidence)
+		answer.Items = append(answer.Items, assay.ResolvedAnswer{
+			Verification: Refused(item.Kind, assay.VerdictUntrustedChain).Verification,
+			Label:        item.Label,
+		})
+	}
+	if err := f.record(ctx, evidence...); err != nil {
+		return nil, err
+	}
+	if f.OnResolve == nil {
+		return answer, nil
+	}
+	return f.OnResolve(items, call)
+}
+
+// Health reports whether NotServing is false.
+func (f *Fake) Health(ctx context.Context) (bool, error) { return !f.NotServing, f.record(ctx) }
+
+// Info returns an empty ServerInfo.
+func (f *Fake) Info(ctx context.Context) (*assay.ServerInfo, error) {
+	return new(assay.ServerInfo), f.record(ctx)
+}
+
+// Ping returns Err.
+func (f *Fake) Ping(ctx context.Context) error { return f.record(ctx) }
+
+// Valid is the answer to a genuine transaction.
+func Valid(transaction *assay.JWSTransactionDecodedPayload) *assay.VerifyAnswer {
+	return &assay.VerifyAnswer{Verification: &assay.Verification{
+		Verdict: assay.VerdictValid, Kind: assay.KindTransaction, Transaction: transaction,
+		Environment: transaction.Environment,
+		DedupKey: transaction.Environment + "/" + transaction.BundleID + "/" +
+			transaction.TransactionID,
+	}}
+}
+
+// Refused is the answer to refused evidence.
+func Refused(kind assay.EvidenceKind, verdict assay.Verdict) *assay.VerifyAnswer {
+	return &assay.VerifyAnswer{Verification: &assay.Verification{
+		Verdict: verdict, Detail: "refused by the fake", Kind: kind,
+	}}
+}

@@ -1,0 +1,50 @@
+package assaytest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	assay "assay.internal/assay"
+)
+
+// unlock is the kind of function that the fake is for.
+func unlock(ctx context.Context, service assay.Service, token string) (string, error) {
+	answer, err := service.Verify(
+		ctx, []byte(token), assay.VerifyCall{Kind: assay.KindTransaction})
+	if err != nil || answer.Verdict != assay.VerdictValid {
+		return "", err
+	}
+	return answer.Transaction.ProductID, nil
+}
+
+func TestFake(t *testing.T) {
+	ctx := context.Background()
+	gold := &assay.JWSTransactionDecodedPayload{ProductID: "gold", TransactionID: "1"}
+	fake := &Fake{}
+	if product, err := unlock(ctx, fake, "a"); product != "" || err != nil {
+		t.Error("a fake without functions refuses:", product, err)
+	}
+	fake.OnVerify = func(evidence []byte, _ assay.VerifyCall) (*assay.VerifyAnswer, error) {
+		return Valid(gold), nil
+	}
+	if product, err := unlock(ctx, fake, "b"); product != "gold" || err != nil {
+		t.Error(product, err)
+	}
+	fake.Err = &assay.Error{Kind: assay.ErrLost, Message: "lost"}
+	if _, err := unlock(ctx, fake, "c"); !errors.Is(err, assay.ErrLost) {
+		t.Error(err)
+	}
+	if sent := fake.Evidence(); len(sent) != 3 || string(sent[2]) != "c" {
+		t.Error(sent)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := unlock(cancelled, &Fake{}, "d"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	answer, err := (&Fake{}).Resolve(ctx, []assay.Item{{Label: "x"}}, assay.ResolveCall{})
+	if err != nil || answer.Items[0].Label != "x" || len(answer.Entitlements.Apps) != 0 {
+		t.Error(answer, err)
+	}
+}
