@@ -1,0 +1,58 @@
+/** A client without a server, for the tests of programs that use one. */
+export class FakeAssay {
+  evidence = []
+  serving = true
+  error = undefined
+
+  constructor({ onVerify, onResolve } = {}) {
+    this.onVerify = onVerify ?? ((_, call) => refused(call.kind))
+    this.onResolve = onResolve ?? ((items) => ({
+      items: items.map(({ kind, label }) => ({ ...refused(kind), label })),
+      entitlements: { apps: [], warnings: [] },
+    }))
+  }
+
+  async verify(evidence, call, options) {
+    this.#record(options, evidence)
+    return this.onVerify(evidence, call)
+  }
+
+  async resolve(items, call = {}, options) {
+    this.#record(options, ...items.map(({ evidence }) => evidence))
+    return this.onResolve(items, call)
+  }
+
+  async health(options) {
+    this.#record(options)
+    return this.serving
+  }
+
+  async info(options) {
+    this.#record(options)
+    return { kinds: [], trustedRoots: [] }
+  }
+
+  async ping(options) {
+    this.#record(options)
+  }
+
+  close() {}
+
+  #record(options, ...evidence) {
+    options?.signal?.throwIfAborted()
+    this.evidence.push(...evidence)
+    if (this.error) throw this.error
+  }
+}
+
+export function valid(transaction) {
+  const { environment = 'Production', bundleId = '', transactionId = '' } = transaction
+  return {
+    verdict: 'VALID', kind: 'TRANSACTION', environment, transaction,
+    dedupKey: `${environment}/${bundleId}/${transactionId}`, payloadJson: new Uint8Array(0),
+  }
+}
+
+export function refused(kind, verdict = 'UNTRUSTED_CHAIN') {
+  return { verdict, kind, detail: 'refused by the fake', payloadJson: new Uint8Array(0) }
+}
