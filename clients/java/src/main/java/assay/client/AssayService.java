@@ -1,0 +1,49 @@
+package assay.client;
+
+import assay.client.model.ResolveCall;
+import assay.client.model.ServerInfo;
+import assay.client.model.VerifyCall;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What a client does; {@link assay.client.testing.FakeAssay} does it without a server. A future
+ * that fails has an {@link AssayException}. To cancel a future abandons its call.
+ */
+public interface AssayService extends AutoCloseable {
+    /**
+     * Verifies evidence: the bytes that the app or Apple sent. A refusal is an answer, not an
+     * exception: check the verdict.
+     */
+    CompletableFuture<VerifyAnswer> verify(byte[] evidence, VerifyCall call, CallOptions options);
+
+    /** Verifies evidence with default options. */
+    default CompletableFuture<VerifyAnswer> verify(byte[] evidence, VerifyCall call) {
+        return verify(evidence, call, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Verifies items of evidence, and returns what the customer owns. A refused item is an answer,
+     * not an exception: check its verdict. The client sets the items of the call.
+     */
+    CompletableFuture<ResolveAnswer> resolve(
+            List<Item> items, ResolveCall call, CallOptions options);
+
+    /** Verifies items of evidence with default options. */
+    default CompletableFuture<ResolveAnswer> resolve(List<Item> items, ResolveCall call) {
+        return resolve(items, call, CallOptions.DEFAULT);
+    }
+
+    /** Returns whether the server is serving. */
+    CompletableFuture<Boolean> health(CallOptions options);
+
+    /** Returns the server's version, kinds, limits and roots. */
+    CompletableFuture<ServerInfo> info(CallOptions options);
+
+    /** Completes when the server has answered. */
+    CompletableFuture<Void> ping(CallOptions options);
+
+    /** Ends the connections. Outstanding and later calls fail with kind CLOSED. */
+    @Override
+    void close();
+}
