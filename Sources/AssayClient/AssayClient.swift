@@ -2,8 +2,8 @@ public import AssayIO
 public import AssayModels
 public import AssayWire
 
-/// A client of one server. Multiple tasks can use it concurrently: their calls share one
-/// connection, and answers arrive in any order.
+/// A client of a server, or of several that take over from each other. Multiple tasks can use it
+/// concurrently: their calls share one connection, and answers arrive in any order.
 ///
 /// ```swift
 /// let client = try await AssayClient.connect(to: Endpoint("tcp://127.0.0.1:7443"))
@@ -11,7 +11,8 @@ public import AssayWire
 /// if answer.verification.verdict == .valid { … }
 /// ```
 ///
-/// The client connects when it has something to send, and reconnects after a lost connection.
+/// The client connects when it has something to send. After a lost connection, and when a server
+/// drains, it continues with the next address.
 public final class AssayClient: Sendable {
     private let channel: Channel
 
@@ -19,18 +20,36 @@ public final class AssayClient: Sendable {
     public convenience init(
         address: Endpoint, options: ClientOptions = ClientOptions()
     ) throws(ClientError) {
+        try self.init(addresses: [address], options: options)
+    }
+
+    /// Creates a client of several servers without connecting. If an address fails, the client
+    /// continues with the next one, and after the last with the first.
+    ///
+    /// Throws `connectFailed(.addressNotAvailable)` without an address, and for one of a kind that
+    /// only servers use, such as HTTP.
+    public convenience init(
+        addresses: [Endpoint], options: ClientOptions = ClientOptions()
+    ) throws(ClientError) {
         do throws(LoopError) {
+            guard !addresses.isEmpty, addresses.allSatisfy(\.isConnectable) else {
+                throw .addressNotAvailable
+            }
             var options = options
-            if address.isTLS, options.tls == nil { options.tls = try .ofTheSystem() }
-            self.init(address: address, options: options, loop: try SharedLoop.get())
+            if options.tls == nil, addresses.contains(where: { $0.isTLS }) {
+                options.tls = try .ofTheSystem()
+            }
+            self.init(addresses: addresses, options: options, loop: try SharedLoop.get())
         } catch {
             throw .connectFailed(error)
         }
     }
 
     /// Creates a client on the given event loop, which has to run until the client is closed.
-    package init(address: Endpoint, options: ClientOptions = ClientOptions(), loop: EventLoop) {
-        channel = Channel(to: address, options: options, on: loop)
+    package init(
+        addresses: [Endpoint], options: ClientOptions = ClientOptions(), loop: EventLoop
+    ) {
+        channel = Channel(to: addresses, options: options, on: loop)
     }
 
     deinit { channel.close() }
@@ -44,8 +63,23 @@ public final class AssayClient: Sendable {
         return client
     }
 
-    /// The address of the server.
-    public var address: Endpoint { channel.endpoint }
+    /// Reads the addresses in the variable `ASSAY_ADDRESS`, separated by commas or spaces.
+    ///
+    /// - Returns: The addresses; empty if there is no such variable.
+    public static func addresses(
+        in environment: [String: String]
+    ) throws(EndpointError) -> [Endpoint] {
+        var addresses: [Endpoint] = []
+        let words = environment["ASSAY_ADDRESS", default: ""].split { $0 == "," || $0 == " " }
+        for word in words { addresses.append(try Endpoint(String(word))) }
+        return addresses
+    }
+
+    /// The first address.
+    public var address: Endpoint { channel.endpoints[0] }
+
+    /// The addresses of the servers, in the order in which the client tries them.
+    public var addresses: [Endpoint] { channel.endpoints }
 
     /// Verifies evidence. A refusal is an answer, not an error: check its verdict.
     ///

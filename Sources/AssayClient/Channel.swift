@@ -2,11 +2,12 @@ package import AssayIO
 import AssayWire
 import Synchronization
 
-/// The connection to one server, its replacement after a loss, and the requests that wait for
+/// The connection to a server, its replacement after a loss, and the requests that wait for
 /// either. Any thread can call `newId`, `send`, `cancel` and `close`; only the loop's thread uses
 /// the rest, hence `@unchecked Sendable`.
 package final class Channel: @unchecked Sendable {
-    package let endpoint: Endpoint
+    /// The servers, in the order in which they are tried. At least one.
+    package let endpoints: [Endpoint]
     package let options: ClientOptions
     package let loop: EventLoop
 
@@ -34,13 +35,23 @@ package final class Channel: @unchecked Sendable {
     private var draining: [Connection] = []
     private var waiting = WaitingLine()
     private var backoff: Backoff
+    /// The index of the endpoint of the current or next connection.
+    private var position = 0
+    /// Endpoints that failed one after the other, since one has answered.
+    private var failedEndpoints = 0
     private var timer: Timer?
     private var turnEnd: TurnEnd?
     /// The loop time at which the timer fires.
     private var alarm: UInt64?
 
-    package init(to endpoint: Endpoint, options: ClientOptions, on loop: EventLoop) {
-        self.endpoint = endpoint
+    package convenience init(to endpoint: Endpoint, options: ClientOptions, on loop: EventLoop) {
+        self.init(to: [endpoint], options: options, on: loop)
+    }
+
+    /// - Precondition: there is at least one endpoint.
+    package init(to endpoints: [Endpoint], options: ClientOptions, on loop: EventLoop) {
+        precondition(!endpoints.isEmpty)
+        self.endpoints = endpoints
         self.options = options
         self.loop = loop
         backoff = Backoff(
@@ -176,7 +187,7 @@ package final class Channel: @unchecked Sendable {
         let deadline = loop.now + options.connectTimeout.milliseconds
         do throws(LoopError) {
             let connection = try Connection(
-                to: endpoint, on: loop, tls: options.tls, limits: options.requestLimits,
+                to: endpoints[position], on: loop, tls: options.tls, limits: options.requestLimits,
                 readsEvidence: options.readsEvidence, connectDeadline: deadline
             ) { [self] connection, event in didHappen(event, on: connection) }
             state = .connecting(connection)
@@ -197,13 +208,16 @@ package final class Channel: @unchecked Sendable {
             pump()
             flush()
         case .received:
-            if connection.hasAnswered { backoff.reset() }
+            if connection.hasAnswered {
+                backoff.reset()
+                failedEndpoints = 0
+            }
             pump()
             closeDrained()
         case .drained:
-            // A server that drains before its first answer counts as a failed attempt.
-            if !connection.hasAnswered { backoff.fail(at: loop.now) }
             state = .disconnected
+            // A server that drains before its first answer counts as a failed attempt.
+            leaveEndpoint(hasFailed: !connection.hasAnswered)
             draining.append(connection)
             pump()
         case .notTaken(let exchange):
@@ -232,10 +246,15 @@ package final class Channel: @unchecked Sendable {
             draining.removeAll { $0 === connection }
         } else {
             state = .disconnected
-            if !connection.hasAnswered { backoff.fail(at: loop.now) }
+            leaveEndpoint(hasFailed: !connection.hasAnswered)
         }
         switch end {
         case .connectFailed(let error):
+            // A server rejects a client certificate after requests were sent to it.
+            if hasEndpointLeft {
+                waiting.prepend(exchanges.filter { !$0.isAbandoned })
+                return pump()
+            }
             for exchange in exchanges { exchange.end(.failure(.connectFailed(error))) }
             return failWaiting(.connectFailed(error))
         case .lost: retry(exchanges)
@@ -252,9 +271,20 @@ package final class Channel: @unchecked Sendable {
     }
 
     private func didFailToConnect(_ error: LoopError) {
-        backoff.fail(at: loop.now)
-        failWaiting(.connectFailed(error))
+        leaveEndpoint(hasFailed: true)
+        if hasEndpointLeft { pump() } else { failWaiting(.connectFailed(error)) }
     }
+
+    /// Continues with the next endpoint, after a pause once all have failed.
+    private func leaveEndpoint(hasFailed: Bool) {
+        position = (position + 1) % endpoints.count
+        guard hasFailed else { return }
+        failedEndpoints += 1
+        if !hasEndpointLeft { backoff.fail(at: loop.now) }
+    }
+
+    /// Whether an endpoint has not failed since the last pause.
+    private var hasEndpointLeft: Bool { failedEndpoints % endpoints.count != 0 }
 
     private func failWaiting(_ error: ClientError) {
         guard !options.waitsForServer else { return pump() }

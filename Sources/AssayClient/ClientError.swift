@@ -25,6 +25,24 @@ public enum ClientError: Error, Hashable, Sendable {
     case tooManyWaiting
 }
 
+extension ClientError {
+    /// Whether the same call can succeed later. Every call is safe to repeat.
+    public var isRetryable: Bool {
+        switch self {
+        case .connectFailed(.tls): false
+        case .connectFailed, .connectionLost, .deadlineExceeded, .tooManyWaiting: true
+        case .status(let status, _, let pause): pause > 0 || status == .unavailable
+        case .cancelled, .protocolViolation, .closed, .requestTooLarge: false
+        }
+    }
+
+    /// How long to wait before the call is repeated; nil if the server did not say it.
+    public var retryAfter: Duration? {
+        guard case .status(_, _, let pause) = self, pause > 0 else { return nil }
+        return .milliseconds(Int64(pause))
+    }
+}
+
 extension ClientError: CustomStringConvertible {
     public var description: String {
         switch self {

@@ -49,7 +49,7 @@ private final class ClosedLoop: Sendable {
         let server = try FakeServer { _, _, _ in arrived.open() }
         let loop = try EventLoop(name: "channel")
         try loop.start()
-        let client = AssayClient(address: server.endpoint, options: .patient, loop: loop)
+        let client = AssayClient(addresses: [server.endpoint], options: .patient, loop: loop)
         let call = Task {
             _ = await #expect(throws: ClientError.closed) { try await client.ping() }
         }

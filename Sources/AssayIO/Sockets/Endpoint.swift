@@ -117,6 +117,14 @@ extension Endpoint {
         }
     }
 
+    /// Whether a client can connect to it with frames.
+    package var isConnectable: Bool {
+        switch self {
+        case .tcp, .tls, .unix: true
+        case .inherited, .http, .https, .unixHTTP: false
+        }
+    }
+
     /// Whether its clients speak HTTP instead of frames.
     package var isHTTP: Bool {
         switch self {
