@@ -154,6 +154,15 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // Misbehaves for the clients of all languages; never part of the product.
+        .executableTarget(
+            name: "conformance-server", dependencies: ["AssayIO", "AssayModels", "AssayWire"],
+            path: "conformance/server", swiftSettings: settings),
+        // Performs the cases of the suite with AssayClient.
+        .executableTarget(
+            name: "conformance-client", dependencies: ["AssayClient", "AssayLocks"],
+            path: "clients/swift", exclude: ["conformance", "needs", "test"], swiftSettings: settings),
+
         .target(
             name: "TestSupport", dependencies: ["AssayModels", "AssayIO"],
             path: "Tests/TestSupport",

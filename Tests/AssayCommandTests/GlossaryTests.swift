@@ -44,6 +44,7 @@ struct TidyGlossaryTests {
 
     private static let folders = [
         "Sources", "Tests", "bench", "docs", "script", "proto", "packaging", "docker",
+        "conformance", "clients",
     ]
     private static let pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Package.swift"]
     private static let endings = [
@@ -64,7 +65,7 @@ struct TidyGlossaryTests {
                 let name = path.split(separator: "/").last ?? ""
                 let isText = endings.contains { path.hasSuffix($0) } || !name.contains(".")
                 return isText && path != own && !path.contains(".build/")
-                    && !path.contains("/results/")
+                    && !path.contains("/results/") && !path.contains("/node_modules/")
             }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite("Tidy")
 struct TidyTests {
     /// Folders of handwritten Swift, relative to the package.
-    private static let folders = ["Sources", "Tests", "bench"]
+    private static let folders = ["Sources", "Tests", "bench", "conformance", "clients"]
     private static let generated = ["Sources/AssayWire/Message/ModelMessages.swift"]
     /// The places that use a C library, where `unsafe` is therefore allowed.
     private static let borders: [(folder: String, module: String)] = [

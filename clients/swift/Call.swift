@@ -1,0 +1,118 @@
+import AssayClient
+import Foundation
+
+/// One call of a case.
+struct Call: Sendable {
+    let count: Int
+    let cancelAfter: Duration?
+    private let name: String
+    private let timeout: Duration?
+    private let app: String
+    private let mayWait: Bool
+    private let evidence: [UInt8]
+    private let verify: VerifyCall
+    private let items: [ResolveItem]
+    private let moment: Timestamp?
+    private let policy: EntitlementPolicy
+
+    init(_ members: JSON) throws {
+        name = members["call"] as? String ?? ""
+        count = members["count"] as? Int ?? 1
+        timeout = (members["timeoutMs"] as? Int).map { .milliseconds($0) }
+        cancelAfter = (members["cancelAfterMs"] as? Int).map { .milliseconds($0) }
+        app = members["app"] as? String ?? ""
+        mayWait = members["mayWait"] as? Bool ?? false
+        evidence = try Self.evidence(members["evidence"])
+        verify = VerifyCall(
+            kind: try Self.kind(members["kind"]),
+            expectations: Self.expectations(members["expectations"] as? JSON ?? [:]),
+            returnsTypedPayload: !(members["omitTypedPayload"] as? Bool ?? false),
+            returnsPayloadJSON: members["returnPayloadJson"] as? Bool ?? false)
+        items = try (members["items"] as? [JSON] ?? []).map { item in
+            ResolveItem(
+                try Self.evidence(item["evidence"]), as: try Self.kind(item["kind"]),
+                label: item["label"] as? String)
+        }
+        moment = Self.time(members["at"])
+        policy = Self.policy(members["policy"] as? JSON ?? [:])
+    }
+
+    /// Performs the call once.
+    func outcome(from client: AssayClient) async throws -> Outcome {
+        let start = ContinuousClock.now
+        let result: JSON
+        do throws(ClientError) {
+            result = try await answer(from: client)
+        } catch {
+            result = Outcome.members(of: error)
+        }
+        let elapsed = (ContinuousClock.now - start) / .milliseconds(1)
+        return Outcome(result.merging(["elapsedMs": elapsed]) { $1 })
+    }
+
+    private func answer(from client: AssayClient) async throws(ClientError) -> JSON {
+        switch name {
+        case "ping":
+            try await client.ping(timeout: timeout)
+            return ["ok": "pong"]
+        case "health":
+            return ["ok": "health", "serving": try await client.health(timeout: timeout)]
+        case "info": return Outcome.members(of: try await client.info(timeout: timeout))
+        case "resolve":
+            return Outcome.members(
+                of: try await client.resolve(
+                    items, at: moment, policy: policy, expecting: verify.expectations,
+                    returning: verify.returnsPayloadJSON ? .json : [], app: app,
+                    timeout: timeout, mayWait: mayWait))
+        default:
+            return Outcome.members(
+                of: try await client.verify(
+                    evidence, verify, app: app, timeout: timeout, mayWait: mayWait))
+        }
+    }
+
+    // MARK: Members
+
+    private static func evidence(_ value: Any?) throws -> [UInt8] {
+        guard let members = value as? JSON else { return [] }
+        if let path = members["file"] as? String {
+            return [UInt8](try Data(contentsOf: URL(filePath: path)))
+        }
+        if let count = members["zeros"] as? Int { return [UInt8](repeating: 0, count: count) }
+        return Array((members["text"] as? String ?? "").utf8)
+    }
+
+    private static func kind(_ value: Any?) throws -> EvidenceKind? {
+        guard let name = value as? String else { return nil }
+        let kind = EvidenceKind(name: name.lowercased().replacing("_", with: "-"))
+        guard let kind else { throw CaseError("unknown kind: \(name)") }
+        return kind
+    }
+
+    private static func time(_ value: Any?) -> Timestamp? {
+        (value as? String).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+    }
+
+    private static func expectations(_ members: JSON) -> Expectations {
+        Expectations(
+            bundleId: members["bundleId"] as? String,
+            appAppleId: (members["appAppleId"] as? String).flatMap { Int64($0) },
+            environments: (members["environments"] as? [String] ?? []).map(StoreEnvironment.init),
+            productIds: members["productIds"] as? [String] ?? [],
+            appAccountToken: members["appAccountToken"] as? String,
+            transactionId: members["transactionId"] as? String,
+            notOlderThan: time(members["notOlderThan"]))
+    }
+
+    private static func policy(_ members: JSON) -> EntitlementPolicy {
+        var policy = EntitlementPolicy()
+        func number(_ name: String) -> Int64? { (members[name] as? String).flatMap { Int64($0) } }
+        policy.maxAgeMilliseconds = number("maxAgeMs")
+        policy.billingRetryLeniencyMilliseconds = number("billingRetryLeniencyMs") ?? 0
+        policy.acceptsFamilySharing = !(members["refuseFamilySharing"] as? Bool ?? false)
+        policy.expectedAppAccountToken = members["expectedAppAccountToken"] as? String
+        policy.durations = (members["durations"] as? [String: String] ?? [:])
+            .compactMapValues { Int64($0) }
+        return policy
+    }
+}

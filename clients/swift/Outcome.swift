@@ -1,0 +1,117 @@
+import AssayClient
+
+/// What became of one call. Its members are values of JSON, which never change: hence
+/// `@unchecked Sendable`.
+struct Outcome: @unchecked Sendable {
+    let members: JSON
+
+    init(_ members: JSON) { self.members = members }
+
+    static func members(of error: ClientError) -> JSON {
+        var members: JSON = [
+            "error": kind(of: error), "retryable": error.isRetryable, "message": "\(error)",
+        ]
+        if case .status(let status, _, let pause) = error {
+            members["status"] = "\(status)".screamed
+            if pause > 0 { members["retryAfterMs"] = Int(pause) }
+        }
+        return members
+    }
+
+    private static func kind(of error: ClientError) -> String {
+        switch error {
+        case .connectFailed(.tls): "tls"
+        case .connectFailed: "connect"
+        case .connectionLost: "lost"
+        case .deadlineExceeded: "deadline"
+        case .cancelled: "cancelled"
+        case .status: "status"
+        case .protocolViolation: "protocol"
+        case .closed: "closed"
+        case .requestTooLarge: "too-large"
+        case .tooManyWaiting: "too-many"
+        }
+    }
+
+    static func members(of info: ServerInfo) -> JSON {
+        [
+            "ok": "info", "version": info.version, "kinds": info.kinds.map { name(of: $0) },
+            "frameBytes": Int(info.limits.frameBytes),
+            "resolveItems": Int(info.limits.resolveItems), "roots": info.trustedRoots.count,
+        ]
+    }
+
+    static func members(of answer: VerifyAnswer) -> JSON {
+        let verification = answer.verification
+        var members: JSON = [
+            "ok": "verification", "verdict": verification.verdict.name,
+            "valid": verification.verdict == .valid, "detail": verification.detail,
+        ]
+        if let kind = verification.kind { members["kind"] = name(of: kind) }
+        if let environment = verification.environment {
+            members["environment"] = environment.rawValue
+        }
+        if let key = verification.dedupKey { members["dedupKey"] = key }
+        if let certificate = verification.certificate {
+            members["serial"] = certificate.serial
+            members["notAfter"] = String(certificate.notAfter.milliseconds)
+        }
+        if let evidence = verification.evidence { members["payload"] = payload(evidence) }
+        if case .transaction(let signed) = verification.evidence {
+            if let id = signed.payload.transactionId { members["transactionId"] = id }
+            if let product = signed.payload.productId { members["productId"] = product }
+            if let price = signed.payload.price { members["price"] = String(price) }
+        }
+        if !answer.payloadJSON.isEmpty { members["jsonBytes"] = answer.payloadJSON.count }
+        return members
+    }
+
+    private static func payload(_ evidence: VerifiedEvidence) -> String {
+        switch evidence {
+        case .transaction: "transaction"
+        case .renewalInfo: "renewalInfo"
+        case .appTransaction: "appTransaction"
+        case .notification: "notification"
+        case .realtimeRequest: "realtimeRequest"
+        case .appReceipt: "appReceipt"
+        case .transactionReceipt: "transactionReceipt"
+        case .serverAnswer: "serverAnswer"
+        case .notificationV1: "notificationV1"
+        }
+    }
+
+    static func members(of answer: ResolveAnswer) -> JSON {
+        var entitled: [String] = []
+        var decidedBy: [Int] = []
+        for app in answer.entitlements.apps {
+            entitled += app.subscriptionGroups.filter(\.deciding.isEntitled).compactMap {
+                $0.deciding.productId
+            }
+            entitled += (app.nonConsumables + app.nonRenewing).filter(\.isEntitled).map(\.productId)
+            if let group = app.subscriptionGroups.first {
+                decidedBy.append(group.deciding.decidedBy.item)
+            }
+        }
+        var members: JSON = [
+            "ok": "resolution", "items": answer.items.map(\.verification.verdict.name),
+            "labels": answer.items.map { $0.label ?? "" }, "entitled": entitled.sorted(),
+            "decidedBy": decidedBy,
+        ]
+        if answer.entitlements.isStale { members["isStale"] = true }
+        return members
+    }
+
+    private static func name(of kind: EvidenceKind) -> String {
+        kind.name.uppercased().replacing("-", with: "_")
+    }
+}
+
+extension String {
+    /// `resourceExhausted` becomes `RESOURCE_EXHAUSTED`.
+    fileprivate var screamed: String {
+        reduce(into: "") { name, letter in
+            if letter.isUppercase { name += "_" }
+            name += letter.uppercased()
+        }
+    }
+}

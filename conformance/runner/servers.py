@@ -1,0 +1,177 @@
+"""The servers of the suite, and the files that cases name.
+
+KIND, in a line `server`:
+    tcp, unix, tls        the scripted server. Its certificate is for 127.0.0.1
+    tls-wrong-name        its certificate is for another name
+    tls-client            it demands a certificate of the authority
+    closed                a port on which nothing listens
+    real tcp|unix|tls|mtls    assay serve
+    address TEXT          this text
+`as SCHEME` gives the client the address with another scheme.
+
+The line `tls` names files of the work folder: authority, other-authority, client, other-client;
+without it, addresses of TLS get the authority.
+"""
+import os
+import re
+import socket
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUNDLE = "com.example.game"
+KINDS = ["transaction", "renewal-info", "app-transaction", "notification", "realtime-request"]
+
+
+class Servers:
+    def __init__(self, work):
+        self.work = work
+        self.environment = {}
+        binaries = subprocess.run(
+            ["swift", "build", "--package-path", ROOT, "--show-bin-path"], capture_output=True, text=True,
+            check=True).stdout.strip()
+        self.assay = os.path.join(binaries, "assay")
+        script = os.path.join(binaries, "conformance-server")
+        for program in (self.assay, script):
+            if not os.path.exists(program):
+                raise SystemExit(f"conformance: {program} is missing; run swift build first")
+        self.mint()
+        self.scripted = subprocess.Popen(
+            [script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.real = {}
+        self.processes = []
+
+    def file(self, name):
+        return os.path.join(self.work, name)
+
+    # ---- Files ---------------------------------------------------------------------------------------
+
+    def mint(self):
+        ca = self.file("ca")
+        subprocess.run([self.assay, "mint", "ca", ca], check=True, stdout=subprocess.DEVNULL)
+        for kind in KINDS:
+            with open(self.file(kind), "wb") as file:
+                subprocess.run(
+                    [self.assay, "mint", kind, "--ca", ca, "--bundle-id", BUNDLE], check=True, stdout=file)
+        for authority in ("authority", "other-authority"):
+            self.openssl(
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-days", "2", "-subj", f"/CN={authority}", "-keyout", self.file(authority + "-key.pem"),
+                "-out", self.file(authority + ".pem"))
+        self.certificate("server", "IP:127.0.0.1,DNS:localhost", "authority")
+        self.certificate("wrong-name", "DNS:other.example.org", "authority")
+        self.certificate("client", "URI:spiffe://example.org/backend", "authority")
+        self.certificate("other-client", "URI:spiffe://example.org/backend", "other-authority")
+
+    def certificate(self, name, alternative, authority):
+        self.openssl(
+            "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-subj", f"/CN={name}", "-keyout", self.file(name + "-key.pem"), "-out", self.file("csr"))
+        with open(self.file("extensions"), "w", encoding="utf-8") as file:
+            file.write(f"subjectAltName={alternative}\n")
+        self.openssl(
+            "x509", "-req", "-in", self.file("csr"), "-CA", self.file(authority + ".pem"),
+            "-CAkey", self.file(authority + "-key.pem"), "-CAcreateserial", "-days", "2",
+            "-extfile", self.file("extensions"), "-out", self.file(name + ".pem"))
+
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+
+    # ---- A case --------------------------------------------------------------------------------------
+
+    def prepare(self, case):
+        """Starts what the case needs, and returns the line for the client's program."""
+        addresses = [self.address(*server) for server in case.servers]
+        plan = {"name": case.name, "addresses": addresses, "steps": self.with_files(case.steps)}
+        if case.options:
+            plan["options"] = case.options
+        uses_tls = any(address.startswith("tls:") for address in addresses)
+        if case.tls is not None or uses_tls:
+            names = case.tls if case.tls is not None else {"authority": "authority"}
+            plan["tls"] = {
+                member: name if member == "serverName" else self.file(name + ".pem")
+                for member, name in names.items()}
+        return plan
+
+    def with_files(self, value):
+        """Replaces the names of files by their paths."""
+        if isinstance(value, list):
+            return [self.with_files(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: self.file(one) if name == "file" else self.with_files(one) for name, one in value.items()}
+
+    def address(self, kind, scheme, script):
+        words = kind.split()
+        if words[0] == "address":
+            return words[1] if len(words) > 1 else ""
+        if words[0] == "closed":
+            with socket.socket() as unused:
+                unused.bind(("127.0.0.1", 0))
+                address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+        elif words[0] == "real":
+            address = self.real_address(words[1])
+        else:
+            place = {
+                "tcp": "tcp", "unix": f"unix {self.file('scripted.sock')}",
+                "tls": f"tls {self.file('server.pem')} {self.file('server-key.pem')}",
+                "tls-wrong-name": f"tls {self.file('wrong-name.pem')} {self.file('wrong-name-key.pem')}",
+                "tls-client": f"tls {self.file('server.pem')} {self.file('server-key.pem')} "
+                              + self.file("authority.pem"),
+            }[words[0]]
+            address = self.command(f"listen {place} : {script}")
+        if address.startswith("error"):
+            raise SystemExit(f"conformance: {address}: {script}")
+        return re.sub("^[a-z]+(?=:)", scheme, address) if scheme else address
+
+    def command(self, line):
+        self.scripted.stdin.write(line + "\n")
+        self.scripted.stdin.flush()
+        answer = self.scripted.stdout.readline().strip()
+        if not answer:
+            raise SystemExit(f"conformance: the scripted server ended with {self.scripted.wait()}")
+        return answer
+
+    def report(self):
+        """Returns the events of the scripted servers since the last report."""
+        return self.command("report").split()[1:]
+
+    # ---- The real server -----------------------------------------------------------------------------
+
+    def real_address(self, place):
+        if not self.real:
+            unix = f"unix:{self.file('real.sock')}"
+            plain = self.serve("plain", f'listen = ["tcp://127.0.0.1:0", "{unix}"]')
+            tls = '[tls]\ncertificate = "server.pem"\nkey = "server-key.pem"\n'
+            self.real = {"tcp": plain["tcp"], "unix": unix}
+            self.real["tls"] = self.serve("tls", f'listen = ["tls://127.0.0.1:0"]\n{tls}')["tls"]
+            self.real["mtls"] = self.serve(
+                "mtls", f'listen = ["tls://127.0.0.1:0"]\n{tls}client-ca = "authority.pem"')["tls"]
+        return self.real[place]
+
+    def serve(self, name, settings):
+        """Starts a server, and returns its addresses by scheme."""
+        with open(self.file(name + ".toml"), "w", encoding="utf-8") as file:
+            file.write(
+                f'{settings}\n[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\n'
+                'app-apple-id = 1234567890\nroots = ["ca/root.pem"]\n')
+        process = subprocess.Popen(
+            [self.assay, "serve", "--config", self.file(name + ".toml")], stdout=subprocess.PIPE,
+            stderr=open(self.file(name + ".log"), "wb"), text=True)
+        self.processes.append(process)
+        line = process.stdout.readline()
+        found = dict(re.findall(r"((?:tcp|tls)(?=://))(://\S+?)(?=[,\s]|$)", line))
+        if not found:
+            with open(self.file(name + ".log"), encoding="utf-8") as file:
+                raise SystemExit(f"conformance: assay serve did not start: {line} {file.read()}")
+        return {scheme: scheme + rest for scheme, rest in found.items()}
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+        self.scripted.stdin.close()
+        for process in self.processes + [self.scripted]:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()

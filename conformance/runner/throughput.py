@@ -1,0 +1,44 @@
+"""How many verifications a second each client makes, pipelined over one connection."""
+import json
+import re
+import subprocess
+
+from clients import ClientProgram
+
+CALLS = 20_000
+ROUNDS = 3
+
+
+def measure(clients, servers):
+    """Prints verifications a second: the best of some rounds, and the server's own rate."""
+    address = servers.real_address("unix")
+    print(f"{'client':20} {'verifications/s':>15}    {CALLS} of one transaction, without typed payloads")
+    for client in clients:
+        program = ClientProgram(client, servers.environment)
+        try:
+            rates = [one_round(program, servers, address) for _ in range(ROUNDS)]
+        finally:
+            program.stop()
+        print(f"{client.name:20} {max(rates):15,.0f}")
+    print(f"{'assay load':20} {own_rate(servers, address):15,.0f}")
+
+
+def one_round(program, servers, address):
+    call = {
+        "call": "verify", "kind": "TRANSACTION", "evidence": {"file": servers.file("transaction")},
+        "count": CALLS, "mayWait": True, "omitTypedPayload": True, "timeoutMs": 30_000}
+    plan = {"name": "throughput", "addresses": [address], "steps": [{"calls": [call]}]}
+    outcomes = program.perform(plan, False)["outcomes"]
+    failed = [outcome for outcome in outcomes if not outcome.get("valid")]
+    if failed:
+        raise SystemExit(f"throughput: {len(failed)} of {CALLS} calls failed: {failed[0]}")
+    # All calls start together: the last answer ends the round.
+    return CALLS / max(outcome["elapsedMs"] for outcome in outcomes) * 1000
+
+
+def own_rate(servers, address):
+    """Returns the rate that the load generator reaches over one connection."""
+    done = subprocess.run(
+        [servers.assay, "load", "--server", address, "--ca", servers.file("ca"), "--connections", "1",
+         "--duration", "5", "--json", "-"], capture_output=True, text=True, check=True)
+    return json.loads(re.search(r"\{.*\}", done.stdout, re.S)[0])["answersPerSecond"]

@@ -1,0 +1,108 @@
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// The answers of the scripted server.
+enum Answer {
+    /// The name of a call in events.
+    static func name(_ call: RequestHead.Call) -> String {
+        switch call {
+        case .verify: "verify"
+        case .resolve: "resolve"
+        case .health: "health"
+        case .info: "info"
+        case .ping: "ping"
+        case .unknown: "unknown"
+        }
+    }
+
+    /// Returns the frame of an answer; without a request that of a notice.
+    static func frame(
+        _ codec: MessageCodec, _ request: RequestHead?, _ id: UInt64, _ options: AnswerOptions?
+    ) -> [UInt8] {
+        var head = ResponseHead(
+            id: options?.id ?? id, status: options?.status ?? .ok,
+            message: options?.message ?? "", retryAfterMilliseconds: options?.retryAfter ?? 0)
+        var body: [UInt8] = []
+        if head.status == .ok, let request {
+            head.result = result(of: options?.result ?? name(request.call), request.call)
+            body = json(for: request.call)
+        }
+        if let count = options?.bodyCount { body = [UInt8](repeating: 0, count: count) }
+        var bytes: [UInt8] = []
+        codec.encode(head, into: &bytes)
+        bytes += options?.append ?? []
+        return prefix(4 + bytes.count + body.count) + prefix(bytes.count) + bytes + body
+    }
+
+    private static func prefix(_ count: Int) -> [UInt8] {
+        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: count >> $0) }
+    }
+
+    private static func json(for call: RequestHead.Call) -> [UInt8] {
+        switch call {
+        case .verify(let verify) where verify.returnsPayloadJSON: Array(#"{"payload":{}}"#.utf8)
+        case .resolve(let resolve) where resolve.returnsPayloadJSON:
+            resolve.items.flatMap { _ in Array("{}".utf8) }
+        default: []
+        }
+    }
+
+    private static func result(
+        of name: String, _ call: RequestHead.Call
+    ) -> ResponseHead.CallResult {
+        switch name {
+        case "verify": .verification(valid(call))
+        case "refused":
+            .verification(
+                Verification(
+                    verdict: .invalidSignature, detail: "the signature does not verify",
+                    kind: .transaction))
+        case "resolve": .resolution(resolution(call))
+        case "health": .health(serving: true)
+        case "not-serving": .health(serving: false)
+        case "info": .info(info)
+        case "ping": .pong
+        default: .none
+        }
+    }
+
+    private static func valid(_ call: RequestHead.Call) -> Verification {
+        var transaction = JWSTransactionDecodedPayload()
+        transaction.transactionId = "470001"
+        transaction.productId = "gold"
+        // Above the integers that a binary64 number holds.
+        transaction.price = .max
+        return Verification(
+            verdict: .valid, detail: "one sentence", kind: .transaction, environment: .production,
+            dedupKey: "Production/com.example.game/470001",
+            certificate: SigningCertificate(
+                serial: "73cdbc543c7c4ea6", notAfter: Timestamp(milliseconds: .max),
+                expired: false),
+            evidence: .transaction(VerifiedPayload(transaction, json: [])))
+    }
+
+    private static func resolution(_ call: RequestHead.Call) -> Resolution {
+        guard case .resolve(let resolve) = call else {
+            return Resolution(items: [], entitlements: Entitlements(at: Timestamp(milliseconds: 0)))
+        }
+        let items = resolve.items.map { item in
+            ResolvedItem(
+                label: item.label,
+                verification: Verification(verdict: .valid, detail: "one sentence"),
+                payloadJSONLength: resolve.returnsPayloadJSON ? 2 : 0)
+        }
+        return Resolution(
+            items: items,
+            entitlements: Entitlements(at: resolve.at ?? Timestamp(milliseconds: 0)))
+    }
+
+    private static var info: ServerInfo {
+        ServerInfo(
+            version: "0.0.0", kinds: EvidenceKind.allCases,
+            limits: ServerInfo.Limits(
+                frameBytes: 33_554_432, headBytes: 65_536, jwsBytes: 65_536,
+                notificationBytes: 262_144, requestsInFlight: 1024, resolveItems: 4096),
+            trustedRoots: [], proto: "", engine: "")
+    }
+}
