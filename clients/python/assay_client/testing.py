@@ -1,0 +1,89 @@
+"""Fakes for unit tests: clients without a server.
+
+    fake = FakeClient()
+    fake.accept("token", transaction=JWSTransactionDecodedPayload(product_id="gold"))
+    fake.fail("later", StatusError("busy", Status.RESOURCE_EXHAUSTED, 0.1))
+    assert fake.verify("token").is_valid
+
+What a test did not announce is MALFORMED. `calls` lists the requests: head and body.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from ._aio import AsyncClient
+from ._blocking import Client
+from ._calls import Evidence, data_of
+from .errors import AssayError, ClientClosed
+from .messages import (
+    Entitlements, EvidenceKind, HealthResult, Pong, RequestHead, Resolution, ResolvedItem, ResponseHead,
+    ServerInfo, ServingStatus, Verdict, Verification)
+
+Outcome = Union[Verification, AssayError]
+
+
+class AsyncFakeClient(AsyncClient):
+    """An AsyncClient that answers as the test says."""
+
+    def __init__(self) -> None:
+        self.calls: List[Tuple[RequestHead, bytes]] = []
+        self.outcomes: Dict[bytes, Outcome] = {}
+        self.is_serving = True
+        self.server_info = ServerInfo(version="0.0.0")
+        self.entitlements = Entitlements()
+        """The answer to every Resolve."""
+        self._is_closed = False
+
+    def accept(self, evidence: Evidence, **members: Any) -> None:
+        """Answers VALID for this evidence. `members` are those of Verification."""
+        self.outcomes[data_of(evidence)] = Verification(verdict=Verdict.VALID, **members)
+
+    def refuse(self, evidence: Evidence, verdict: Verdict, detail: str = "refused by the test") -> None:
+        """Answers with this verdict for this evidence."""
+        self.outcomes[data_of(evidence)] = Verification(verdict=verdict, detail=detail)
+
+    def fail(self, evidence: Evidence, error: AssayError) -> None:
+        """Raises this error for this evidence; in a Resolve, for the whole call."""
+        self.outcomes[data_of(evidence)] = error
+
+    async def close(self) -> None:
+        self._is_closed = True
+
+    async def _perform(
+        self, head: RequestHead, body: bytes, timeout: Optional[float]
+    ) -> Tuple[ResponseHead, bytes]:
+        if self._is_closed:
+            raise ClientClosed("the client is closed")
+        self.calls.append((head, body))
+        if head.verify is not None:
+            return ResponseHead(verification=self._verification(body, head.verify.kind)), b""
+        if head.resolve is not None:
+            items, start = [], 0
+            for item in head.resolve.items:
+                end = start + (item.length or 0)
+                items.append(ResolvedItem(
+                    label=item.label, verification=self._verification(body[start:end], item.kind)))
+                start = end
+            return ResponseHead(resolution=Resolution(items=items, entitlements=self.entitlements)), b""
+        status = ServingStatus.SERVING if self.is_serving else ServingStatus.NOT_SERVING
+        return ResponseHead(health=HealthResult(status=status), info=self.server_info, pong=Pong()), b""
+
+    def _verification(self, evidence: bytes, kind: Union[EvidenceKind, int, None]) -> Verification:
+        outcome = self.outcomes.get(evidence)
+        if isinstance(outcome, AssayError):
+            raise outcome
+        return outcome or Verification(verdict=Verdict.MALFORMED, detail="unknown to the fake", kind=kind)
+
+
+class FakeClient(Client):
+    """A Client that answers as the test says: `fake` has what it answers and what it was asked."""
+
+    def __init__(self) -> None:
+        self.fake = AsyncFakeClient()
+        self.accept, self.refuse, self.fail = self.fake.accept, self.fake.refuse, self.fake.fail
+        self.calls = self.fake.calls
+
+    @property
+    def _mine(self) -> AsyncClient:
+        return self.fake
