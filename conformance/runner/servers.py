@@ -23,13 +23,13 @@ KINDS = ["transaction", "renewal-info", "app-transaction", "notification", "real
 
 
 class Servers:
-    def __init__(self, work):
+    def __init__(self, work, assay=None):
         self.work = work
         self.environment = {}
         binaries = subprocess.run(
             ["swift", "build", "--package-path", ROOT, "--show-bin-path"], capture_output=True, text=True,
             check=True).stdout.strip()
-        self.assay = os.path.join(binaries, "assay")
+        self.assay = assay or os.path.join(binaries, "assay")
         script = os.path.join(binaries, "conformance-server")
         for program in (self.assay, script):
             if not os.path.exists(program):

@@ -1,6 +1,6 @@
 """How many verifications a second each client makes, pipelined over one connection."""
 import json
-import re
+import os
 import subprocess
 
 from clients import ClientProgram
@@ -39,6 +39,10 @@ def one_round(program, servers, address):
 def own_rate(servers, address):
     """Returns the rate that the load generator reaches over one connection."""
     done = subprocess.run(
-        [servers.assay, "load", "--server", address, "--ca", servers.file("ca"), "--connections", "1",
-         "--duration", "5", "--json", "-"], capture_output=True, text=True, check=True)
-    return json.loads(re.search(r"\{.*\}", done.stdout, re.S)[0])["answersPerSecond"]
+        [servers.assay, "load", address, "--ca", servers.file("ca"), "--closed", "--depth", "1024", "--may-wait",
+         "--no-payload", "--app-apple-id", "1234567890", "--warm-up", "1", "--duration", "3", "--quiet",
+         "--json", servers.file("load.json")], capture_output=True, text=True)
+    if not os.path.exists(servers.file("load.json")):
+        raise SystemExit(f"throughput: assay load failed: {done.stdout}{done.stderr}")
+    with open(servers.file("load.json"), encoding="utf-8") as file:
+        return json.load(file)["throughput"]
