@@ -228,8 +228,10 @@ extension HTTPHead.Method {
         self =
             switch name.count {
             case 3 where name.begins("GET"): .get
+            case 3 where name.begins("PUT"): .put
             case 4 where name.begins("POST"): .post
             case 4 where name.begins("HEAD"): .head
+            case 6 where name.begins("DELETE"): .delete
             case 7 where name.begins("OPTIONS"): .options
             default: .other
             }

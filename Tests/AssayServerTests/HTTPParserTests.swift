@@ -204,8 +204,11 @@ struct HTTPParserTests {
         ("HEAD /p? HTTP/1.1\r\nhOST: a:1\r\n\r\n", Expected(method: .head, query: "")),
         (
             "PUT /p?q=/?&x HTTP/1.1\r\nHost: [::1]:8\r\n\r\n",
-            Expected(method: .other, query: "q=/?&x")
+            Expected(method: .put, query: "q=/?&x")
         ),
+        ("DELETE /p HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .delete)),
+        ("PATCH /p HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .other)),
+        ("Put /p HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .other)),
         ("\r\nOPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .options, path: "*")),
         ("GET http://b:1/p?q HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get, query: "q")),
         ("GET https://b HTTP/1.1\r\nHost: a\r\n\r\n", Expected(method: .get, path: "")),

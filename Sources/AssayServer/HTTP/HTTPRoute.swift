@@ -45,7 +45,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .get, .head: isRead
         case .post: !isRead
         case .options: true
-        case .other: false
+        case .put, .delete, .other: false
         }
     }
 
