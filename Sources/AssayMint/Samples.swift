@@ -187,7 +187,7 @@ public enum Samples {
     }
 
     /// Returns a version 4 UUID, different for each index and, by `domain`, for each use.
-    static func uuid(_ domain: UInt8, _ index: Int) -> String {
+    package static func uuid(_ domain: UInt8, _ index: Int) -> String {
         // Any bijection that makes neighbours look unrelated will do.
         let mixed = UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
         let digits = String(mixed, width: 16, radix: 16)

@@ -18,15 +18,10 @@ public struct ScenarioMinter: Sendable {
     public init(
         _ ca: DevelopmentCA, receipts: ReceiptCA? = nil, start: Timestamp? = nil
     ) throws(MintError) {
-        guard let leaf = try? Certificate(der: ca.leafCertificate) else {
-            throw .malformedFile("leaf.pem")
-        }
         minter = Minter(ca.chain)
         self.receipts = receipts.map { ReceiptMinter($0.chain) }
-        validity = leaf.notBefore * 1000...leaf.notAfter * 1000
-        // The authority is valid from one day before it was made.
-        self.start =
-            start ?? Timestamp(milliseconds: leaf.notBefore * 1000 + ScenarioTime.day)
+        validity = try ca.leafValidity
+        if let start { self.start = start } else { self.start = try ca.firstDay }
     }
 
     /// Mints one scenario: its steps in order, each with the evidence that it adds.
@@ -36,7 +31,8 @@ public struct ScenarioMinter: Sendable {
         for (index, step) in scenario.steps.enumerated() {
             guard validity.contains(start.milliseconds + step.at) else {
                 throw .invalidMember(
-                    at: "steps[\(index)].at", reason: "is a time at which the authority's "
+                    at: "steps[\(index)].at",
+                    reason: "is a time at which the authority's "
                         + "certificate is not valid, counted from \(start.rfc3339)")
             }
             steps.append(try life.mint(step, number: index + 1))

@@ -9,12 +9,18 @@ struct ScenarioSigner {
     let start: Int64
     /// Distinguishes the notifications of scenarios.
     let seed: UInt64
+    /// Whose evidence it is.
+    let identity: ScenarioIdentity
     private var notifications = 0
 
-    init(_ minter: Minter, receipts: ReceiptMinter?, start: Int64, scenario: String) {
+    init(
+        _ minter: Minter, receipts: ReceiptMinter?, start: Int64, scenario: String,
+        identity: ScenarioIdentity = .shared
+    ) {
         self.minter = minter
         self.receipts = receipts
         self.start = start
+        self.identity = identity
         // FNV-1a.
         seed = scenario.utf8.reduce(0xCBF2_9CE4_8422_2325) { hash, byte in
             (hash ^ UInt64(byte)) &* 0x100_0000_01B3
@@ -61,10 +67,11 @@ struct ScenarioSigner {
         }
     }
 
-    private mutating func nextUUID() -> String {
+    /// A UUID for the next notification.
+    mutating func nextUUID() -> String {
         notifications += 1
         let index = Int(truncatingIfNeeded: seed >> 8) &+ notifications
-        return Samples.uuid(5, index)
+        return Samples.uuid(5, index &+ identity.number &* 1_000_003)
     }
 }
 

@@ -4,9 +4,9 @@ import Assay
 struct ScenarioState {
     private let products: [String: ScenarioProduct]
     private(set) var transactions: [String: Transaction] = [:]
-    private var renewals: [String: [PayloadChange]] = [:]
+    private(set) var renewals: [String: [PayloadChange]] = [:]
     /// The names of transactions, in the order of their purchases in the file.
-    private var order: [String] = []
+    private(set) var order: [String] = []
 
     struct Transaction {
         var payload: PayloadMembers
@@ -30,7 +30,15 @@ struct ScenarioState {
                 transactions[named.name]?.payload.apply(named.changes)
             }
         }
-        for named in step.renewals { renewals[named.name, default: []] += named.changes }
+        for named in step.renewals { changeRenewal(of: named.name, named.changes) }
+    }
+
+    mutating func change(_ name: String, _ changes: [PayloadChange]) {
+        transactions[name]?.payload.apply(changes)
+    }
+
+    mutating func changeRenewal(of original: String, _ changes: [PayloadChange]) {
+        renewals[original, default: []] += changes
     }
 
     // MARK: Transactions
@@ -107,7 +115,7 @@ struct ScenarioState {
     }
 
     /// The period of a subscription that was bought last.
-    private func latestPeriod(of original: String) -> PayloadMembers? {
+    func latestPeriod(of original: String) -> PayloadMembers? {
         var latest: PayloadMembers?
         for name in order where transactions[name]?.original == original {
             guard let payload = transactions[name]?.payload else { continue }

@@ -1,6 +1,6 @@
 /// Times of a scenario: milliseconds after its start, written such as `30d`, `1d12h` or `30d-1ms`.
-enum ScenarioTime {
-    static let day: Int64 = 86_400_000
+package enum ScenarioTime {
+    package static let day: Int64 = 86_400_000
 
     private static let units: [String: Int64] = [
         "d": day, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1,
@@ -11,7 +11,7 @@ enum ScenarioTime {
     private static let largest: Int64 = 10_000_000
 
     /// Returns the sum of the terms; nil for any other text. A sign holds until the next one.
-    static func parse(_ text: String) -> Int64? {
+    package static func parse(_ text: String) -> Int64? {
         var rest = text[...]
         var total: Int64 = 0
         var sign: Int64 = 1

@@ -63,7 +63,7 @@ struct ScenarioTokens {
     }
 
     private func sign(_ payload: PayloadMembers) throws(MintError) -> [UInt8] {
-        try signer.minter.sign(payload.json(start: signer.start))
+        try signer.minter.sign(signer.identity.applied(to: payload).json(start: signer.start))
     }
 
     // MARK: Notifications
@@ -192,7 +192,8 @@ struct ScenarioTokens {
 
     /// An answer with the changes of its unsigned members.
     private func json(_ answer: PayloadMembers) -> [UInt8] {
-        answer.applying(evidence.changes).json(start: signer.start)
+        signer.identity.applied(to: answer.applying(evidence.changes))
+            .json(start: signer.start)
     }
 
     // MARK: Receipts
