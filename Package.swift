@@ -115,6 +115,14 @@ let package = Package(
             name: "AssayMint", dependencies: ["Assay", "AssayModels", "CAssayScenarios"],
             // CAssayScenarios embeds them.
             exclude: ["Scenarios"], swiftSettings: settings),
+        // An App Store for the tests of a backend: customers who live scenarios, over HTTP.
+        .target(
+            name: "AssayLocalStore",
+            dependencies: [
+                "Assay", "AssayHTML", "AssayHTTP", "AssayIO", "AssayLocks", "AssayMint",
+                "AssayModels",
+            ],
+            swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
             name: "AssayLoad",
@@ -129,7 +137,7 @@ let package = Package(
             name: "AssayCommand",
             dependencies: [
                 "Assay", "AssayEntitlements", "AssayModels", "AssayServer", "AssayClient",
-                "AssayMint", "AssayStore", "AssayWire",
+                "AssayLocalStore", "AssayMint", "AssayStore", "AssayWire",
                 "AssayIO", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
@@ -214,6 +222,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "AssayLocalStoreTests",
+            dependencies: [
+                "AssayLocalStore", "Assay", "AssayEntitlements", "AssayHTTP", "AssayIO",
+                "AssayMint", "AssayModels", "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "AssayLoadTests",
             dependencies: [
                 "AssayLoad", "Assay", "AssayClient", "AssayHTML", "AssayIO", "AssayMint",
@@ -242,8 +257,8 @@ if Context.environment["ASSAY_FUZZ"] != nil {
             name: "FuzzTargets",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayEntitlements",
-                "AssayHTTP", "AssayIO", "AssayMint", "AssayModels", "AssayServer", "AssayStore",
-                "AssayWire", "TestSupport",
+                "AssayHTTP", "AssayIO", "AssayLocalStore", "AssayMint", "AssayModels",
+                "AssayServer", "AssayStore", "AssayWire", "TestSupport",
             ],
             path: "Tests/FuzzTargets", swiftSettings: settings))
 }

@@ -47,7 +47,7 @@ struct AssayTool: AsyncParsableCommand {
         version: "assay " + AssayVersion.current,
         subcommands: [
             VerifyCommand.self, InspectCommand.self, EntitlementsCommand.self, ServeCommand.self,
-            MintCommand.self, ApiCommand.self,
+            MintCommand.self, StoreCommand.self, ApiCommand.self,
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 

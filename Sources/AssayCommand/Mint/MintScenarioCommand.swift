@@ -88,9 +88,7 @@ struct MintScenarioCommand: ParsableCommand {
         let name = name ?? ""
         let source = try Self.source(name)
         guard !show else { return try Output.content(source, isText: true) }
-        let scenario = try Self.reading(name) { () throws(MintError) in
-            try Scenario(json: source)
-        }
+        let scenario = try Self.scenario(name, source)
         let authority = try DevelopmentCA.read(from: ca ?? "")
         let receipts = try? ReceiptCA.read(from: ca ?? "")
         let steps = try Self.reading(name) { () throws(MintError) in
@@ -119,6 +117,15 @@ struct MintScenarioCommand: ParsableCommand {
             "unknown scenario \"\(name)\": "
                 + (remedy.hasPrefix("did") ? remedy : "'assay mint scenario --list' lists them")
                 + "; a scenario of yours is a file that ends in .json")
+    }
+
+    /// The scenario with a name, or of a file.
+    static func scenario(_ name: String) throws -> Scenario {
+        try scenario(name, source(name))
+    }
+
+    private static func scenario(_ name: String, _ source: [UInt8]) throws -> Scenario {
+        try reading(name) { () throws(MintError) in try Scenario(json: source) }
     }
 
     private static func reading<Result>(

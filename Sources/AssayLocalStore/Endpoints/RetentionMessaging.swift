@@ -1,0 +1,208 @@
+import Assay
+import AssayModels
+
+/// The Retention Messaging API of one environment: images, messages, defaults, the realtime URL
+/// and performance tests.
+///
+/// The sandbox approves at once. Production takes a day, and a URL needs a passing test in the
+/// sandbox. The store sends no load: a performance test passes if a realtime URL is set.
+struct RetentionMessaging: Sendable {
+    private var images: [String: (size: String, added: Timestamp)] = [:]
+    private var messages: [String: (image: String?, added: Timestamp)] = [:]
+    /// Message identifiers by product and locale.
+    private var defaults: [String: String] = [:]
+    private var realtimeURL: String?
+    /// The URL that each performance test was of.
+    private var tests: [String: String] = [:]
+
+    /// Whether a performance test has passed.
+    var hasPassed: Bool { !tests.isEmpty }
+
+    private static let day: Int64 = 86_400_000
+    private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    mutating func answer(
+        _ call: StoreCall, _ request: StoreRequest, at now: Timestamp, hasPassed: Bool,
+        isKnownTransaction: Bool
+    ) throws(AppleError) -> StoreAnswer {
+        let isApproved = { (added: Timestamp) in
+            call.side == .sandbox || added.advanced(by: Self.day) <= now
+        }
+        switch (call.variant, call.parameters.count) {
+        case ("image", 1): return try image(call, request, now, isApproved)
+        case ("message", 1): return try message(call, request, now, isApproved)
+        case ("default", 2): return try standard(call, request, isApproved)
+        case ("realtime", 1) where call.parameters[0] == "url":
+            return try realtime(call, request, hasPassed: hasPassed)
+        case ("performanceTest", 0), ("performanceTest", 2):
+            return try performanceTest(call, now, isKnownTransaction)
+        default: return .bare(404)
+        }
+    }
+
+    // MARK: Images and messages
+
+    private mutating func image(
+        _ call: StoreCall, _ request: StoreRequest, _ now: Timestamp,
+        _ isApproved: (Timestamp) -> Bool
+    ) throws(AppleError) -> StoreAnswer {
+        let id = call.parameters[0].lowercased()
+        switch call.method {
+        case .get where id == "list":
+            let list = images.sorted { $0.key < $1.key }
+            return .json { answer in
+                answer.array("imageIdentifiers") { array in
+                    for (id, image) in list {
+                        array.object { item in
+                            item.member("imageIdentifier", id)
+                            item.member("imageState", Self.state(isApproved(image.added)))
+                            item.member("imageSize", image.size)
+                        }
+                    }
+                }
+            }
+        case .put:
+            guard id.isUUID else { throw .generalBadRequest }
+            guard request.body.starts(with: Self.signature) else { throw .invalidImage }
+            let size = request.query.first { $0.name == "imageSize" }?.value ?? "FULL_SIZE"
+            guard size == "FULL_SIZE" || size == "BULLET_POINT" else { throw .invalidImageSize }
+            guard images[id] == nil else { throw .imageExists }
+            guard images.count < StoreLimits.records else { throw .maximumImages }
+            images[id] = (size, now)
+            return .bare(200)
+        case .delete:
+            guard images[id] != nil else { throw .imageNotFound }
+            guard !messages.values.contains(where: { $0.image == id }) else { throw .imageInUse }
+            images[id] = nil
+            return .bare(200)
+        case .get, .post: return .bare(404)
+        }
+    }
+
+    private mutating func message(
+        _ call: StoreCall, _ request: StoreRequest, _ now: Timestamp,
+        _ isApproved: (Timestamp) -> Bool
+    ) throws(AppleError) -> StoreAnswer {
+        let id = call.parameters[0].lowercased()
+        switch call.method {
+        case .get where id == "list":
+            let list = messages.sorted { $0.key < $1.key }
+            return .json { answer in
+                answer.array("messageIdentifiers") { array in
+                    for (id, message) in list {
+                        array.object { item in
+                            item.member("messageIdentifier", id)
+                            item.member("messageState", Self.state(isApproved(message.added)))
+                        }
+                    }
+                }
+            }
+        case .put:
+            guard id.isUUID else { throw .generalBadRequest }
+            let body = try request.object()
+            guard let header = body["header"]?.string, let text = body["body"]?.string else {
+                throw .generalBadRequest
+            }
+            guard header.count <= 66 else { throw .headerTooLong }
+            guard text.count <= 144 else { throw .bodyTooLong }
+            let image = body["image"]?["imageIdentifier"]?.string?.lowercased()
+            if let image, images[image] == nil { throw .imageNotFound }
+            guard messages[id] == nil else { throw .messageExists }
+            guard messages.count < StoreLimits.records else { throw .maximumMessages }
+            messages[id] = (image, now)
+            return .bare(200)
+        case .delete:
+            guard messages[id] != nil else { throw .messageNotFound }
+            messages[id] = nil
+            defaults = defaults.filter { $0.value != id }
+            return .bare(200)
+        case .get, .post: return .bare(404)
+        }
+    }
+
+    private static func state(_ isApproved: Bool) -> String { isApproved ? "APPROVED" : "PENDING" }
+
+    // MARK: Defaults, the realtime URL, performance tests
+
+    private mutating func standard(
+        _ call: StoreCall, _ request: StoreRequest, _ isApproved: (Timestamp) -> Bool
+    ) throws(AppleError) -> StoreAnswer {
+        let key = call.parameters.joined(separator: "/")
+        switch call.method {
+        case .put:
+            guard let id = try request.object()["messageIdentifier"]?.string?.lowercased(),
+                let message = messages[id]
+            else { throw .messageNotFound }
+            guard isApproved(message.added) else { throw .messageNotApproved }
+            guard defaults.count < StoreLimits.records else { throw .maximumMessages }
+            defaults[key] = id
+            return .bare(200)
+        case .get:
+            guard let id = defaults[key] else { throw .defaultMessageNotFound }
+            return .json { $0.member("messageIdentifier", id) }
+        case .delete:
+            guard defaults.removeValue(forKey: key) != nil else { throw .defaultMessageNotFound }
+            return .bare(200)
+        case .post: return .bare(404)
+        }
+    }
+
+    private mutating func realtime(
+        _ call: StoreCall, _ request: StoreRequest, hasPassed: Bool
+    ) throws(AppleError) -> StoreAnswer {
+        switch call.method {
+        case .put:
+            guard let url = try request.object()["realtimeURL"]?.string, url.utf8.count <= 256,
+                url.hasPrefix("https://") || url.hasPrefix("http://")
+            else { throw .invalidRealtimeURL }
+            guard call.side == .sandbox || hasPassed else { throw .noPassingTest }
+            realtimeURL = url
+            return .bare(200)
+        case .get:
+            guard let url = realtimeURL else { throw .realtimeURLNotFound }
+            return .json { $0.member("realtimeURL", url) }
+        case .delete:
+            guard realtimeURL != nil else { throw .realtimeURLNotFound }
+            realtimeURL = nil
+            return .bare(200)
+        case .post: return .bare(404)
+        }
+    }
+
+    private mutating func performanceTest(
+        _ call: StoreCall, _ now: Timestamp, _ isKnownTransaction: Bool
+    ) throws(AppleError) -> StoreAnswer {
+        if call.method == .get, call.parameters.first == "result" {
+            guard let url = tests[call.parameters[1]] else { throw .performanceTestNotFound }
+            return .json { answer in
+                Self.writeConfiguration(&answer)
+                answer.member("target", url)
+                answer.member("result", "PASS")
+                answer.member("successRate", 100 as Int64)
+                answer.member("numPending", 0 as Int64)
+                answer.object("responseTimes") { $0.member("average", 0 as Int64) }
+                answer.object("failures") { _ in }
+            }
+        }
+        guard call.method == .post, call.parameters.isEmpty else { return .bare(404) }
+        guard isKnownTransaction else { throw .invalidPerformanceTest }
+        guard let url = realtimeURL else { throw .realtimeURLNotFound }
+        guard tests.count < StoreLimits.records else { throw .invalidPerformanceTest }
+        let id = "test-\(now.milliseconds)-\(tests.count + 1)"
+        tests[id] = url
+        return .json { answer in
+            Self.writeConfiguration(&answer)
+            answer.member("requestId", id)
+        }
+    }
+
+    private static func writeConfiguration(_ answer: inout JSONWriter) {
+        answer.object("config") { config in
+            config.member("maxConcurrentRequests", 1 as Int64)
+            config.member("totalRequests", 0 as Int64)
+            config.member("totalDuration", 0 as Int64)
+            config.member("responseTimeThreshold", 1000 as Int64)
+            config.member("successRateThreshold", 95 as Int64)
+        }
+    }
+}

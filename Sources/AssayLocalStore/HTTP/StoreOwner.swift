@@ -1,0 +1,83 @@
+import AssayIO
+import AssayMint
+import AssayModels
+
+/// Connects the store to the network: requests in, answers and notifications out. Used on its
+/// loop's thread.
+final class StoreOwner {
+    private var store: LocalStore
+    private let loop: EventLoop
+    private var connections: [ObjectIdentifier: StoreConnection] = [:]
+    /// Requests that are answered when time stands still.
+    private var waiting: [(StoreReply.Moved, StoreConnection)] = []
+    private var isSending = false
+    private var ticker: AssayIO.Timer?
+
+    init(_ store: LocalStore, on loop: EventLoop) {
+        self.store = store
+        self.loop = loop
+    }
+
+    /// Lets time go by, `speed` times as fast as the machine's clock.
+    func run(speed: Double) throws(LoopError) {
+        let period: UInt64 = 100
+        let step = Int64((Double(period) * speed).rounded())
+        let ticker = try AssayIO.Timer(on: loop)
+        ticker.start(afterMilliseconds: period, everyMilliseconds: period) { [self] in
+            store.move(to: store.now.advanced(by: step))
+            work()
+        }
+        self.ticker = ticker
+    }
+
+    func begin() { work() }
+
+    // MARK: Requests
+
+    func accept(_ stream: AssayIO.Stream) {
+        guard connections.count < StoreLimits.connections, let timer = try? AssayIO.Timer(on: loop)
+        else { return stream.close() }
+        let connection = StoreConnection(stream, timer) { [self] request, connection in
+            handle(request, connection)
+        } onClose: { [self] connection in
+            connections[ObjectIdentifier(connection)] = nil
+            waiting.removeAll { $0.1 === connection }
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        connection.start()
+    }
+
+    private func handle(_ request: StoreRequest, _ connection: StoreConnection) {
+        switch store.reply(to: request) {
+        case .answer(let answer): connection.answer(answer)
+        case .moving(let moved):
+            guard waiting.count < StoreLimits.waiting else {
+                connection.answer(.problem(503, "too many calls wait for time to move"))
+                break
+            }
+            waiting.append((moved, connection))
+        }
+        // Calls of the API can make notifications too.
+        work()
+    }
+
+    // MARK: Notifications
+
+    /// Moves time and sends what falls due, one notification after the other.
+    private func work() {
+        guard !isSending else { return }
+        switch store.nextWork() {
+        case .send(let id, let body, let target):
+            isSending = true
+            NotificationPost.start(body, to: target, on: loop) { [self] result in
+                store.didSend(id, result)
+                isSending = false
+                work()
+            }
+        case .none:
+            let answered = waiting
+            waiting = []
+            for (moved, connection) in answered { connection.answer(store.answer(moved)) }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Assay
+package import AssayMint
+package import AssayModels
+
+/// The settings of a local App Store.
+package struct StoreSettings: Sendable {
+    /// Signs everything that the store answers and sends.
+    package var authority: DevelopmentCA
+    package var bundleId: String
+    package var appAppleId: Int64
+    /// The moment at which the store's time begins.
+    package var start: Timestamp
+    package var tokens: TokenCheck
+    /// Where notifications go, by environment; none are sent without.
+    package var production: NotificationTarget?
+    package var sandbox: NotificationTarget?
+    /// Items of a page.
+    package var pageSize: Int
+    /// Whether requests beyond Apple's limits are answered with 429.
+    package var limitsRates: Bool
+
+    package init(
+        authority: DevelopmentCA, bundleId: String = "com.example.game",
+        appAppleId: Int64 = 1_234_567_890, start: Timestamp,
+        tokens: TokenCheck = TokenCheck(keys: [], issuer: nil),
+        production: NotificationTarget? = nil, sandbox: NotificationTarget? = nil,
+        pageSize: Int? = nil, limitsRates: Bool = true
+    ) {
+        self.authority = authority
+        self.bundleId = bundleId
+        self.appAppleId = appAppleId
+        self.start = start
+        self.tokens = tokens
+        self.production = production
+        self.sandbox = sandbox
+        self.pageSize = min(max(pageSize ?? StoreLimits.page, 1), 1000)
+        self.limitsRates = limitsRates
+    }
+
+    func target(_ side: StoreSide) -> NotificationTarget? {
+        side == .sandbox ? sandbox : production
+    }
+}
+
+/// A local App Store: customers, what Apple's server would answer about them, and the
+/// notifications that fall due. A value without clock, sockets or threads: requests and results
+/// of sending in, answers and notifications to send out.
+package struct LocalStore: Sendable {
+    let settings: StoreSettings
+    let minter: Minter
+    /// When the authority's signatures end: the store's time cannot pass it.
+    let lastMoment: Int64
+    /// The store's time, in milliseconds since 1970.
+    var now: Timestamp
+    var customers: [StoreCustomer] = []
+    var notifications = NotificationLog()
+    var faults = FaultList()
+    var limits = RateLimits()
+    var messaging: [StoreSide: RetentionMessaging] = [:]
+    var massExtensions: [MassExtension] = []
+    var requests = RequestLog()
+    /// The steps that happened since time was last moved, for the answer to POST /advance.
+    var stepsTaken: [TakenStep] = []
+    /// The notifications that were sent since then.
+    var sent: [SentNotification] = []
+    /// The moment to which time moves while notifications are sent; nil: it stands still.
+    var target: Timestamp?
+    /// The last problem that a step had, which ends the customer's life.
+    var problem: String?
+
+    package init(_ settings: StoreSettings) throws(MintError) {
+        self.settings = settings
+        minter = Minter(settings.authority.chain)
+        now = settings.start
+        let validity = try settings.authority.leafValidity
+        guard validity.contains(settings.start.milliseconds) else {
+            throw .invalidMember(
+                at: "the start",
+                reason: "is a time at which the authority's certificate is not "
+                    + "valid")
+        }
+        lastMoment = validity.upperBound
+    }
+
+    /// One step of a customer's life that happened.
+    struct TakenStep: Sendable {
+        var customer: Int
+        var at: Timestamp
+        var title: String
+    }
+
+    /// One attempt to send a notification.
+    struct SentNotification: Sendable {
+        var words: String
+        var uuid: String
+        var customer: Int?
+        var at: Timestamp
+        var result: SendResult
+    }
+
+    /// Adds a customer, whose life begins now.
+    ///
+    /// - Returns: its number.
+    @discardableResult
+    mutating func add(_ scenario: Scenario, _ side: StoreSide) throws(StoreProblem) -> Int {
+        guard customers.count < StoreLimits.customers else {
+            throw StoreProblem("the store has \(StoreLimits.customers) customers: start another")
+        }
+        let number = customers.count + 1
+        let identity = ScenarioIdentity(
+            number: number, bundleId: settings.bundleId, appAppleId: settings.appAppleId,
+            isSandbox: side == .sandbox)
+        do throws(MintError) {
+            let life = try ScenarioCustomer(
+                scenario, identity: identity, minter: minter, start: now)
+            customers.append(StoreCustomer(number: number, side: side, life: life))
+        } catch {
+            throw StoreProblem("the scenario \(scenario.name) can't be played: \(error.sentence)")
+        }
+        move(to: now)
+        return number
+    }
+}
+
+/// A reason that the caller reads.
+struct StoreProblem: Error, Equatable {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// A customer of the store.
+struct StoreCustomer: Sendable {
+    let number: Int
+    let side: StoreSide
+    var life: ScenarioCustomer
+    /// Transactions that the app has finished, by name.
+    var finished: Set<String> = []
+    /// What the backend reported about consumption, by transaction id.
+    var consumption: [(transactionId: String, body: [UInt8])] = []
+    /// When periods were extended, by the name of the subscription's first transaction.
+    var extensions: [(original: String, at: Timestamp)] = []
+
+    /// Whether an id is one of this customer's in an environment: of a transaction, of the first
+    /// one of a subscription, or of the app transaction.
+    func has(_ id: String, in side: StoreSide) -> Bool {
+        transactions(side).contains { $0.transactionId == id || $0.originalTransactionId == id }
+            || self.side == side && id == life.identity.appTransactionId
+    }
+
+    func transactions(_ side: StoreSide) -> [StoredTransaction] {
+        life.transactions.filter { $0.environment == side.rawValue }
+    }
+}
+
+extension MintError {
+    /// The reason, for a scenario that a call brought.
+    var sentence: String {
+        switch self {
+        case .malformedScenario(let reason): "it is not a scenario: \(reason)"
+        case .unknownMember(let name, let place, _): "\(place): unknown \"\(name)\""
+        case .invalidMember(let place, let reason): "\(place) \(reason)"
+        case .keyGenerationFailed, .noRandomness, .signingFailed: "OpenSSL could not sign"
+        case .missingFile(let name), .malformedFile(let name), .keyMismatch(let name),
+            .foreignCertificate(let name), .missingIssuerKey(let name):
+            "the authority's \(name) can't be used"
+        case .notAToken: "its evidence is not a token"
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// The limits of a local App Store. What a peer or a test can fill has one.
+enum StoreLimits {
+    /// Customers. Their identifiers have four digits for the number.
+    static let customers = 1000
+    /// Notifications that are kept; the oldest are dropped. A test looks at the last ones.
+    static let notifications = 10_000
+    /// Faults that wait for a request.
+    static let faults = 100
+    /// Requests that one fault changes.
+    static let faultCount: Int64 = 1_000_000
+    /// Bytes of a fault's own body.
+    static let faultBody = 64 << 10
+    /// Requests that the page shows.
+    static let requests = 50
+    /// Consumption requests, image and message identifiers, and mass extensions that are kept.
+    static let records = 2000
+    /// Calls of POST /advance that wait for their notifications.
+    static let waiting = 64
+    /// Steps that one answer to POST /advance lists.
+    static let steps = 1000
+    /// Bytes of a request's body. Images of retention messages are the largest.
+    static let bodyBytes = 8 << 20
+    /// Bytes of a JSON body. A scenario is the largest.
+    static let jsonBytes = 1 << 20
+    /// Bytes of a JSON Web Token. Apple's libraries make some 300.
+    static let tokenBytes = 8 << 10
+    /// Open connections. A backend's tests use a few.
+    static let connections = 256
+    /// Milliseconds for a request to arrive, and for a connection without a request.
+    static let idleMilliseconds: UInt64 = 60_000
+    /// Milliseconds for the backend's answer to a notification.
+    static let notificationMilliseconds: UInt64 = 10_000
+    /// Bytes of the head of the backend's answer.
+    static let answerHeadBytes = 16 << 10
+    /// Items of a page, as Apple's.
+    static let page = 20
+}
