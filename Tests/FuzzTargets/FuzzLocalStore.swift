@@ -14,7 +14,7 @@ extension FuzzTarget {
             "duration", "scenario", "extendByDays", "customerConsented", "startDate", "endDate",
             "endless", "HTTP/1.1 200", "1735689600000_1_0_0_811c9dc5",
         ]
-        return FuzzTarget("localStore", seeds: Self.storeSeeds, words: words) { bytes in
+        return FuzzTarget("LocalStore", seeds: Self.storeSeeds, words: words) { bytes in
             checkStore(bytes, store)
         }
     }
