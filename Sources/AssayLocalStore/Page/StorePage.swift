@@ -73,6 +73,12 @@ struct StorePage {
         return String(text.prefix(10)) + " " + text.dropFirst(11).prefix(5)
     }
 
+    /// The day, with the moment where a pointer rests.
+    private static func day(_ milliseconds: Int64) -> String {
+        let text = time(Timestamp(milliseconds: milliseconds))
+        return "<span class=\"day\" title=\"\(text)\">\(text.prefix(10))</span>"
+    }
+
     // MARK: Time
 
     private static let jumps = [
@@ -194,22 +200,20 @@ struct StorePage {
             } else if transaction.revocationDate != nil {
                 state = Self.status(5)
             }
-            let end = transaction.expiresDate.map {
-                Self.time(Timestamp(milliseconds: $0))
-            }
+            let end = transaction.expiresDate.map(Self.day)
             return """
                 <tr><td data-label="product">\(transaction.productId.htmlEscaped)</td>\
                 <td data-label="transaction id"><code>\(transaction.transactionId.htmlEscaped)\
-                </code></td><td data-label="bought">\
-                \(Self.time(Timestamp(milliseconds: transaction.purchaseDate)))</td>\
+                </code></td><td data-label="bought">\(Self.day(transaction.purchaseDate))</td>\
                 <td data-label="until">\(end ?? "–")</td>\
                 <td data-label="status">\(state)</td></tr>
                 """
         }
         guard !rows.isEmpty else { return "<p class=\"empty\">Has bought nothing yet.</p>" }
         return """
-            <table class="wide"><tr class="head"><th>product</th><th>transaction id</th>\
-            <th>bought</th><th>until</th><th>status</th></tr>\(rows.joined())</table>
+            <div class="scroll"><table class="wide"><tr class="head"><th>product</th>\
+            <th>transaction id</th><th>bought</th><th>until</th><th>status</th></tr>\
+            \(rows.joined())</table></div>
             """
     }
 

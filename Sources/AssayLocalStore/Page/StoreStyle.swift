@@ -61,14 +61,16 @@ enum StoreStyle {
         time{font-variant-numeric:tabular-nums;color:var(--soft);margin-right:4px}
         table{border-collapse:collapse;width:100%}
         td,th{text-align:left;padding:5px 12px 5px 0;border-top:1px solid var(--line);\
-        vertical-align:top;overflow-wrap:anywhere}
+        vertical-align:top;overflow-wrap:break-word}
+        .scroll{overflow-x:auto}.day{white-space:nowrap}td code{overflow-wrap:anywhere}
+        .scroll code{white-space:nowrap}
         td{font-size:14px;font-variant-numeric:tabular-nums}
         th{font-size:12px;font-weight:500;color:var(--soft);border-top:0}
         td:last-child,th:last-child{padding-right:0}
         footer{padding-top:6px;padding-bottom:28px}
         a{color:var(--a)}
         .empty{margin:6px 0 2px}
-        @media(max-width:900px){.customers{grid-template-columns:1fr}}
+        @media(max-width:1120px){.customers{grid-template-columns:1fr}}
         @media(max-width:520px){header,main,footer{padding-left:12px;padding-right:12px}\
         .card{padding:11px 12px}.moves button{margin-bottom:6px}\
         table.wide,.wide tbody{display:block}.wide .head{display:none}\
