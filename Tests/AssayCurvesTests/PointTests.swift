@@ -114,19 +114,19 @@ import Testing
         func point(_ scalar: UInt8) throws -> AffinePoint<P256> {
             try #require(Self.point(Self.group.multiple([scalar])))
         }
-        func isEqual(_ sum: JacobianPoint<P256>, _ point: AffinePoint<P256>) -> Bool {
+        func isEqual(_ sum: ExtendedJacobianPoint<P256>, _ point: AffinePoint<P256>) -> Bool {
             sum.x == point.x * sum.zz && sum.y == point.y * sum.zzz && !sum.zz.isZero
                 && sum.zz * sum.zz.squared() == sum.zzz.squared()
         }
         let (three, five) = (try point(3), try point(5))
-        let eight = JacobianPoint(three).adding(five)
+        let eight = ExtendedJacobianPoint(three).adding(five)
         #expect(isEqual(eight, try point(8)))
         #expect(isEqual(eight.doubled().adding(five), try point(21)))
         #expect(!isEqual(eight, try point(9)))
         // ZZ becomes zero where the formula does not hold, and stays zero.
-        #expect(JacobianPoint(three).adding(three).zz.isZero)
-        #expect(JacobianPoint(three).adding(-three).zz.isZero)
-        #expect(JacobianPoint(three).adding(-three).adding(five).zz.isZero)
+        #expect(ExtendedJacobianPoint(three).adding(three).zz.isZero)
+        #expect(ExtendedJacobianPoint(three).adding(-three).zz.isZero)
+        #expect(ExtendedJacobianPoint(three).adding(-three).adding(five).zz.isZero)
         #expect(eight.adding(try point(8)).zz.isZero)
         #expect(eight.adding(-(try point(8))).zz.isZero)
     }

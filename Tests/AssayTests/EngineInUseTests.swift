@@ -20,9 +20,11 @@ import Testing
     @Test("An engine that fails its self-test is never used", arguments: [true, false])
     func selfTest(passes: Bool) {
         let engine = EngineInUse(.portable, selfTest: { _ in passes }, judge: { _ in true })
+        #expect(!engine.hasPassedSelfTest)
         engine.test()
         #expect(engine.chosen == .portable)
         #expect(engine.current == (passes ? .portable : .openssl))
+        #expect(engine.hasPassedSelfTest == passes)
     }
 
     @Test(

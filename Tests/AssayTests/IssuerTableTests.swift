@@ -4,7 +4,8 @@ import COpenSSL
 import TestSupport
 import Testing
 
-/// Signatures by keys with an `IssuerTable`: the answers are EVP's for every input.
+/// Signatures by keys with an `IssuerTable`, and by the same keys without one: the answers are
+/// EVP's for every input.
 @Suite struct IssuerTableTests {
     private typealias Octets = [UInt8]
 
@@ -13,6 +14,7 @@ import Testing
         let curve: SubjectPublicKey.Curve
         let forge: P256Forge
         let d: Octets
+        let key: PublicKey
         let table: IssuerTable
         let evp: VerifyContext
 
@@ -34,7 +36,7 @@ import Testing
             _ curve: SubjectPublicKey.Curve, point: Octets, d: Octets = [],
             table: IssuerTable? = nil
         ) {
-            let key = PublicKey.ec(curve, point: point.span)!
+            key = PublicKey.ec(curve, point: point.span)!
             self.curve = curve
             self.d = d
             forge = P256Forge(curve)
@@ -53,12 +55,15 @@ import Testing
             return IssuerTable(PublicKey.ec(curve, point: point.span)!)!
         }
 
-        /// Compares the table's answer with EVP's, and returns it.
+        /// Compares the table's answer, and that without a table, with EVP's. Returns the first.
         @discardableResult
         func check(_ der: Octets, _ digest: Octets, _ comment: String) -> Bool? {
             let own = table.verifies(der.span, overDigest: digest.span)
             let holds = evp.verifies(der.span, overDigest: digest.span)
             if let own { #expect(own == holds, "\(curve): \(comment)") }
+            let other = key.verifiesWithoutTable(der.span, overDigest: digest.span)
+            if let other { #expect(other == holds, "\(curve), no table: \(comment)") }
+            if curve == .p384, own != nil { #expect(other != nil, "no table: \(comment)") }
             return own
         }
 
@@ -151,6 +156,9 @@ import Testing
                     continue
                 }
                 #expect(holds, "\(u1) \(u2)")
+                let holdsWithoutTable = each.key.verifiesWithoutTable(
+                    der.span, overDigest: digest.span)
+                #expect(holdsWithoutTable == (curve == .p384 ? true : nil), "\(u1) \(u2)")
                 var other = digest
                 other[0] ^= 1
                 #expect(each.check(der, other, "another digest") == false)
@@ -169,6 +177,13 @@ import Testing
             let forge = P256Forge(curve)
             let magnitude = P256Forge.number(UInt64(abs(d)))
             let each = Case(curve, d: d < 0 ? forge.negate(magnitude) : forge.add(magnitude, [0]))
+            if d == 1 {
+                // 1·G + 1·G: without a table a sum of equal points.
+                let first = each.signature(u1: magnitude, u2: magnitude)
+                let sum = each.key.verifiesWithoutTable(
+                    first.der.span, overDigest: first.digest.span)
+                #expect(sum == nil)
+            }
             for _ in 0..<6 {
                 let u2 = forge.random(&random)
                 let product = forge.multiply(u2, each.d)
@@ -185,6 +200,9 @@ import Testing
                 if each.check(infinity, digest, "infinity \(d)") == nil { undecided += 1 }
                 let isAccepted = each.evp.verifies(infinity.span, overDigest: digest.span)
                 #expect(!isAccepted)
+                let other = each.key.verifiesWithoutTable(
+                    infinity.span, overDigest: digest.span)
+                #expect(other == nil)
             }
         }
         // The sum at infinity is never decided.

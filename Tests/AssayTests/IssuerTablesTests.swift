@@ -184,6 +184,32 @@ import Testing
         #expect(holds)
     }
 
+    /// Without a table, a key on P-384 is verified by the engine after its self-test, and by
+    /// EVP before, and after the engine has failed. Each answer of the engine is audited here.
+    @Test func withoutTable() {
+        let forge = P256Forge(.p384)
+        let d = P256Forge.number(5)
+        let key = PublicKey.ec(.p384, point: forge.publicKey(d).span)!
+        let message = Array("message".utf8)
+        let digest = forge.add(SHA384.digest(message.span).span.array, [0])
+        let numbers = forge.sign(digest, d: d, k: P256Forge.number(77))
+        let signature = ECDSADER.encoded(Array(numbers[..<48]), Array(numbers[48...]))
+        let engine = EngineInUse(
+            .portable, selfTest: { _ in true }, judge: { !$0.holds || $0.holdsByOpenSSL },
+            certificatesPerAudit: 1)
+        let tables = IssuerTables(.onRequest, engine: engine)
+        func holds(_ message: [UInt8]) -> Bool {
+            tables.verifies(signature.span, over: message.span, digest: .sha384, by: key)
+        }
+        #expect(holds(message) && !holds(message + [0]) && !engine.hasPendingAudits)
+        engine.test()
+        #expect(holds(message) && engine.hasPendingAudits)
+        #expect(engine.audit().isEmpty && !engine.hasPendingAudits)
+        // The judge calls this answer wrong.
+        #expect(!holds(message + [0]) && engine.audit().count == 1)
+        #expect(holds(message) && !holds(message + [0]) && !engine.hasPendingAudits)
+    }
+
     /// DER.
     private static func signature(of message: [UInt8], by d: UInt64) -> [UInt8] {
         let forge = P256Forge()

@@ -13,6 +13,15 @@ struct ECDSASignature {
         s = try numbers.readIntegerOctets()
         try numbers.atEnd()
     }
+
+    /// Returns r and s of a signature, each of `size` octets. Nil if the signature cannot hold: it
+    /// is not DER, or a number is negative or needs more octets.
+    static func numbers(_ der: Span<UInt8>, size: Int) -> (r: [UInt8], s: [UInt8])? {
+        guard let numbers = try? Self(der), let r = numbers.r.unsignedOctets(in: der, size: size),
+            let s = numbers.s.unsignedOctets(in: der, size: size)
+        else { return nil }
+        return (r, s)
+    }
 }
 
 extension DERElement {

@@ -12,8 +12,10 @@ public final class EngineInUse: Sendable {
     private let selfTest: @Sendable (SignatureEngine) -> Bool
     /// Whether the self-test has run.
     private let isTested = Locked(false)
+    private let hasPassed = Atomic<Bool>(false)
     private let judge: @Sendable (AuditedAnswer) -> Bool
     let answersPerAudit: Int
+    let certificatesPerAudit: Int
     private let isDistrusted = Atomic<Bool>(false)
     private let waiting = Locked<[AuditedAnswer]>([])
     /// Lets `hasPendingAudits` answer without a lock.
@@ -31,15 +33,18 @@ public final class EngineInUse: Sendable {
     /// - Parameters:
     ///   - judge: whether a signature verifies, by another implementation.
     ///   - answersPerAudit: answers for tokens for one that is audited.
+    ///   - certificatesPerAudit: the same for signatures of certificates.
     package init(
         _ engine: SignatureEngine, selfTest: @escaping @Sendable (SignatureEngine) -> Bool,
         judge: @escaping @Sendable (AuditedAnswer) -> Bool,
-        answersPerAudit: Int = Limits.answersPerAudit
+        answersPerAudit: Int = Limits.answersPerAudit,
+        certificatesPerAudit: Int = Limits.certificatesPerAudit
     ) {
         chosen = engine
         self.selfTest = selfTest
         self.judge = judge
         self.answersPerAudit = answersPerAudit
+        self.certificatesPerAudit = certificatesPerAudit
     }
 
     /// Runs the self-test, unless it has run: some milliseconds. Other threads wait for it. No key
@@ -49,7 +54,11 @@ public final class EngineInUse: Sendable {
         isTested.withLock { isTested in
             guard !isTested else { return }
             isTested = true
-            if !selfTest(chosen) { isDistrusted.store(true, ordering: .relaxed) }
+            if selfTest(chosen) {
+                hasPassed.store(true, ordering: .releasing)
+            } else {
+                isDistrusted.store(true, ordering: .relaxed)
+            }
         }
     }
 
@@ -57,6 +66,9 @@ public final class EngineInUse: Sendable {
     public var current: SignatureEngine {
         isDistrusted.load(ordering: .relaxed) ? .openssl : chosen
     }
+
+    /// Whether the self-test has run and passed. Keys without a table wait for it.
+    var hasPassedSelfTest: Bool { hasPassed.load(ordering: .acquiring) }
 
     // MARK: Audit
 

@@ -5,6 +5,7 @@ import Synchronization
 @safe package final class PublicKey: @unchecked Sendable {
     let key: OpaquePointer
     let curve: SubjectPublicKey.Curve
+    private let octets: [UInt8]
     /// The number of valid signatures of this key, counted until it has a table.
     let uses = Atomic<Int>(0)
     /// Set once, by the thread that builds the table. Other threads verify without it meanwhile.
@@ -13,10 +14,16 @@ import Synchronization
     /// Set once, for a key that signs certificates.
     private let issuerTableReference = AtomicLazyReference<IssuerTable>()
 
-    private init(owning key: OpaquePointer, _ curve: SubjectPublicKey.Curve) {
+    private init(
+        owning key: OpaquePointer, _ curve: SubjectPublicKey.Curve, point: [UInt8]
+    ) {
         unsafe self.key = key
         self.curve = curve
+        octets = point
     }
+
+    /// The uncompressed point, `04 ‖ x ‖ y`.
+    var point: [UInt8] { octets }
 
     /// The key's table; nil until `KeyTables` has built one.
     var table: KeyTable? { tableReference.load() }
@@ -28,20 +35,12 @@ import Synchronization
 
     func adopt(_ table: IssuerTable) { _ = issuerTableReference.storeIfNil(table) }
 
-    /// The uncompressed point, `04 ‖ x ‖ y`.
-    var point: [UInt8] {
-        var octets: UnsafeMutablePointer<UInt8>?
-        let count = unsafe EVP_PKEY_get1_encoded_public_key(key, &octets)
-        defer { unsafe CRYPTO_free(octets, #file, #line) }
-        return unsafe Array(UnsafeBufferPointer(start: octets, count: count))
-    }
-
     deinit { unsafe EVP_PKEY_free(key) }
 
     /// Creates a key from an uncompressed point; returns nil if the point is not on the curve.
     package static func ec(_ curve: SubjectPublicKey.Curve, point: Span<UInt8>) -> PublicKey? {
         guard let key = unsafe EVP_PKEY_new() else { outOfMemory() }
-        let result = unsafe PublicKey(owning: key, curve)
+        let result = unsafe PublicKey(owning: key, curve, point: point.array)
         // Copying a curve's parameters and setting the point costs 7 µs. Decoding a whole
         // SubjectPublicKeyInfo (d2i_PUBKEY) costs 140 to 230 µs with OpenSSL 3.0.
         let template = curve == .p256 ? CurveParameters.p256 : CurveParameters.p384

@@ -43,13 +43,18 @@ extension SignatureEngine {
         return true
     }
 
-    /// P-384 verifies one signature at a time.
+    /// P-384 verifies one signature at a time, with the key's table and without.
     private static func testP384() -> Bool {
         let good = [digest384, r384, s384]
+        let generator = P384.generator
+        let key = [4] + generator.x.number.bigEndian + generator.y.number.bigEndian
         func verifies(_ numbers: [[UInt8]]) -> Bool? {
             let (digest, r, s) = (numbers[0], numbers[1], numbers[2])
-            return P384Verification.verifies(
+            let holds = P384Verification.verifies(
                 P384.generatorTable, digest: digest.span, r: r.span, s: s.span)
+            let holdsWithoutTable = P384Verification.verifies(
+                key: key.span, digest: digest.span, r: r.span, s: s.span)
+            return holds == holdsWithoutTable ? holds : nil
         }
         return verifies(good) == true
             && good.indices.allSatisfy { place in

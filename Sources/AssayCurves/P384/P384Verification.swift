@@ -9,6 +9,15 @@ package enum P384Verification {
         ECDSABatch<P384>.verifies(table, digest: digest, r: r, s: s)
     }
 
+    /// Verifies one signature of a key without a table; see `ECDSAWithoutTable.verify`.
+    ///
+    /// - Returns: nil if another implementation has to decide.
+    package static func verifies(
+        key: Span<UInt8>, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
+    ) -> Bool? {
+        ECDSAWithoutTable<P384>.verify(key: key, digest: digest, r: r, s: s).holds
+    }
+
     /// Builds the table of the generator unless it exists.
     package static func buildGeneratorTable() { _ = P384.generatorTable }
 

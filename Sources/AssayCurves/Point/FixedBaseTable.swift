@@ -75,7 +75,7 @@
         _ scratch: SharedInversion<Curve.Field>.Scratch
     ) {
         var inversion = SharedInversion<Curve.Field>(scratch)
-        var sums = [JacobianPoint<Curve>(point)]
+        var sums = [ExtendedJacobianPoint<Curve>(point)]
         inversion.append(sums[0].zzz)
         for window in 1..<windows {
             let next = (0..<windowBits).reduce(sums[window - 1]) { sum, _ in sum.doubled() }

@@ -1,49 +1,59 @@
-/// A point in extended Jacobian coordinates: x = X / ZZ and y = Y / ZZZ with ZZ³ = ZZZ². ZZ is
-/// zero at infinity.
+/// A point in Jacobian coordinates: x = X / Z² and y = Y / Z³. Z is zero at infinity.
 ///
-/// Compared with Jacobian coordinates the additional one saves a multiplication for each mixed
-/// addition: ten instead of eleven.
+/// A double takes eight multiplications, one less than in extended Jacobian coordinates, where an
+/// addition takes one less.
+///
+/// The operations are not inlined: the compiler takes minutes for loops around them.
 package struct JacobianPoint<Curve: PrimeCurve>: Sendable, BitwiseCopyable {
     package let x: Curve.Field
     package let y: Curve.Field
-    package let zz: Curve.Field
-    package let zzz: Curve.Field
+    package let z: Curve.Field
 
     @inline(__always)
-    package init(_ point: AffinePoint<Curve>) {
-        (x, y, zz, zzz) = (point.x, point.y, .one, .one)
-    }
+    package init(_ point: AffinePoint<Curve>) { self.init(x: point.x, y: point.y, z: .one) }
 
     @inline(__always)
-    private init(x: Curve.Field, y: Curve.Field, zz: Curve.Field, zzz: Curve.Field) {
-        (self.x, self.y, self.zz, self.zzz) = (x, y, zz, zzz)
+    private init(x: Curve.Field, y: Curve.Field, z: Curve.Field) {
+        (self.x, self.y, self.z) = (x, y, z)
     }
 
-    /// The double (EFD, "dbl-2008-s-1"), for a = −3.
+    /// The double (EFD, "dbl-2001-b", for a = −3, with Z of 2·Y·Z, which is faster here). Only
+    /// infinity has an infinite double, because the order is odd.
+    @inline(never)
     package func doubled() -> Self {
-        let u = y.doubled()
-        let v = u.squared()
-        let w = u * v
-        let s = x * v
-        let difference = (x - zz) * (x + zz)
-        let m = difference.doubled() + difference
-        let newX = m.squared() - s.doubled()
-        return Self(x: newX, y: m * (s - newX) - w * y, zz: v * zz, zzz: w * zzz)
+        let delta = z.squared()
+        let gamma = y.squared()
+        let twoGamma = gamma.doubled()
+        let beta = (x * twoGamma).doubled()
+        let difference = (x - delta) * (x + delta)
+        let alpha = difference.doubled() + difference
+        let newX = alpha.squared() - beta.doubled()
+        let last = twoGamma.squared().doubled()
+        return Self(x: newX, y: alpha * (beta - newX) - last, z: (y * z).doubled())
     }
 
-    /// The sum with an affine point (EFD, "madd-2008-s"), without a case distinction.
+    /// The sum with an affine point (Cohen, Miyaji and Ono, 1998), without a case distinction.
     ///
-    /// Where both are the same point, or opposite ones, or this one is at infinity, P is zero or ZZ
-    /// is, and so is the sum's ZZ, and that of each later sum. So one test at the end finds all
-    /// sums that this formula does not know.
-    @inline(__always)
+    /// Where both are the same point, or opposite ones, or this one is at infinity, H is zero or Z
+    /// is, and so is the sum's Z, and that of each later sum or double. So one test at the end
+    /// finds all sums that this formula does not know.
+    @inline(never)
     package func adding(_ other: AffinePoint<Curve>) -> Self {
-        let p = other.x * zz - x
-        let r = other.y * zzz - y
-        let pp = p.squared()
-        let ppp = p * pp
-        let q = x * pp
-        let newX = r.squared() - ppp - q.doubled()
-        return Self(x: newX, y: r * (q - newX) - y * ppp, zz: zz * pp, zzz: zzz * ppp)
+        let zz = z.squared()
+        let h = other.x * zz - x
+        let r = other.y * (z * zz) - y
+        let hh = h.squared()
+        let hhh = h * hh
+        let v = x * hh
+        let newX = r.squared() - hhh - v.doubled()
+        return Self(x: newX, y: r * (v - newX) - y * hhh, z: z * h)
+    }
+
+    /// The same point with affine coordinates. With another number than 1 / Z, it is a point of a
+    /// curve that is isomorphic.
+    @inline(never)
+    func affine(inverseOfZ inverse: Curve.Field) -> AffinePoint<Curve> {
+        let square = inverse.squared()
+        return AffinePoint(x: x * square, y: y * (square * inverse))
     }
 }

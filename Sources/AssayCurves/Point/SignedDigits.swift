@@ -29,7 +29,7 @@ enum SignedDigits {
 extension FixedWords {
     /// The bits from a place on, at most 16, with zeros beyond the last word.
     @inline(__always)
-    fileprivate func bits(_ count: Int, from start: Int) -> Int {
+    func bits(_ count: Int, from start: Int) -> Int {
         let (word, shift) = (start &>> 6, UInt64(truncatingIfNeeded: start & 63))
         guard word < Self.count else { return 0 }
         var bits = self[word] &>> shift

@@ -83,7 +83,7 @@
         let count = unsafe counts[list]
         let list = unsafe (points: points + list * listCapacity, isUndecided: isUndecided[list])
         guard count > 0, unsafe !list.isUndecided else { return Sum(x: .zero, zz: .zero) }
-        var sum = unsafe JacobianPoint(list.points[0])
+        var sum = unsafe ExtendedJacobianPoint(list.points[0])
         for index in 1..<max(count, 1) { sum = unsafe sum.adding(list.points[index]) }
         return Sum(x: sum.x, zz: sum.zz)
     }

@@ -4,29 +4,14 @@
     package typealias Table = FixedBaseTable<Curve>
     typealias Words = Curve.Field.Words
 
-    package enum Outcome: Sendable {
-        case holds
-        case fails
-        /// u₁·G + u₂·Q is a sum that the formulas do not know: two equal or opposite points, or
-        /// infinity. Another implementation has to decide.
-        case undecided
-
-        /// Nil where another implementation has to decide.
-        package var holds: Bool? {
-            switch self {
-            case .holds: true
-            case .fails: false
-            case .undecided: nil
-            }
-        }
-    }
+    package typealias Outcome = ECDSAOutcome
 
     /// Signatures that share the inversions.
     package let capacity: Int
     package private(set) var count = 0
 
     private(set) var tables: [Table] = []
-    private let numbers: UnsafeMutablePointer<Numbers>
+    private let numbers: UnsafeMutablePointer<ECDSANumbers<Curve>>
     /// Digits of u₁ and u₂ of each signature.
     let digits: UnsafeMutablePointer<Int16>
     private let outcomes: UnsafeMutablePointer<Outcome>
@@ -34,14 +19,6 @@
     /// Created at the first use: its buffers are large, and vectors do not need it.
     private lazy var sums = SumTrees<Curve>(
         capacity: capacity, listCapacity: 2 * Self.digitCount)
-
-    /// The digest and the signature. If r or s is out of range, they have other values.
-    private struct Numbers {
-        var e: Curve.Order
-        var r: Curve.Order
-        var s: Curve.Order
-        var isInRange: Bool
-    }
 
     static var digitCount: Int {
         SignedDigits.count(Words.self, windowBits: Curve.windowBits)
@@ -75,14 +52,7 @@
     ) {
         precondition(count < capacity)
         tables.append(table)
-        let e = Words(bigEndian: digest.extracting(0..<min(digest.count, Words.byteCount)))
-        var entry = Numbers(e: Curve.Order(reducing: e), r: .zero, s: .one, isInRange: false)
-        if let r = Curve.Order(bigEndian: r), let s = Curve.Order(bigEndian: s), !r.isZero,
-            !s.isZero
-        {
-            (entry.r, entry.s, entry.isInRange) = (r, s, true)
-        }
-        unsafe numbers[count] = entry
+        unsafe numbers[count] = ECDSANumbers(digest: digest, r: r, s: s)
         count += 1
     }
 
@@ -108,7 +78,8 @@
         }
         sums.add(count)
         for index in 0..<count {
-            decide(index, Self.compare(sums.sum(index), r(index)))
+            let sum = sums.sum(index)
+            decide(index, .comparing(Curve.self, x: sum.x, zz: sum.zz, r(index)))
         }
     }
 
@@ -133,22 +104,5 @@
             unsafe SignedDigits.write(u1.number, windowBits: windowBits, to: first)
             unsafe SignedDigits.write(u2.number, windowBits: windowBits, to: first + size)
         }
-    }
-
-    /// Whether x of the sum, X / ZZ, is r mod n: it is r, or r + n if that is below p.
-    private static func compare(_ sum: SumTrees<Curve>.Sum, _ r: Words) -> Outcome {
-        if sum.zz.isZero { return .undecided }
-        if Curve.Field(r) * sum.zz == sum.x { return .holds }
-        guard r.isBelow(Curve.fieldMinusOrder) else { return .fails }
-        let next = r.adding(Curve.Order.modulus).sum
-        return Curve.Field(next) * sum.zz == sum.x ? .holds : .fails
-    }
-}
-
-extension PrimeField {
-    /// The element for a number below twice the modulus.
-    package init(reducing number: Words) {
-        self.init(
-            number.isBelow(Self.modulus) ? number : number.subtracting(Self.modulus).difference)
     }
 }
