@@ -11,7 +11,10 @@ import Foundation
 /// e = s·k − r·d.
 struct Differential {
     private static let usage =
-        "usage: bench differential [COUNT] [--against openssl|portable] [--wycheproof FOLDER]"
+        """
+        usage: bench differential [COUNT] [--curve p256|p384] [--against openssl|portable]
+                                  [--wycheproof FOLDER]
+        """
     private static let standardCount = 1_000_000
     private static let keys = 8
     private static let nonces = 256
@@ -74,8 +77,20 @@ struct Differential {
             }
             arguments.removeSubrange(index...index + 1)
         }
+        var isP384 = false
+        if let index = arguments.firstIndex(of: "--curve"), index + 1 < arguments.count {
+            guard let curve = ["p256": false, "p384": true][arguments[index + 1]],
+                !curve || reference == .openssl
+            else { Bench.fail(usage) }
+            isP384 = curve
+            arguments.removeSubrange(index...index + 1)
+        }
         guard arguments.count < 2, let count = arguments.first.map(Int.init) ?? standardCount else {
             Bench.fail(usage)
+        }
+        if isP384 {
+            var differential = CertificateDifferential()
+            exit(differential.run(count) ? 0 : 1)
         }
         var differential = Differential()
         exit(differential.run(count, .best, against: reference) ? 0 : 1)

@@ -21,13 +21,16 @@ enum Primitives {
                 measurements.append(batch("batch of \(size), \(engine)", signer, size, own))
             }
         }
+        measurements.append(contentsOf: certificates())
         measurements.append(contentsOf: digests())
         let base = measurements[0]
         if let part { measurements.removeAll { !$0.name.contains(part) && $0.name != base.name } }
         Measurement.rounds(isQuick ? 5 : 25, of: .milliseconds(20), &measurements)
         return measurements.map { measurement in
-            let isDigest = measurement.name.hasPrefix("SHA")
-            return measurement.row(against: isDigest ? nil : measurements[0])
+            if measurement.name.hasPrefix("SHA") { return measurement.row(against: nil) }
+            let isP384 = measurement.name.hasPrefix("P-384")
+            return measurement.row(
+                against: isP384 ? measurements.first { $0.name == evpP384 } : base)
         }
     }
 
@@ -42,6 +45,34 @@ enum Primitives {
             },
             batch("batch of 1, no table", signer, 1, KeyTables(isEnabled: false)),
             batch("batch of 64, no table", signer, 64, KeyTables(isEnabled: false)),
+        ]
+    }
+
+    private static let evpP384 = "P-384, EVP_PKEY_verify"
+
+    /// Signatures of certificates: by EVP, with a table of the issuer's key and without.
+    private static func certificates() -> [Measurement] {
+        let signer = Signer(.p384)
+        let message = [UInt8](repeating: 0x5A, count: 600)
+        let der = signer.sign(SHA384.digest(message.span).span.array)
+        let tables = IssuerTables(.onRequest, engine: EngineInUse())
+        tables.didTrust(signer.publicKey)
+        precondition(tables.buildPending() == 1)
+        let point = signer.point
+        let other = PublicKey.ec(.p384, point: point.span)!
+        func own(_ name: String, _ key: PublicKey) -> Measurement {
+            Measurement(name, units: 1) {
+                precondition(
+                    tables.verifies(der.span, over: message.span, digest: .sha384, by: key))
+            }
+        }
+        let digest = SHA384.digest(message.span).span.array
+        return [
+            Measurement(evpP384, units: 1) {
+                precondition(signer.evpVerifies((digest, der)))
+            },
+            own("P-384, table", signer.publicKey),
+            own("P-384, no table", other),
         ]
     }
 

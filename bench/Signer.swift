@@ -6,6 +6,8 @@ import COpenSSL
     private let key: OpaquePointer
     private let verifying: OpaquePointer
     let publicKey: PublicKey
+    /// `04 ‖ x ‖ y`.
+    let point: [UInt8]
     private let digestBytes: Int
 
     init(_ curve: SubjectPublicKey.Curve = .p256) {
@@ -25,6 +27,7 @@ import COpenSSL
         let point = unsafe Array(UnsafeBufferPointer(start: octets, count: count))
         unsafe CRYPTO_free(octets, nil, 0)
         publicKey = PublicKey.ec(curve, point: point.span)!
+        self.point = point
     }
 
     deinit {
@@ -48,7 +51,7 @@ import COpenSSL
         return (digest, sign(digest))
     }
 
-    private func sign(_ octets: [UInt8]) -> [UInt8] {
+    func sign(_ octets: [UInt8]) -> [UInt8] {
         let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var der = [UInt8](repeating: 0, count: 128)
