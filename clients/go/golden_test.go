@@ -99,6 +99,25 @@ func TestGoldenResponses(t *testing.T) {
 	})
 }
 
+func TestChangedFrames(t *testing.T) {
+	golden(t, "responses.jsonl", func(t *testing.T, line goldenLine) {
+		data := line.bytes(t)
+		// Long frames have more of the same fields.
+		for i := 4; i < len(data) && i < 400; i++ {
+			for _, change := range []byte{0x01, 0x80, 0xff} {
+				changed := append([]byte{}, data...)
+				changed[i] ^= change
+				reader := frameReader{from: bytes.NewReader(changed)}
+				_, _, err := reader.next()
+				_, isMalformed := err.(malformed)
+				if err != nil && !isMalformed && err != io.ErrUnexpectedEOF && err != io.EOF {
+					t.Fatalf("octet %d: %v", i, err)
+				}
+			}
+		}
+	})
+}
+
 func TestBrokenFrames(t *testing.T) {
 	golden(t, "broken.jsonl", func(t *testing.T, line goldenLine) {
 		reader := frameReader{from: bytes.NewReader(line.bytes(t))}

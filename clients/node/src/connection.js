@@ -25,6 +25,7 @@ export class Connection {
   #socket
   #reader = new FrameReader()
   #output = []
+  #outputBytes = 0
   #timer
   #watch
 
@@ -97,7 +98,7 @@ export class Connection {
 
   get canSend() {
     return this.#state === 'open' && this.inFlight.size < this.#channel.options.inFlightLimit &&
-      this.#socket.writableLength < UNWRITTEN_BYTES
+      this.#socket.writableLength + this.#outputBytes < UNWRITTEN_BYTES
   }
 
   /** Adds a call to the output of this turn. */
@@ -118,6 +119,7 @@ export class Connection {
     }
     this.inFlight.set(call.id, call)
     if (this.#output.length === 0) queueMicrotask(() => this.#flush())
+    this.#outputBytes += frame.length + call.body.length
     this.#output.push(frame)
     if (call.body.length > 0) this.#output.push(call.body)
   }
@@ -127,6 +129,8 @@ export class Connection {
     if (this.#state === 'ended' || this.#output.length === 0) return
     const frames = this.#output.length === 1 ? this.#output[0] : Buffer.concat(this.#output)
     this.#output = []
+    this.#outputBytes = 0
+    // Above its limit the socket emits "drain" afterwards, so calls that wait for space go on.
     this.#socket.write(frames)
   }
 

@@ -75,6 +75,25 @@ test('golden responses, whole and byte by byte', { skip }, async (context) => {
   }
 })
 
+test('changed frames are decoded or refused', { skip }, () => {
+  for (const { name, bytes } of frames('responses.jsonl')) {
+    // Long frames have more of the same fields.
+    for (let index = 4; index < Math.min(bytes.length, 400); index++) {
+      for (const change of [0x01, 0x80, 0xff]) {
+        const changed = Buffer.from(bytes)
+        changed[index] ^= change
+        const reader = new FrameReader()
+        reader.add(changed)
+        try {
+          reader.next()
+        } catch (error) {
+          assert(error instanceof MalformedError, `${name}, octet ${index}: ${error.stack}`)
+        }
+      }
+    }
+  }
+})
+
 test('broken frames', { skip }, async (context) => {
   for (const { name, bytes } of frames('broken.jsonl')) {
     await context.test(name, () => {

@@ -37,6 +37,9 @@ final class GoldenTests {
         for (Map<String, Object> line : lines(folder.resolve("responses.jsonl"))) {
             tests.put("response: " + line.get("name"), () -> response(line));
         }
+        for (Map<String, Object> line : lines(folder.resolve("responses.jsonl"))) {
+            tests.put("changed: " + line.get("name"), () -> changed(line));
+        }
         for (Map<String, Object> line : lines(folder.resolve("broken.jsonl"))) {
             tests.put("broken: " + line.get("name"), () -> broken(line));
         }
@@ -71,6 +74,23 @@ final class GoldenTests {
         FrameReader.Frame frame = new FrameReader(new ByteArrayInputStream(bytes)).next();
         same(frame.head(), line.get("head"), "head");
         equal(HexFormat.of().formatHex(frame.body()), line.get("body"));
+    }
+
+    /** A changed frame is decoded or refused; any other exception fails the test. */
+    private static void changed(Map<String, Object> line) {
+        byte[] bytes = hex(line.get("frame"));
+        // Long frames have more of the same fields.
+        for (int index = 4; index < Math.min(bytes.length, 400); index++) {
+            for (int change : new int[] {0x01, 0x80, 0xFF}) {
+                byte[] changed = bytes.clone();
+                changed[index] ^= (byte) change;
+                try {
+                    new FrameReader(new ByteArrayInputStream(changed)).next();
+                } catch (MalformedException | IOException error) {
+                    // Refused, or the end comes too early.
+                }
+            }
+        }
     }
 
     private static void broken(Map<String, Object> line) {
