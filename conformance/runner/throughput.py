@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import time
 
 from clients import ClientProgram
 
@@ -28,12 +29,14 @@ def one_round(program, servers, address):
         "call": "verify", "kind": "TRANSACTION", "evidence": {"file": servers.file("transaction")},
         "count": CALLS, "mayWait": True, "omitTypedPayload": True, "timeoutMs": 30_000}
     plan = {"name": "throughput", "addresses": [address], "steps": [{"calls": [call]}]}
+    start = time.monotonic()
     outcomes = program.perform(plan, False)["outcomes"]
+    seconds = time.monotonic() - start
     failed = [outcome for outcome in outcomes if not outcome.get("valid")]
     if failed:
         raise SystemExit(f"throughput: {len(failed)} of {CALLS} calls failed: {failed[0]}")
-    # All calls start together: the last answer ends the round.
-    return CALLS / max(outcome["elapsedMs"] for outcome in outcomes) * 1000
+    # With the time to write and read the outcomes: a lower bound, which is the same for all.
+    return CALLS / seconds
 
 
 def own_rate(servers, address):
