@@ -200,6 +200,16 @@ final class Connection {
         context.turns.didAnswerAtOnce(bytes: output.count - before)
     }
 
+    /// Answers a request of HTTP that is not verified with a text of the server's, and counts it.
+    func answerAtOnce(
+        _ call: CallLabel, to id: UInt64, _ appendAnswer: (inout [UInt8]) -> Void
+    ) {
+        telemetry.metrics.didAnswerAtOnce(call, ResponseHead(id: id))
+        let before = output.count
+        answer(to: id, appendAnswer)
+        context.turns.didAnswerAtOnce(bytes: output.count - before)
+    }
+
     func answer(_ head: ResponseHead) {
         if let http { return answer(head, http) }
         answer(to: head.id) { context.codec.encodeFrame(head, into: &$0) }

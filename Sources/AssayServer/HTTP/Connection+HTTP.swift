@@ -108,6 +108,7 @@ extension Connection {
         switch route {
         case .health: call(RequestHead(id: id, call: .health))
         case .info: call(RequestHead(id: id, call: .info))
+        case .openAPI: answerDocument(id, http)
         case .verifyReceipt, .sandboxVerifyReceipt:
             try checkEncoding(head, bytes)
             // Its clients send any Content-Type, or none.

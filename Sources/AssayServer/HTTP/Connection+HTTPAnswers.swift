@@ -81,6 +81,16 @@ extension Connection {
         return id
     }
 
+    /// Answers with the OpenAPI document.
+    func answerDocument(_ id: UInt64, _ http: HTTPSession) {
+        let format = http.format(of: id)
+        answerAtOnce(.info, to: id) { output in
+            HTTPResponse.append(200, json: Self.document, format, at: time, to: &output)
+        }
+    }
+
+    private static let document = Array(openAPIText.utf8).compactJSON
+
     /// Answers OPTIONS, and the question of a browser whether a page can make a request.
     func answerOptions(of route: HTTPRoute, _ id: UInt64, _ http: HTTPSession) {
         telemetry.metrics.didAnswerAtOnce(.unknown, ResponseHead(id: id))

@@ -55,7 +55,15 @@ struct HTTPQuestion: Sendable {
             }
             expectations.productIds = [product]
         }
-        content = .purchase(withPayload: members["includeClientPayload"]?.bool ?? false)
+        var withPayload = false
+        if let value = members["includeClientPayload"], !value.isNull {
+            guard let value = value.bool else {
+                throw .invalidMember(
+                    "includeClientPayload", "includeClientPayload is not true or false")
+            }
+            withPayload = value
+        }
+        content = .purchase(withPayload: withPayload)
     }
 
     // MARK: Query

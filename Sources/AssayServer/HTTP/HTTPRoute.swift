@@ -3,8 +3,8 @@ import AssayHTTP
 
 /// The paths.
 enum HTTPRoute: CaseIterable, Sendable {
-    case verify, batch, entitlements, health, info, verifyReceipt, sandboxVerifyReceipt
-    case purchase, purchaseAlias
+    case verify, batch, entitlements, health, info, openAPI
+    case verifyReceipt, sandboxVerifyReceipt, purchase, purchaseAlias
 
     var path: String {
         switch self {
@@ -13,6 +13,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .entitlements: "/v1/entitlements"
         case .health: "/v1/health"
         case .info: "/v1/info"
+        case .openAPI: "/v1/openapi.json"
         case .verifyReceipt: "/verifyReceipt"
         case .sandboxVerifyReceipt: "/sandbox/verifyReceipt"
         case .purchase: "/v1/purchase/verify"
@@ -30,7 +31,7 @@ enum HTTPRoute: CaseIterable, Sendable {
 
     var isRead: Bool {
         switch self {
-        case .health, .info: true
+        case .health, .info, .openAPI: true
         case .verify, .batch, .entitlements, .verifyReceipt, .sandboxVerifyReceipt, .purchase,
             .purchaseAlias:
             false
@@ -55,12 +56,12 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
         case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
         case .purchase, .purchaseAlias: .purchase(withPayload: false)
-        case .verify, .batch, .entitlements, .health, .info: .report
+        case .verify, .batch, .entitlements, .health, .info, .openAPI: .report
         }
     }
 
     /// Whether the answer is long, and has a share of each turn.
-    var isLong: Bool { self == .info }
+    var isLong: Bool { self == .info || self == .openAPI }
 }
 
 /// The media types of bodies.

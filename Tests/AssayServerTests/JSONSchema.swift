@@ -1,0 +1,121 @@
+import Assay
+
+/// The part of JSON Schema (2020-12) that `proto/openapi.json` uses. Another keyword is a fault.
+struct JSONSchema {
+    let document: JSONDocument
+
+    /// The faults of a value, each with its place; none if it is valid.
+    func faults(_ value: JSONValue, _ schema: JSONValue, at place: String = "$") -> [String] {
+        guard let keywords = schema.members else { return ["\(place): the schema is no object"] }
+        return keywords.pairs.flatMap { name, argument in
+            faults(value, name, argument, schema, place)
+        }
+    }
+
+    /// The object that a `$ref` names, or the value itself.
+    func resolved(_ value: JSONValue) -> JSONValue {
+        guard let path = value["$ref"]?.string else { return value }
+        return path.split(separator: "/").dropFirst().reduce(document.root) { object, name in
+            object[String(name)] ?? object
+        }
+    }
+
+    private func faults(
+        _ value: JSONValue, _ keyword: String, _ argument: JSONValue, _ schema: JSONValue,
+        _ place: String
+    ) -> [String] {
+        switch keyword {
+        case "description", "format", "example", "examples": return []
+        case "$ref": return faults(value, resolved(schema), at: place)
+        case "type":
+            let types = argument.string.map { [$0] } ?? argument.elements!.compactMap(\.string)
+            return types.contains { Self.isOf($0, value) } ? [] : ["\(place): not of \(types)"]
+        case "enum":
+            let isIn = argument.elements!.contains { $0.raw == value.raw }
+            return isIn ? [] : ["\(place): not in the list: \(text(value))"]
+        case "required":
+            guard let members = value.members else { return [] }
+            return argument.elements!.compactMap(\.string).filter { members[$0] == nil }
+                .map { "\(place): \($0) is missing" }
+        case "properties":
+            return argument.members!.pairs.flatMap { name, schema in
+                value[name].map { faults($0, schema, at: "\(place).\(name)") } ?? []
+            }
+        case "additionalProperties":
+            return additional(value, argument, schema, place)
+        case "items":
+            return value.elements.map { elements in
+                elements.enumerated().flatMap { index, element in
+                    faults(element, argument, at: "\(place)[\(index)]")
+                }
+            } ?? []
+        case "anyOf", "oneOf", "allOf", "not":
+            return combined(value, keyword, argument, place)
+        case "minimum", "maximum", "minLength", "minItems", "maxItems", "minProperties", "pattern":
+            return bounds(value, keyword, argument, place)
+        default: return ["\(place): unknown keyword \(keyword)"]
+        }
+    }
+
+    private func additional(
+        _ value: JSONValue, _ argument: JSONValue, _ schema: JSONValue, _ place: String
+    ) -> [String] {
+        guard let members = value.members else { return [] }
+        return members.pairs.flatMap { name, value -> [String] in
+            if schema["properties"]?[name] != nil { return [] }
+            return argument.bool == false
+                ? ["\(place): unknown member \(name)"]
+                : faults(value, argument, at: "\(place).\(name)")
+        }
+    }
+
+    private func combined(
+        _ value: JSONValue, _ keyword: String, _ argument: JSONValue, _ place: String
+    ) -> [String] {
+        if keyword == "not" {
+            return faults(value, argument).isEmpty ? ["\(place): excluded"] : []
+        }
+        let found: [[String]] = argument.elements!.map { faults(value, $0, at: place) }
+        let fitting = found.filter { $0.isEmpty }.count
+        switch keyword {
+        case "allOf": return found.flatMap { $0 }
+        case "oneOf": return fitting == 1 ? [] : ["\(place): \(fitting) of oneOf"] + found.joined()
+        default: return fitting > 0 ? [] : ["\(place): none of anyOf"] + found.joined()
+        }
+    }
+
+    private func bounds(
+        _ value: JSONValue, _ keyword: String, _ argument: JSONValue, _ place: String
+    ) -> [String] {
+        let isValid: Bool
+        switch (keyword, value.kind) {
+        case ("minimum", .number): isValid = number(value) >= number(argument)
+        case ("maximum", .number): isValid = number(value) <= number(argument)
+        case ("minLength", .string): isValid = value.string!.count >= Int(number(argument))
+        case ("minItems", .array): isValid = Array(value.elements!).count >= Int(number(argument))
+        case ("maxItems", .array): isValid = Array(value.elements!).count <= Int(number(argument))
+        case ("pattern", .string):
+            guard let pattern = try? Regex(argument.string!) else { return ["\(place): pattern"] }
+            isValid = value.string!.firstMatch(of: pattern) != nil
+        default: isValid = true
+        }
+        return isValid ? [] : ["\(place): \(keyword) \(text(argument)): \(text(value))"]
+    }
+
+    private static func isOf(_ type: String, _ value: JSONValue) -> Bool {
+        switch type {
+        case "object": value.kind == .object
+        case "array": value.kind == .array
+        case "string": value.kind == .string
+        case "number": value.kind == .number
+        case "integer": value.int64 != nil
+        case "boolean": value.bool != nil
+        case "null": value.isNull
+        default: false
+        }
+    }
+
+    private func number(_ value: JSONValue) -> Double { Double(text(value)) ?? .nan }
+
+    private func text(_ value: JSONValue) -> String { String(decoding: value.raw, as: UTF8.self) }
+}

@@ -1,0 +1,269 @@
+import Assay
+import AssayEntitlements
+import AssayHTTP
+import AssayIO
+import AssayMint
+import AssayModels
+@testable import AssayServer
+import AssayWire
+import TestSupport
+import Testing
+
+/// `proto/openapi.json` against the code and against real answers.
+@Suite("OpenAPI document", .ownThread, .serialized, .timeLimit(.minutes(2)))
+struct OpenAPITests {
+    private let document: JSONDocument
+    private let schema: JSONSchema
+    private var paths: JSONObject { document.root["paths"]!.members! }
+
+    init() throws {
+        document = try JSONDocument.parse(Array(openAPIText.utf8), limit: .max)
+        schema = JSONSchema(document: document)
+    }
+
+    private func component(_ name: String) -> JSONValue {
+        document.root["components"]!["schemas"]![name]!
+    }
+
+    private static func strings(_ value: JSONValue?) -> [String] {
+        value?.elements?.compactMap(\.string) ?? []
+    }
+
+    private static func names(_ value: JSONValue?) -> [String] {
+        value?.members?.pairs.map(\.0) ?? []
+    }
+
+    @Test("paths and methods are those of the listener")
+    func routes() {
+        #expect(
+            Self.names(document.root["paths"]).sorted() == HTTPRoute.allCases.map(\.path).sorted())
+        for route in HTTPRoute.allCases {
+            let methods = Self.names(paths[route.path]).map { $0.uppercased() }
+            let allowed = route.methods.split(separator: ", ").map(String.init)
+            #expect(methods.sorted() == allowed.sorted(), "\(route)")
+        }
+        #expect(document.root["info"]?["version"]?.string == AssayVersion.current)
+    }
+
+    @Test("lists of values are those of the types")
+    func values() {
+        let kinds = EvidenceKind.allCases.map(\.name)
+        let lists: [(String, [String])] = [
+            ("Kind", kinds), ("KindOrAuto", kinds + ["auto"]),
+            ("Verdict", (1...15).compactMap { Verdict(rawValue: $0)?.name }),
+            ("Environment", StoreEnvironment.known.map(\.rawValue)),
+        ]
+        for (name, values) in lists {
+            #expect(Self.strings(component(name)["enum"]) == values, "\(name)")
+        }
+        #expect(Verdict(rawValue: 16) == nil)
+        func enumeration(_ schema: String, _ member: String) -> [String] {
+            Self.strings(component(schema)["properties"]?[member]?["enum"])
+        }
+        #expect(enumeration("Subscription", "status") == SubscriptionState.allCases.map(\.rawValue))
+        #expect(
+            enumeration("Problem", "code") == (0...16).compactMap { Status(rawValue: $0)?.name })
+        let states: [HTTPPurchaseState] = [
+            .entitled, .readyToConsume, .expired, .canceled, .inauthentic, .unknown,
+        ]
+        #expect(enumeration("PurchaseAnswer", "state") == states.map(\.rawValue))
+    }
+
+    @Test("examples fit their schemas")
+    func examples() {
+        var count = 0
+        for (place, media) in Self.mediaTypes(in: document.root, "") {
+            guard let wanted = media["schema"] else { continue }
+            var examples: [JSONValue] = []
+            if let example = media["example"] { examples.append(example) }
+            if let named = media["examples"]?.members {
+                for (_, example) in named.pairs {
+                    if let value = example["value"] { examples.append(value) }
+                }
+            }
+            for example in examples {
+                let faults = schema.faults(example, wanted)
+                #expect(faults == [], "\(place)")
+                count += 1
+            }
+        }
+        #expect(count > 40)
+    }
+
+    /// The objects that have a schema, with their places.
+    private static func mediaTypes(
+        in value: JSONValue, _ place: String
+    ) -> [(place: String, media: JSONValue)] {
+        guard let members = value.members else { return [] }
+        var found: [(String, JSONValue)] = members["schema"] == nil ? [] : [(place, value)]
+        for (name, value) in members.pairs { found += mediaTypes(in: value, place + "/" + name) }
+        return found
+    }
+
+    /// The names that the listener lists for an unknown one.
+    private static func names(in detail: String?) -> [String] {
+        guard let detail, let colon = detail.firstRange(of: "s: ") else { return [] }
+        return detail[colon.upperBound...].split(separator: ", ").map(String.init).sorted()
+    }
+
+    @Test("parameters and members are those that the listener accepts")
+    func members() throws {
+        try withHTTPServer { _, endpoint in
+            let client = try HTTPClient(endpoint)
+            let query = try client.ask(HTTPClient.post("/v1/verify?zz=1", [0x41]))
+            let parameters = paths["/v1/verify"]!["post"]!["parameters"]!.elements!
+            #expect(
+                parameters.compactMap { $0["name"]?.string }.sorted()
+                    == Self.names(in: query.member("detail")))
+            let bodies: [(String, String, JSONValue)] = [
+                ("/v1/verify", "{\"zz\":1}", component("VerifyRequest")),
+                ("/v1/verify", "{\"expectations\":{\"zz\":1}}", component("Expectations")),
+                ("/v1/entitlements", "{\"items\":[],\"zz\":1}", component("EntitlementsRequest")),
+                ("/v1/entitlements", "{\"items\":[],\"policy\":{\"zz\":1}}", component("Policy")),
+                (
+                    "/v1/entitlements", "{\"items\":[{\"zz\":1}]}",
+                    component("EntitlementsRequest")["properties"]!["items"]!["items"]!
+                ),
+            ]
+            for (path, body, schema) in bodies {
+                let answer = try client.ask(HTTPClient.post(path, json: body))
+                let names = Self.names(in: answer.member("detail"))
+                #expect(Self.names(schema["properties"]).sorted() == names, "\(body)")
+                #expect(names.count > 2)
+                #expect(schema["additionalProperties"]?.bool == false)
+            }
+        }
+    }
+
+    private static let key = "key-0123456789abcdef"
+
+    /// A request, and the status that it gets. With a long body only the head is sent.
+    private typealias Case = (path: String, method: String, request: [UInt8], status: Int)
+
+    private static func successes() throws -> [Case] {
+        let transaction = try Minted.transaction.get()
+        let token = String(decoding: transaction, as: UTF8.self)
+        let der = try Minted.receipt(bytes: 3_000)
+        let receipt = Base64.encode(der.span)
+        let quoted = String(decoding: receipt, as: UTF8.self)
+        var cases: [Case] = []
+        func post(_ path: String, _ query: String = "", _ body: [UInt8]) {
+            cases.append((path, "post", HTTPClient.post(path + query, body), 200))
+        }
+        func post(_ path: String, json: String, _ fields: String = "") {
+            cases.append((path, "post", HTTPClient.post(path, json: json, fields), 200))
+        }
+        for kind in Minted.jwsKinds {
+            let token = try Minted.token(kind)
+            post("/v1/verify", "?kind=\(kind.name)", token)
+        }
+        post("/v1/verify", "?kind=app-receipt&returns=verify-receipt", receipt)
+        post("/v1/verify", "?kind=auto", [0x41])
+        for path in ["/verifyReceipt", "/sandbox/verifyReceipt"] {
+            for receipt in [quoted, "AAAA"] {
+                post(path, json: "{\"receipt-data\":\"\(receipt)\"}")
+            }
+            post(path, json: "{")
+        }
+        let purchase = "{\"store\":\"apple\",\"jws\":\"\(token)\",\"includeClientPayload\":true}"
+        for path in ["/v1/purchase/verify", "/v1/verify-purchase"] {
+            post(path, json: purchase, "Authorization: Bearer \(key)\r\n")
+        }
+        let items = "{\"items\":[{\"evidence\":\"\(token)\"},{\"evidence\":\"\(quoted)\"}]}"
+        post("/v1/entitlements", json: items)
+        for path in ["/v1/health", "/v1/info", "/v1/openapi.json"] {
+            cases.append((path, "get", Array(HTTPClient.get(path).utf8), 200))
+        }
+        return cases
+    }
+
+    private static func failures() -> [Case] {
+        HTTPRoute.allCases.flatMap { route -> [Case] in
+            let (path, method) = (route.path, route.isRead ? "get" : "post")
+            func request(_ target: String, _ fields: String) -> [UInt8] {
+                Array("\(method.uppercased()) \(target) HTTP/1.1\r\n\(fields)\r\n".utf8)
+            }
+            let host = "Host: localhost\r\n"
+            let long = String(repeating: "a", count: 17 << 10)
+            let target = path + "?" + long.prefix(9 << 10)
+            var cases: [Case] = [
+                (path, method, request(path, ""), 400),
+                (path, method, request(path, "Host: example.com\r\n"), 403),
+                (path, method, request(path, host + "Origin: https://example.com\r\n"), 403),
+                (path, method, request(path, host + "Expect: tea\r\n"), 417),
+                (path, method, request(path, host + "A: \(long)\r\n"), 431),
+                (path, method, request(target, host), 414),
+                (
+                    path, method,
+                    Array("\(method.uppercased()) \(path) HTTP/3.0\r\n\(host)\r\n".utf8), 505
+                ),
+            ]
+            guard !route.isRead else { return cases }
+            let isPurchase = route.path.contains("purchase")
+            let key = host + (isPurchase ? "Authorization: Bearer \(Self.key)\r\n" : "")
+            let json = key + "Content-Type: application/json\r\n"
+            let gzip = "Content-Encoding: gzip\r\nContent-Length: 2\r\n"
+            let isApple = path.hasSuffix("Receipt")
+            cases.append((path, method, request(path, json + gzip), isApple ? 200 : 415))
+            if isPurchase { cases.append((path, method, request(path, host), 401)) }
+            if route != .batch {
+                let length = "Content-Length: 5000000\r\n"
+                cases.append((path, method, request(path, json + length), 413))
+            }
+            if isApple || route == .entitlements {
+                let body = "Content-Length: 2\r\n"
+                let named = request(path + "?app=other", json + body) + Array("{}".utf8)
+                cases.append((path, method, named, isApple ? 200 : 404))
+            }
+            return cases
+        }
+    }
+
+    @Test("real answers have the statuses, types and shapes of the document")
+    func answers() throws {
+        let cases = try Self.successes() + Self.failures()
+        let verifier = try Minted.verifier()
+        try withHTTPServer {
+            $0.apps["game"] = AppEntry(
+                verifier: verifier, policy: Minted.policy,
+                secrets: AppSecrets(apiKeys: [Self.key]))
+            $0.defaultApp = "game"
+        } _: { _, endpoint in
+            for (path, method, request, status) in cases {
+                let client = try HTTPClient(endpoint)
+                let answer = try client.ask(request)
+                #expect(answer.status == status, "\(path): \(answer.text.prefix(200))")
+                expect(answer, fits: path, method)
+            }
+            let client = try HTTPClient(endpoint)
+            let answer = try client.ask(HTTPClient.get("/v1/openapi.json"))
+            #expect(answer.body == Array(openAPIText.utf8).compactJSON + [0x0A])
+        }
+    }
+
+    /// Checks type, shape and fields of an answer.
+    private func expect(_ answer: HTTPClient.Response, fits path: String, _ method: String) {
+        let place = "\(method) \(path) \(answer.status)"
+        guard let operation = paths[path]?[method],
+            let listed = operation["responses"]?[String(answer.status)]
+        else {
+            Issue.record("\(place) is not in the document")
+            return
+        }
+        let response = schema.resolved(listed)
+        let type = answer.field("content-type") ?? ""
+        guard let wanted = response["content"]?[type]?["schema"],
+            let body = try? JSONDocument.parse(answer.body, limit: .max)
+        else {
+            Issue.record("\(place): \(type)")
+            return
+        }
+        let faults = schema.faults(body.root, wanted)
+        #expect(faults == [], "\(place)")
+        guard let fields = response["headers"]?.members else { return }
+        for (name, _) in fields.pairs {
+            let value = answer.field(name.lowercased())
+            #expect(value != nil, "\(place) \(name)")
+        }
+    }
+}
