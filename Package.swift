@@ -106,8 +106,8 @@ let package = Package(
         .target(
             name: "AssayAdmin",
             dependencies: [
-                "Assay", "AssayHTML", "AssayModels", "AssayWire", "AssayIO", "AssayServer",
-                "CMicrohttpd",
+                "Assay", "AssayEntitlements", "AssayHTML", "AssayModels", "AssayWire", "AssayIO",
+                "AssayServer", "CMicrohttpd",
             ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.

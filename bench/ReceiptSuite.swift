@@ -59,10 +59,23 @@ enum ReceiptSuite {
             whole("\(name), latest records", units, verifier, der, .latest),
             whole("\(name), no records", units, verifier, der, .none),
             whole("\(name), BER, all records", units, verifier, ber, .all),
+            explained("\(name), explained", units, verifier, der),
             whole(
                 "\(name), base64, all records", units, verifier, ReceiptMinter.base64(der),
                 .all),
         ]
+    }
+
+    /// The explanation of `assay explain`, as JSON.
+    private static func explained(
+        _ name: String, _ units: Int, _ verifier: Verifier, _ receipt: [UInt8]
+    ) -> Measurement {
+        let policy = Policy(bundleId: "com.example.game", environments: [.sandbox])
+        return Measurement(name, units: units) {
+            let explanation = Explanation(
+                receipt.span, as: nil, trust: verifier.trust, policy: policy, at: now)
+            precondition(explanation.isVerified && !explanation.json.isEmpty)
+        }
     }
 
     private static func sha1(

@@ -12,18 +12,21 @@ public final class AdminServer: Sendable {
 
     /// - Parameter allowsAnyAddress: Whether other machines can reach the listener. Its answers
     ///   contain no client secrets, but are not meant for the public either.
+    /// - Parameter explains: Whether `/explain` verifies evidence and shows why it gets its
+    ///   verdict. Other requests wait for an explanation.
     public convenience init(
-        at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false
+        at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
+        explains: Bool = false
     ) throws(AdminError) {
         try self.init(
-            at: endpoint, of: monitor, allowsAnyAddress: allowsAnyAddress,
+            at: endpoint, of: monitor, allowsAnyAddress: allowsAnyAddress, explains: explains,
             clock: { SystemClock.monotonicNanoseconds })
     }
 
     /// - Parameter clock: Nanoseconds, by which connections have their time limit.
     package init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
-        clock: @escaping @Sendable () -> UInt64
+        explains: Bool = false, clock: @escaping @Sendable () -> UInt64
     ) throws(AdminError) {
         try Self.check(endpoint, allowsAnyAddress: allowsAnyAddress)
         let descriptor: Int32
@@ -32,8 +35,8 @@ public final class AdminServer: Sendable {
         } catch {
             throw .listen(endpoint, error)
         }
-        let site = AdminSite(monitor: monitor, isLocal: endpoint.isLocal)
-        listener = try HTTPListener(descriptor, clock: clock) { site.answer($0) }
+        let site = AdminSite(monitor: monitor, isLocal: endpoint.isLocal, explains: explains)
+        listener = try HTTPListener(descriptor, clock: clock, site: site)
     }
 
     /// Throws if the endpoint is not a valid address for the admin listener.

@@ -3,9 +3,10 @@ import AssayModels
 package import AssayServer
 
 /// Routes the requests of the admin listener by path.
-package struct AdminSite: Sendable {
+package struct AdminSite: HTTPSite {
     private let monitor: ServerMonitor
     private let isLocal: Bool
+    private let explains: Bool
     private let metricsPage = CachedPage()
     private let statusPage = CachedPage()
 
@@ -13,9 +14,11 @@ package struct AdminSite: Sendable {
     /// publishes ten times a second.
     static let stuckNanoseconds: UInt64 = 2_000_000_000
 
-    package init(monitor: ServerMonitor, isLocal: Bool) {
+    /// - Parameter explains: whether `/explain` is served.
+    package init(monitor: ServerMonitor, isLocal: Bool, explains: Bool = false) {
         self.monitor = monitor
         self.isLocal = isLocal
+        self.explains = explains
     }
 
     private static let paths: [(path: String, description: String)] = [
@@ -23,6 +26,7 @@ package struct AdminSite: Sendable {
         ("/readyz", "200 while requests are accepted; otherwise 503 and the reason"),
         ("/metrics", "metrics for Prometheus, text format 0.0.4"),
         ("/status", "a page with the server's state and history"),
+        ("/explain", "a page that shows why evidence gets its verdict, if it is switched on"),
     ]
 
     package func answer(_ request: HTTPRequest) -> HTTPAnswer {
@@ -38,6 +42,7 @@ package struct AdminSite: Sendable {
         case "/readyz": page = { readiness }
         case "/metrics": page = { metrics }
         case "/status": page = { status }
+        case "/explain": return explanation(request)
         default: return .text(404, "no such path; / lists them")
         }
         guard request.method == "GET" || request.method == "HEAD" else {
@@ -46,6 +51,55 @@ package struct AdminSite: Sendable {
             return answer
         }
         return page()
+    }
+
+    // MARK: Explain
+
+    /// A receipt of 16 MiB in base64, and the form around it.
+    static let explainBytes = 24 << 20
+
+    package func bodyLimit(of request: HTTPRequest) -> Int? {
+        guard request.path == "/explain", refusal(ofExplain: request) == nil else { return nil }
+        return request.method == "POST" && request.body == nil ? Self.explainBytes : nil
+    }
+
+    private func explanation(_ request: HTTPRequest) -> HTTPAnswer {
+        if let refusal = refusal(ofExplain: request) { return refusal }
+        guard let latest = monitor.latest else { return .text(503, "starting") }
+        let site = ExplainSite(apps: latest.state.apps, now: latest.state.now)
+        guard request.method == "POST" else { return site.form }
+        return site.answer(request.body ?? [], contentType: request.contentType)
+    }
+
+    /// The reason not to serve a request to `/explain`, beside those of every path.
+    private func refusal(ofExplain request: HTTPRequest) -> HTTPAnswer? {
+        guard !isLocal || isOwnName(request.host) else {
+            return .text(421, "use a numeric address or localhost as the host")
+        }
+        guard explains else {
+            return .text(404, "/explain is off: --admin-explain, or explain = true in [admin]")
+        }
+        guard ["GET", "HEAD", "POST"].contains(request.method) else {
+            var answer = HTTPAnswer.text(405, "only GET, HEAD and POST")
+            answer.headers = [("Allow", "GET, HEAD, POST")]
+            return answer
+        }
+        // A page of another site can make a browser send a form here.
+        guard request.method != "POST" || isOwnPage(request) else {
+            return .text(403, "a page of another site made this request")
+        }
+        return nil
+    }
+
+    /// Whether a request came from no page, or from one of this site.
+    private func isOwnPage(_ request: HTTPRequest) -> Bool {
+        if let site = request.fetchSite?.lowercased(), site != "same-origin", site != "none" {
+            return false
+        }
+        guard let origin = request.origin else { return true }
+        guard let host = request.host, !host.isEmpty else { return false }
+        // A proxy in front can speak TLS.
+        return ["http://\(host)", "https://\(host)"].contains(origin)
     }
 
     /// Whether the Host header is empty, an address or localhost. Old clients send no header.
@@ -135,6 +189,10 @@ private final class CachedPage: Sendable {
 }
 
 extension HTTPAnswer {
+    static func tooLarge(_ limit: Int) -> HTTPAnswer {
+        .text(413, "the body has more bytes than the limit of \(limit)")
+    }
+
     static func text(_ status: Int, _ line: String) -> HTTPAnswer {
         HTTPAnswer(status: status, body: Array("\(line)\n".utf8))
     }

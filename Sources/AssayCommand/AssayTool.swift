@@ -26,6 +26,8 @@ struct AssayTool: AsyncParsableCommand {
             EXAMPLES
               Verify a transaction of your app:
                 assay verify --kind transaction --bundle-id com.example.game token.jws
+              Why was this refused?
+                assay explain --bundle-id com.example.game token.jws
               What is in this file?
                 assay inspect token.jws
               What does this customer own now?
@@ -46,8 +48,9 @@ struct AssayTool: AsyncParsableCommand {
             """,
         version: "assay " + AssayVersion.current,
         subcommands: [
-            VerifyCommand.self, InspectCommand.self, EntitlementsCommand.self, ServeCommand.self,
-            MintCommand.self, StoreCommand.self, ApiCommand.self,
+            VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
+            EntitlementsCommand.self, ServeCommand.self, MintCommand.self, StoreCommand.self,
+            ApiCommand.self,
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])
 

@@ -103,6 +103,11 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Allow an admin address that other machines can reach.")
     var adminAnyAddress = false
 
+    @Flag(
+        name: .customLong("admin-explain"),
+        help: "Serve /explain on the admin address: why evidence gets its verdict.")
+    var adminExplain = false
+
     @Flag(help: "Check the configuration, print what it means, and exit.")
     var check = false
 
@@ -156,7 +161,8 @@ struct ServeCommand: AsyncParsableCommand {
         let monitor = ServerMonitor()
         do throws(AdminError) {
             let admin = try AdminServer(
-                at: endpoint, of: monitor, allowsAnyAddress: settings.admin.allowsAnyAddress)
+                at: endpoint, of: monitor, allowsAnyAddress: settings.admin.allowsAnyAddress,
+                explains: settings.admin.explains)
             return (monitor, admin)
         } catch {
             throw Failure("\(error)")
@@ -199,7 +205,7 @@ struct ServeCommand: AsyncParsableCommand {
         ServerSettings.Flags(
             listen: listen, config: config, roots: roots, workers: workers,
             engine: engine ?? .auto, noKeyTables: noKeyTables, drainDelay: drainDelay, admin: admin,
-            adminAnyAddress: adminAnyAddress)
+            adminAnyAddress: adminAnyAddress, adminExplain: adminExplain)
     }
 
     private static func settings(

@@ -57,3 +57,16 @@ extension InAppPurchases {
         }
     }
 }
+
+extension InAppPurchases {
+    /// The records that were bought last, in the order of their purchase dates; all, in their
+    /// order, if there are no more than that.
+    package func newest(_ most: Int) -> InAppPurchases {
+        guard count > most else { return self }
+        let dates = indices.map { self[compact: $0][.purchaseDate] ?? .min }
+        let newest = indices.sorted { dates[$0] < dates[$1] }.suffix(most)
+        var kept = InAppPurchases()
+        for index in newest { kept.append(self[index]) }
+        return kept
+    }
+}

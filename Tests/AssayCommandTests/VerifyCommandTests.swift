@@ -228,7 +228,8 @@ struct VerifyCommandTests {
     @Test(
         "every command has help with examples",
         arguments: [
-            [], ["verify"], ["inspect"], ["serve"], ["health"], ["mint"], ["mint", "ca"],
+            [], ["verify"], ["explain"], ["inspect"], ["serve"], ["health"], ["mint"],
+            ["mint", "ca"],
             ["mint", "transaction"],
             ["mint", "renewal-info"], ["mint", "app-transaction"], ["mint", "notification"],
             ["mint", "realtime-request"],

@@ -11,12 +11,12 @@ struct AdminTest {
     let admin: AdminServer
 
     init(
-        _ change: (inout ServerConfiguration) -> Void = { _ in },
+        explains: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
         clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds }
     ) throws {
         let monitor = ServerMonitor()
         admin = try AdminServer(
-            at: .tcp(host: "127.0.0.1", port: 0), of: monitor, clock: clock)
+            at: .tcp(host: "127.0.0.1", port: 0), of: monitor, explains: explains, clock: clock)
         test = try TestServer {
             change(&$0)
             $0.monitor = monitor

@@ -118,8 +118,12 @@ enum Fixture {
         expecting expectations: Expectations = .none, at now: Timestamp = now,
         by verifier: Verifier = verifier
     ) -> Verification {
-        verifier.verify(
+        let answer = verifier.verify(
             token.span, as: kind, policy: policy, expecting: expectations, at: now)
+        ExplanationAgreement.expect(
+            token, as: kind, trust: verifier.trust, policy: policy, expecting: expectations,
+            at: now, explains: answer)
+        return answer
     }
 
     /// Checks the verdict and what holds for every answer: the payload is present exactly when

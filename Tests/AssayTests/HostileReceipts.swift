@@ -16,6 +16,9 @@ enum HostileReceipts {
         let verifier = try verifier ?? Minted.verifier()
         let whole = verifier.verify(bytes.span, as: .appReceipt, policy: policy, at: Minted.now)
         #expect((whole.evidence != nil) == (whole.verdict == .valid))
+        ExplanationAgreement.expect(
+            bytes, as: .appReceipt, trust: verifier.trust, policy: policy, at: Minted.now,
+            explains: whole)
         if bytes.count < 100_000 {
             var stream = AppReceiptStream(verifier, policy: policy)
             for byte in bytes { stream.receive([byte].span) }

@@ -95,6 +95,9 @@ import Testing
             let whole = verifier.verify(
                 bytes.span, as: .appReceipt, policy: policy, at: MintedReceipts.now)
             #expect(whole.verdict != .valid, "\(file)")
+            ExplanationAgreement.expect(
+                bytes, as: .appReceipt, trust: .apple, policy: policy, at: MintedReceipts.now,
+                explains: whole)
             var stream = AppReceiptStream(verifier, policy: policy)
             for start in stride(from: 0, to: bytes.count, by: 3) {
                 stream.receive(bytes.span.extracting(start..<min(start + 3, bytes.count)))

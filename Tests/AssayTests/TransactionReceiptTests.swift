@@ -34,8 +34,12 @@ import Testing
         _ bytes: [UInt8], _ verifier: Verifier = Verifier(trust: .apple),
         _ policy: Policy = everything, expecting expectations: Expectations = .none
     ) -> Verification {
-        verifier.verify(
+        let answer = verifier.verify(
             bytes.span, as: .transactionReceipt, policy: policy, expecting: expectations, at: now)
+        ExplanationAgreement.expect(
+            bytes, as: .transactionReceipt, trust: verifier.trust, policy: policy,
+            expecting: expectations, at: now, explains: answer)
+        return answer
     }
 
     static func receipt(_ answer: Verification) -> TransactionReceipt? {

@@ -47,17 +47,21 @@ struct UnverifiedSignedData: Sendable {
     func verify(
         _ chains: RSAChainBuilder, effectiveDate: EffectiveDate
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
+        let log = chains.log
+        log?.begin(.signerAlgorithm, found: signer.algorithmText)
         let algorithm = try signer.checkedAlgorithm()
         guard let digest = digests.digest(algorithm) else {
             throw Refusal(
                 .malformed, "digestAlgorithms does not announce the signer's \(algorithm.name)")
         }
+        log?.begin(.signerCertificate, found: "\(certificates.count) certificates")
         guard let leaf = certificates.first(where: { signer.isSigner($0) }) else {
             throw Refusal(.invalidChain, "the signer's certificate is not in the receipt")
         }
         let chain = try chains.validate(
             leaf: leaf, bag: certificates, effectiveDate: effectiveDate)
         return try chain.map { (chain) throws(Refusal) in
+            log?.begin(.signature, found: algorithm.name, expected: chain.leaf.keyText)
             try check(digest, algorithm, key: chain.leafKey)
             return chain
         }

@@ -68,6 +68,11 @@ struct SignerInfo: Sendable {
         }
     }
 
+    /// The object identifiers of digest and signature, for explanations.
+    var algorithmText: String {
+        OID.dotted(digest.identifier.span) + " and " + OID.dotted(algorithm.identifier.span)
+    }
+
     /// Checks that the digest is SHA-1 or SHA-256, the signature RSA PKCS #1 v1.5, and that the
     /// two match. Returns the digest algorithm.
     func checkedAlgorithm() throws(Refusal) -> DigestAlgorithm {

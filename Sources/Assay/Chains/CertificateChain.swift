@@ -92,23 +92,32 @@ extension UnvalidatedChain {
     /// The third entry has to be present. It is never trusted and never becomes an anchor.
     /// - Parameter markers: others than the App Store's only for tests of the other rules.
     init(
-        x5c: [[UInt8]], trust: TrustStore, markers: Markers = .appStore
+        x5c: [[UInt8]], trust: TrustStore, markers: Markers = .appStore, log: CheckLog? = nil
     ) throws(Refusal) {
         guard x5c.count == Limits.x5cCertificates else {
-            self = try Self.pinnedLeaf(x5c, trust)
+            self = try Self.pinnedLeaf(x5c, trust, log)
             return
         }
+        log?.begin(.certificates)
         let leaf = try Certificate.parse(x5c[0], as: .leaf)
         let intermediate = try Certificate.parse(x5c[1], as: .intermediate)
         try Self.checkIsOneElement(x5c[2])
 
+        log?.begin(.leafForm, found: leaf.text(of: leaf.subject))
         try leaf.checkForm(as: .leaf)
+        log?.begin(.intermediateForm, found: intermediate.text(of: intermediate.subject))
         try intermediate.checkForm(as: .intermediate)
+        log?.begin(.leafUsage)
         try leaf.checkSignsMessages()
+        log?.begin(.intermediateUsage)
         try intermediate.checkIssues(as: .intermediate, certificatesBelow: 0)
+        log?.begin(
+            .leafIssuer, found: intermediate.text(of: intermediate.subject),
+            expected: leaf.text(of: leaf.issuer))
         guard leaf.der[leaf.issuer] == intermediate.der[intermediate.subject] else {
             throw Refusal(.invalidChain, "the issuer of the leaf is not the intermediate's subject")
         }
+        log?.begin(.rootName, expected: intermediate.text(of: intermediate.issuer))
         var candidates = trust.anchors.filter {
             $0.certificate.der[$0.certificate.subject] == intermediate.der[intermediate.issuer]
         }
@@ -118,13 +127,18 @@ extension UnvalidatedChain {
                 "no pinned root is named \(intermediate.issuerText), which issued the "
                     + "intermediate")
         }
+        log?.begin(.rootUsage)
         candidates = try passing(candidates) { candidate throws(Refusal) in
             guard candidate.certificate.version == 3 else { return }
             try candidate.certificate.checkIssues(as: .root, certificatesBelow: 1)
         }
+        log?.begin(.chainAlgorithms, found: "\(leaf.keyText) under \(intermediate.keyText)")
         try Self.checkAlgorithms(leaf, intermediate)
+        log?.begin(.leafMarker, leaf, markers.leaf)
         try leaf.checkMarker(markers.leaf, as: .leaf)
+        log?.begin(.intermediateMarker, intermediate, markers.intermediate)
         try intermediate.checkMarker(markers.intermediate, as: .intermediate)
+        log?.begin(.denyList, found: leaf.serialText)
         try trust.checkNotDenied(leaf, as: .leaf)
         try trust.checkNotDenied(intermediate, as: .intermediate)
         candidates = try passing(candidates) { candidate throws(Refusal) in
@@ -136,7 +150,7 @@ extension UnvalidatedChain {
     /// Accepts the chain of Xcode's StoreKit testing: one self-signed certificate that an
     /// operator pinned.
     private static func pinnedLeaf(
-        _ x5c: [[UInt8]], _ trust: TrustStore
+        _ x5c: [[UInt8]], _ trust: TrustStore, _ log: CheckLog?
     ) throws(Refusal) -> UnvalidatedChain {
         guard x5c.count == 1,
             let pin = trust.anchors.first(where: { !$0.isApple && $0.certificate.der == x5c[0] })
@@ -146,6 +160,7 @@ extension UnvalidatedChain {
                 "x5c has \(x5c.count) certificates, not \(Limits.x5cCertificates), or 1 that is "
                     + "itself pinned")
         }
+        log?.begin(.pinnedLeaf, found: pin.certificate.text(of: pin.certificate.subject))
         try pin.certificate.checkKey(.leaf, isOn: [.p256])
         try trust.checkNotDenied(pin.certificate, as: .leaf)
         return UnvalidatedChain(leaf: pin.certificate, intermediate: nil, candidates: [pin])
@@ -180,20 +195,35 @@ extension UnvalidatedChain {
 
     func checkValidity(at seconds: Int64) throws(Refusal) { try windows.check(at: seconds) }
 
+    func checkValidity(at date: EffectiveDate, log: CheckLog?) throws(Refusal) {
+        log?.begin(.signingDate, found: date.text)
+        let seconds = try date.seconds()
+        log?.begin(
+            .validity,
+            found: "leaf \(leaf.windowText)"
+                + (intermediate.map { ", intermediate \($0.windowText)" } ?? ""),
+            expected: date.text)
+        try checkValidity(at: seconds)
+    }
+
     /// Verifies the signatures: one public-key operation for each distinct key of the candidate
     /// roots, and one for the leaf.
     ///
     /// - Parameter intermediates: a cache. An intermediate in it costs no public-key operation.
     func validate(
-        intermediates: ValidatedIntermediates
+        intermediates: ValidatedIntermediates, log: CheckLog? = nil
     ) throws(Refusal) -> ValidatedChain {
+        log?.begin(.leafKey, found: leaf.keyText)
         guard let leafKey = leaf.ecKey else {
             throw Refusal(.invalidChain, "the key of the leaf is not a point of P-256")
         }
         guard let intermediate else {
             return ValidatedChain(self, anchors: candidates, leafKey: leafKey)
         }
+        log?.begin(
+            .rootSignature, expected: candidates.map(\.fingerprintText).joined(separator: ", "))
         let issuer = try intermediates.validate(intermediate, under: candidates)
+        log?.begin(.leafSignature, expected: intermediate.keyText)
         let digest = try leaf.ecdsaDigest(as: .leaf)
         let tables = intermediates.tables
         guard leaf.isSigned(by: issuer.key, digest: digest, tables: tables) else {

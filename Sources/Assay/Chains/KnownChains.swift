@@ -71,8 +71,14 @@ final class KnownChains: Sendable {
     /// progress.
     func resolve(
         header: Span<UInt8>, effectiveDate: EffectiveDate, now: Timestamp,
-        unknownChains: UnknownChainPolicy = .validate
+        unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<KnownChain> {
+        if let log {
+            var state = ChainSlot.State.new
+            return try resolve(
+                &state, header: header, effectiveDate: effectiveDate, deferring: nil, log: log
+            ).get().map { KnownChain(header: header, chain: $0) }
+        }
         let key = keyedHash(header)
         if let known = tables.withLock({ $0.find(key, header) }) {
             _ = try known.chain.valid(at: try effectiveDate.seconds())
@@ -112,15 +118,15 @@ final class KnownChains: Sendable {
     /// shape, algorithm, structure, markers, then dates, then signatures.
     private func resolve(
         _ state: inout ChainSlot.State, header: Span<UInt8>, effectiveDate: EffectiveDate,
-        deferring unknownChains: ChainID?
+        deferring unknownChains: ChainID?, log: CheckLog? = nil
     ) -> Result<ChainOutcome<ValidatedChain>, Refusal> {
         do throws(Refusal) {
-            if case .new = state { state = .unvalidated(try unvalidated(header)) }
+            if case .new = state { state = .unvalidated(try unvalidated(header, log)) }
             switch state {
             case .new: preconditionFailure("set above")
             case .unvalidated(let chain):
-                try chain.checkValidity(at: try effectiveDate.seconds())
-                if let valid = pairs[chain] {
+                try chain.checkValidity(at: effectiveDate, log: log)
+                if log == nil, let valid = pairs[chain] {
                     state = .valid(valid)
                     _ = try valid.valid(at: try effectiveDate.seconds())
                     return .success(.validated(valid))
@@ -132,9 +138,10 @@ final class KnownChains: Sendable {
                 }
                 validationCount.add(1, ordering: .relaxed)
                 do throws(Refusal) {
-                    let valid = try chain.validate(intermediates: intermediates)
+                    let valid = try chain.validate(intermediates: intermediates, log: log)
                     state = .valid(valid)
                     pairs.remember(valid)
+                    log?.begin(.rootValidity, found: valid.anchor.certificate.windowText)
                     _ = try valid.valid(at: try effectiveDate.seconds())
                     return .success(.validated(valid))
                 } catch {
@@ -154,9 +161,11 @@ final class KnownChains: Sendable {
         }
     }
 
-    private func unvalidated(_ header: Span<UInt8>) throws(Refusal) -> UnvalidatedChain {
-        let x5c = try JWSHeader.certificates(of: header)
-        return try UnvalidatedChain(x5c: x5c, trust: trust)
+    private func unvalidated(
+        _ header: Span<UInt8>, _ log: CheckLog?
+    ) throws(Refusal) -> UnvalidatedChain {
+        let x5c = try JWSHeader.certificates(of: header, log: log)
+        return try UnvalidatedChain(x5c: x5c, trust: trust, log: log)
     }
 }
 

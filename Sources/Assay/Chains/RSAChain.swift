@@ -60,6 +60,7 @@ struct RSAChainBuilder {
     let trust: TrustStore
     let links: ValidatedLinks
     let unknownChains: UnknownChainPolicy
+    var log: CheckLog?
 
     /// - Parameter bag: the certificates in the evidence, in any order.
     func validate(
@@ -68,12 +69,16 @@ struct RSAChainBuilder {
         if let pin = trust.anchors.first(where: {
             !$0.isApple && $0.certificate.hasBytes(of: leaf)
         }) {
+            log?.begin(.pinnedLeaf, found: leaf.text(of: leaf.subject))
             return .validated(try pinned(pin, effectiveDate))
         }
+        log?.begin(.leafForm, found: leaf.text(of: leaf.subject))
         try leaf.checkForm(as: .leaf)
+        log?.begin(.leafUsage)
         try leaf.checkSignsMessages()
+        log?.begin(.leafIssuer, found: "\(bag.count) certificates", expected: leaf.issuerText)
         let issuers = try issuers(of: leaf, in: bag)
-        if let known = known(leaf, issuers, effectiveDate) { return .validated(known) }
+        if log == nil, let known = known(leaf, issuers, effectiveDate) { return .validated(known) }
         return try validate(leaf, under: issuers, effectiveDate)
     }
 
@@ -98,6 +103,7 @@ struct RSAChainBuilder {
         _ leaf: Certificate, under issuers: [Certificate], _ effectiveDate: EffectiveDate
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
         var paths = try paths(from: issuers)
+        log?.begin(.chainAlgorithms, found: leaf.keyText)
         guard let leafKey = leaf.rsaKey(smallestBits: purpose.smallestLeafBits) else {
             throw Refusal(
                 .unsupportedAlgorithm,
@@ -108,16 +114,24 @@ struct RSAChainBuilder {
         paths = try passing(paths) { path throws(Refusal) in
             try path.intermediate.rsaDigest(as: .intermediate)
         }
+        log?.begin(.leafMarker, leaf, purpose.leafMarker)
         try leaf.checkMarker(purpose.leafMarker, as: .leaf)
+        log?.begin(.intermediateMarker, paths[0].intermediate, purpose.intermediateMarker)
         paths = try passing(paths) { path throws(Refusal) in
             try path.intermediate.checkMarker(purpose.intermediateMarker, as: .intermediate)
         }
+        log?.begin(.denyList, found: leaf.serialText)
         try trust.checkNotDenied(leaf, as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
             try trust.checkNotDenied(path.intermediate, as: .intermediate)
             try trust.checkNotDenied(path.anchor)
         }
+        log?.begin(.signingDate, found: effectiveDate.text)
         let seconds = try effectiveDate.seconds()
+        log?.begin(
+            .validity,
+            found: "leaf \(leaf.windowText), intermediate \(paths[0].intermediate.windowText)",
+            expected: effectiveDate.text)
         try leaf.checkValidity(at: seconds, as: .leaf)
         paths = try passing(paths) { path throws(Refusal) in
             try path.intermediate.checkValidity(at: seconds, as: .intermediate)
@@ -179,10 +193,12 @@ struct RSAChainBuilder {
     /// The candidates that are allowed to issue certificates, each paired with the pinned roots
     /// whose subject is its issuer.
     private func paths(from issuers: [Certificate]) throws(Refusal) -> [Path] {
+        log?.begin(.intermediateForm, found: "\(issuers.count) with the issuer's name")
         let candidates = try passing(issuers) { candidate throws(Refusal) in
             try candidate.checkForm(as: .intermediate)
             try candidate.checkIssues(as: .intermediate, certificatesBelow: 0)
         }
+        log?.begin(.rootName, expected: candidates[0].issuerText)
         // Ordered by root: the first root that a path reaches is the one of the verdict.
         let paths = trust.anchors.flatMap { anchor in
             candidates.filter { $0.isIssued(inNameOf: anchor.certificate) }
@@ -194,6 +210,7 @@ struct RSAChainBuilder {
                 "no pinned root is named \(candidates[0].issuerText), which issued the "
                     + "intermediate")
         }
+        log?.begin(.rootUsage)
         return try passing(paths) { path throws(Refusal) in
             // Version 1 certificates have no extensions to check.
             guard path.anchor.certificate.version == 3 else { return }
@@ -205,6 +222,8 @@ struct RSAChainBuilder {
     private func signed(
         _ leaf: Certificate, _ leafKey: RSAPublicKey, _ paths: [Path]
     ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
+        log?.begin(
+            .signatures, expected: paths.map(\.anchor.fingerprintText).joined(separator: ", "))
         let known = paths.firstIndex { isKnown($0, leaf) }
         if known == 0 { return .validated(ValidatedRSAChain(leaf, paths[0], leafKey)) }
         if known == nil {

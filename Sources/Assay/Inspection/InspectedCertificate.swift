@@ -47,7 +47,7 @@ package struct InspectedCertificate: Sendable {
 }
 
 extension SubjectPublicKey.Kind {
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .ec(let curve, _): curve.name
         case .rsa(let modulus, _): "RSA of \(modulus.count * 8) bits"
@@ -59,7 +59,7 @@ extension SubjectPublicKey.Kind {
 extension Certificate {
     /// The text of a name, with its attributes in their order. For display only: chain validation
     /// compares the bytes of names.
-    fileprivate func text(of name: Range<Int>) -> String {
+    func text(of name: Range<Int>) -> String {
         var parts: [String] = []
         do throws(DERError) {
             try readAttributes(of: name) { type, value in

@@ -41,7 +41,7 @@ extension Inspection {
 }
 
 extension InspectedCertificate {
-    fileprivate func write(to object: inout JSONWriter) {
+    func write(to object: inout JSONWriter) {
         object.member("fault", fault)
         if let fields {
             object.member("subject", fields.subject)

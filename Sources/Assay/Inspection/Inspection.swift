@@ -17,16 +17,27 @@ package struct Inspection: Sendable {
     package private(set) var payload: JSONDocument?
     /// The payload as text, where it is not the JSON that it should be.
     package private(set) var payloadText: String?
+    /// An app receipt, with at most the wanted number of in-app records.
+    package private(set) var receipt: AppReceipt?
+    /// The number of in-app records in the receipt.
+    package private(set) var recordCount = 0
     /// The evidence in members of the payload.
     package private(set) var nested: [Inspection] = []
     /// What could not be read, in plain words.
     package private(set) var problems: [String] = []
 
-    /// Inspects evidence of any kind.
-    package init(_ evidence: Span<UInt8>) { self.init(evidence, member: "", depth: 0) }
+    private let wantedRecords: Int
 
-    private init(_ evidence: Span<UInt8>, member: String, depth: Int) {
+    /// Inspects evidence of any kind.
+    ///
+    /// - Parameter records: the most in-app records of a receipt to keep; the newest are kept.
+    package init(_ evidence: Span<UInt8>, records: Int = .max) {
+        self.init(evidence, member: "", depth: 0, records: records)
+    }
+
+    private init(_ evidence: Span<UInt8>, member: String, depth: Int, records: Int) {
         self.member = member
+        wantedRecords = records
         byteCount = evidence.count
         likelyKind = Verifier.likelyKind(of: evidence)
         let text = evidence.extracting(trimmed(evidence))
@@ -131,7 +142,11 @@ package struct Inspection: Sendable {
         if let fault = reader.content.fault { problems.append(fault) }
         certificates = reader.certificates.map { InspectedCertificate($0) }
         if reader.content.hasContent {
-            payload = try? JSONDocument.parse(reader.content.receipt.json, limit: .max)
+            var receipt = reader.content.receipt
+            recordCount = receipt.inApp.count
+            receipt.inApp = receipt.inApp.newest(wantedRecords)
+            payload = try? JSONDocument.parse(receipt.json, limit: .max)
+            self.receipt = receipt
         }
     }
 
@@ -210,7 +225,9 @@ package struct Inspection: Sendable {
             let shape = EvidenceShape.detect(bytes.span)
             let isLong = bytes.count >= InspectionLimits.shortestReceipt
             if shape == .jws || shape == .appReceipt && isLong {
-                nested.append(Inspection(bytes.span, member: path, depth: depth + 1))
+                nested.append(
+                    Inspection(
+                        bytes.span, member: path, depth: depth + 1, records: wantedRecords))
             }
         }
         for (name, value) in value.members?.pairs ?? [] where name != "x5c" {

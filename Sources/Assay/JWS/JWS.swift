@@ -55,13 +55,16 @@ final class UnverifiedJWS: Sendable {
 
     /// Checks everything except the signature, cheap checks first.
     static func read(
-        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy
+        _ token: Span<UInt8>, chains: KnownChains, now: Timestamp,
+        unknownChains: UnknownChainPolicy, log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
-        let recent = chains.recent(token, counts: true)
+        let recent = log == nil ? chains.recent(token, counts: true) : nil
+        log?.begin(.segments, found: "\(token.count) characters")
         let segments = try JWSSegments(token, headerEnd: recent?.header.count)
         let text = try Base64URL.segment(
             token.extracting(segments.payload), named: "payload")
         let signature = try Base64URL.signature(token.extracting(segments.signature))
+        log?.begin(.payloadText, found: "\(text.count) octets")
         let payload = try JSONDocument.payload(text, named: "payload")
         let date = effectiveDate(of: payload, now: now)
         let known: KnownChain
@@ -70,7 +73,7 @@ final class UnverifiedJWS: Sendable {
         } else {
             let resolved = try chains.resolve(
                 header: token.extracting(segments.header), effectiveDate: date, now: now,
-                unknownChains: unknownChains)
+                unknownChains: unknownChains, log: log)
             switch resolved {
             case .validated(let chain): known = chain
             case .deferred(let chain): return .deferred(chain)
@@ -78,6 +81,7 @@ final class UnverifiedJWS: Sendable {
         }
         let time = try date.timestamp()
         let chain = try known.chain.valid(at: time.seconds)
+        log?.begin(.signatureForm)
         guard let signature else {
             throw Refusal(
                 .invalidSignature, "the signature is not 64 octets of r and s, each from 1 to n-1")
@@ -122,8 +126,10 @@ struct VerifiedJWS: Sendable {
     /// Throws INVALID_SIGNATURE unless the signature verifies.
     /// - Parameter signatureHolds: The result for `unverified.signature`.
     init(
-        _ unverified: UnverifiedJWS, signatureHolds: Bool, chains: KnownChains
+        _ unverified: UnverifiedJWS, signatureHolds: Bool, chains: KnownChains,
+        log: CheckLog? = nil
     ) throws(Refusal) {
+        log?.begin(.signature, expected: unverified.chain.leaf.keyText)
         guard signatureHolds else {
             throw Refusal(
                 .invalidSignature, "the signature does not verify with the leaf certificate's key")

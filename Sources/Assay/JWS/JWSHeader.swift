@@ -5,13 +5,20 @@ enum JWSHeader {
     /// Returns the DER certificates of x5c from a header whose algorithm is ES256.
     ///
     /// Ignores `jwk`, `jku`, `x5u` and `kid`: only its chain makes a key trusted.
-    static func certificates(of header: Span<UInt8>) throws(Refusal) -> [[UInt8]] {
+    static func certificates(
+        of header: Span<UInt8>, log: CheckLog? = nil
+    ) throws(Refusal) -> [[UInt8]] {
+        log?.begin(.header, found: "\(header.count) characters")
         let text = try Base64URL.segment(header, named: "header")
         let document = try JSONDocument.payload(text, named: "header")
         try checkExtensions(document.root)
+        log?.begin(.algorithm, found: quoted(document.root["alg"]?.string), expected: "ES256")
         guard document.root["alg"]?.equals("ES256") == true else {
             throw Refusal(.unsupportedAlgorithm, "the header's alg is not ES256")
         }
+        log?.begin(
+            .chainLength, found: document.root["x5c"]?.elements.map { "\(Array($0).count)" },
+            expected: "\(Limits.x5cCertificates)")
         guard let x5c = document.root["x5c"] else {
             throw Refusal(.invalidChain, "the header has no x5c")
         }

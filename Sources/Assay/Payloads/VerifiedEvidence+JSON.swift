@@ -72,7 +72,7 @@ extension AppReceipt {
             object.member("versionExternalIdentifier", versionExternalIdentifier)
             object.member("ageRating", ageRating)
             object.array("inApp") { array in
-                for purchase in inApp { array.object { $0.members(of: purchase) } }
+                for purchase in inApp { array.object { $0.recordMembers(of: purchase) } }
             }
         }
         return writer.text
@@ -80,7 +80,7 @@ extension AppReceipt {
 }
 
 extension JSONWriter {
-    fileprivate mutating func members(of purchase: InAppPurchaseReceipt) {
+    mutating func recordMembers(of purchase: InAppPurchaseReceipt) {
         member("quantity", purchase.quantity)
         member("productId", purchase.productId)
         member("transactionId", purchase.transactionId)

@@ -4,10 +4,14 @@ extension VerifiedJWS {
     /// Decodes the typed payload of the caller's kind, and the claims that the policy checks.
     ///
     /// Extracts the claims first, so that the payload is moved and not copied.
-    func decode(as kind: EvidenceKind) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
+    func decode(
+        as kind: EvidenceKind, log: CheckLog? = nil
+    ) throws(Refusal) -> (VerifiedEvidence, EvidenceClaims) {
+        log?.begin(.kind, found: PayloadKind.detect(payload)?.name, expected: kind.name)
         try payload.withRootMembers { members throws(Refusal) in
             try PayloadKind.check(&members, is: kind)
         }
+        log?.begin(.decoding)
         switch kind {
         case .transaction:
             let fields: JWSTransactionDecodedPayload = try decode()

@@ -16,6 +16,7 @@ public struct AppReceiptStream: Sendable {
     private let policy: Policy
     private let expectations: Expectations
     private let inApp: InAppSelection
+    private let log: CheckLog?
     private var encoding = Encoding.unknown
     private var reader: SignedDataReader<AppReceiptReader>
     private var feeder = ChunkFeeder()
@@ -41,6 +42,14 @@ public struct AppReceiptStream: Sendable {
         _ verifier: Verifier, policy: Policy, expecting expectations: Expectations = .none,
         inApp: InAppSelection = .all
     ) {
+        self.init(verifier, policy: policy, expecting: expectations, inApp: inApp, log: nil)
+    }
+
+    init(
+        _ verifier: Verifier, policy: Policy, expecting expectations: Expectations,
+        inApp: InAppSelection, log: CheckLog?
+    ) {
+        self.log = log
         self.verifier = verifier
         self.policy = policy
         self.expectations = expectations
@@ -93,12 +102,13 @@ public struct AppReceiptStream: Sendable {
     {
         let request = VerificationRequest(
             verifier, kind: .appReceipt, policy: policy, expectations: expectations, now: now,
-            unknownChains: unknownChains)
+            unknownChains: unknownChains, log: log)
         do throws(Refusal) {
             let verification = try verification(request)
             return PreparedVerification(
                 request: request, state: try .init(verification) { .answered($0) })
         } catch {
+            log?.didRefuse()
             return PreparedVerification(
                 request: request, state: .answered(error.answer(.appReceipt)))
         }
@@ -107,8 +117,11 @@ public struct AppReceiptStream: Sendable {
     private mutating func verification(
         _ request: VerificationRequest
     ) throws(Refusal) -> ChainOutcome<Verification> {
+        if case .wrapper(let text) = encoding, refusal == nil {
+            return try unwrapped(text, request)
+        }
+        log?.begin(.receipt)
         if let refusal { throw refusal }
-        if case .wrapper(let text) = encoding { return try unwrapped(text, request) }
         try complete()
         return try verify(request)
     }
@@ -200,12 +213,14 @@ public struct AppReceiptStream: Sendable {
         _ request: VerificationRequest
     ) throws(Refusal) -> ChainOutcome<Verification> {
         let unverified = try reader.content.finish()
+        log?.begin(
+            .signerInfo, found: "\(reader.certificates.count) certificates")
         let signedData = try UnverifiedSignedData(reader, links: verifier.links)
         let date = EffectiveDate(
             signed: unverified.receipt.receiptCreationDate, now: request.now)
         let chains = RSAChainBuilder(
             purpose: .receipts, trust: verifier.trust, links: verifier.links,
-            unknownChains: request.unknownChains)
+            unknownChains: request.unknownChains, log: log)
         let chain = try signedData.verify(chains, effectiveDate: date)
         let time = try date.timestamp()
         let answer = try chain.map { request.answer(unverified, $0, effectiveDate: time) }
@@ -239,7 +254,7 @@ public struct AppReceiptStream: Sendable {
             throw Refusal(.wrongKind, "the wrapper's payload is not an app receipt")
         }
         var stream = AppReceiptStream(
-            verifier, policy: policy, expecting: expectations, inApp: inApp)
+            verifier, policy: policy, expecting: expectations, inApp: inApp, log: log)
         stream.receive(Array(payload.utf8).span)
         return try stream.verification(request)
     }
@@ -254,9 +269,10 @@ extension VerificationRequest {
         claims.productId = unverified.expectedProduct
         claims.transactionId = unverified.expectedTransaction
         do throws(Refusal) {
-            try claims.check(policy, expectations, chain: chain)
-            try claims.check(expectations, effectiveDate: effectiveDate)
+            try claims.check(policy, expectations, chain: chain, log: log)
+            try claims.check(expectations, effectiveDate: effectiveDate, log: log)
         } catch {
+            log?.didRefuse()
             return refused(error, chain, claims)
         }
         return accepted(chain, claims, .appReceipt(unverified.receipt))

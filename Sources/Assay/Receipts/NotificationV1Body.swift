@@ -57,7 +57,8 @@ struct NotificationV1Body: Sendable {
         _ request: VerificationRequest, _ verifier: Verifier, inApp: InAppSelection
     ) -> PreparedVerification {
         var stream = AppReceiptStream(
-            verifier, policy: request.policy, expecting: request.expectations, inApp: inApp)
+            verifier, policy: request.policy, expecting: request.expectations, inApp: inApp,
+            log: request.log?.inside(Self.path, .appReceipt))
         _ = receipt.withUTF8 { stream.receive($0) }
         let prepared = stream.prepare(at: request.now, unknownChains: request.unknownChains)
         guard case .answered(var verification) = prepared.state else {

@@ -24,30 +24,36 @@ struct VerifiedTransactionReceipt: Sendable {
     /// - Parameter allowsLegacyKey: whether the 1024-bit key of version 2 is accepted.
     static func verify(
         _ evidence: Span<UInt8>, trust: TrustStore, links: ValidatedLinks, now: Timestamp,
-        allowsLegacyKey: Bool, unknownChains: UnknownChainPolicy
+        allowsLegacyKey: Bool, unknownChains: UnknownChainPolicy, log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<VerifiedTransactionReceipt> {
         let text = try TransactionReceiptText(evidence)
         let blob = text.signature
+        log?.begin(.purchaseInfo, found: "\(text.purchaseInfo.count) octets")
         var receipt = try TransactionReceipt(
             purchaseInfo: text.purchaseInfo, signatureVersion: Int(blob.version.rawValue))
+        log?.begin(.certificates)
         let leaf = try Certificate.parse(blob.certificate, as: .leaf)
+        log?.begin(.legacyKey, found: "version \(blob.version.rawValue)")
         guard blob.version != .v2 || allowsLegacyKey else {
             throw Refusal(
                 .unsupportedAlgorithm,
                 "it is signed with the old key of \(Limits.legacyRSAKeyBits) bits, which the "
                     + "policy refuses")
         }
+        log?.begin(.purchaseDate, found: receipt.purchaseDate?.rfc3339)
         guard let purchaseDate = receipt.purchaseDate else {
             throw Refusal(.malformed, "purchase-info has no purchase-date")
         }
         let builder = RSAChainBuilder(
-            purpose: blob.version.purpose, trust: trust, links: links, unknownChains: unknownChains)
+            purpose: blob.version.purpose, trust: trust, links: links,
+            unknownChains: unknownChains, log: log)
         receipt.unsignedEnvironment = text.environment
         receipt.unsignedPod = text.pod
         receipt.unsignedSigningStatus = text.signingStatus
         let chain = try builder.validate(
             leaf: leaf, bag: [], effectiveDate: EffectiveDate(signed: purchaseDate, now: now))
         return try chain.map { (chain) throws(Refusal) in
+            log?.begin(.signature, expected: chain.leaf.keyText)
             try checkSignature(text, chain)
             return VerifiedTransactionReceipt(receipt, chain, effectiveDate: purchaseDate)
         }

@@ -33,18 +33,20 @@ struct PendingAnswer: Sendable {
         answer.members.reserveCapacity(body.signed.count)
         var requests: [EvidenceKind: VerificationRequest] = [:]
         for member in body.signed {
-            if requests[member.kind] == nil {
+            let log = request.log?.inside(member.path, member.kind)
+            // With a log, each member has its own request.
+            if requests[member.kind] == nil || log != nil {
                 requests[member.kind] = VerificationRequest(
                     verifier, kind: member.kind, policy: request.policy,
                     expectations: request.expectations.ofEveryMember, now: request.now,
-                    unknownChains: request.unknownChains)
+                    unknownChains: request.unknownChains, log: log)
             }
             let outcome: ChainOutcome<UnverifiedJWS>?
             do throws(Refusal) {
                 outcome = try member.token.withUTF8 { token throws(Refusal) in
                     try UnverifiedJWS.read(
                         token, chains: verifier.chains, now: request.now,
-                        unknownChains: request.unknownChains)
+                        unknownChains: request.unknownChains, log: log)
                 }
             } catch {
                 throw error.naming(member.path)
@@ -100,10 +102,12 @@ struct PendingAnswer: Sendable {
     func verified(_ request: VerificationRequest) throws(Refusal) -> Verification {
         let found = AnswerMembers(
             members.map { ($0.path, $0.prepared.verification) }, of: body)
+        request.log?.begin(.members, found: "\(members.count) members")
         try found.checkEnvironment()
         if request.policy.bundleId == nil, request.expectations.bundleId == nil {
             try found.checkBundle()
         }
+        request.log?.begin(.memberExpectations)
         try found.check(request.expectations, now: request.now)
         var verification = Verification(
             verdict: .valid, detail: "the answer has no signed member: it proves nothing",

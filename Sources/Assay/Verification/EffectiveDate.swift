@@ -22,6 +22,14 @@ enum EffectiveDate: Sendable, Equatable {
         }
     }
 
+    /// The date, or what is wrong with it, for explanations.
+    var text: String {
+        switch self {
+        case .at(let date): Self.text(date)
+        case .invalid(let detail): detail
+        }
+    }
+
     /// RFC 3339, or milliseconds for years without four digits.
     private static func text(_ date: Timestamp) -> String {
         CivilTime.seconds.contains(date.seconds)

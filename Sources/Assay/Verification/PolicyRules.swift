@@ -5,10 +5,13 @@ import AssayModels
 
 extension EvidenceClaims {
     func check(
-        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
+        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain,
+        log: CheckLog? = nil
     ) throws(Refusal) {
+        if let log { begin(.bundle, policy, expectations, log) }
         try checkBundle(policy.bundleId)
         try checkBundle(expectations.bundleId)
+        if let log { begin(.app, policy, expectations, log) }
         try checkApp(policy.appAppleId, policy, expectations)
         try checkApp(expectations.appAppleId, policy, expectations)
         // Apple's rule, which the policy follows, applies to Production only. A caller's
@@ -16,7 +19,11 @@ extension EvidenceClaims {
         if let expected = expectations.appAppleId, let appAppleId, appAppleId != 0 {
             try check(appAppleId, is: expected)
         }
-        try checkEnvironment(policy, expectations, chain: chain)
+        if let log { begin(.environment, policy, expectations, log) }
+        try checkEnvironment(policy, expectations)
+        log?.begin(
+            .rootPurpose, found: chain.anchor.fingerprintText, expected: environment.rawValue)
+        try checkAnchor(chain)
     }
 
     private func checkBundle(_ expected: String?) throws(Refusal) {
@@ -52,7 +59,7 @@ extension EvidenceClaims {
     }
 
     private func checkEnvironment(
-        _ policy: Policy, _ expectations: Expectations, chain: some AnchoredChain
+        _ policy: Policy, _ expectations: Expectations
     ) throws(Refusal) {
         guard policy.environments.contains(environment),
             expectations.environments.isEmpty || expectations.environments.contains(environment)
@@ -61,7 +68,6 @@ extension EvidenceClaims {
                 .wrongEnvironment,
                 "the environment is \(quoted(environment.rawValue)), which is not accepted")
         }
-        try checkAnchor(chain)
     }
 
     /// Checks that the chain's anchor is allowed to sign evidence of this environment.
@@ -88,9 +94,12 @@ extension EvidenceClaims {
 
     /// Checks the caller's expectations of this purchase.
     func check(
-        _ expectations: Expectations, effectiveDate: Timestamp
+        _ expectations: Expectations, effectiveDate: Timestamp, log: CheckLog? = nil
     ) throws(Refusal) {
         if !expectations.productIds.isEmpty {
+            log?.begin(
+                .product, found: quoted(productId),
+                expected: expectations.productIds.prefix(8).map(quoted).joined(separator: ", "))
             guard let productId,
                 expectations.productIds.contains(where: productId.equalsByBytes)
             else {
@@ -98,16 +107,24 @@ extension EvidenceClaims {
             }
         }
         if let expected = expectations.appAccountToken {
+            log?.begin(.accountToken, found: quoted(appAccountToken), expected: quoted(expected))
             guard let appAccountToken, appAccountToken.lowercased() == expected.lowercased() else {
                 throw Refusal(.mismatch, "the app account token is not the expected one")
             }
         }
         if let expected = expectations.transactionId {
+            log?.begin(.transaction, found: quoted(transactionId), expected: quoted(expected))
             guard let transactionId, transactionId.equalsByBytes(expected) else {
                 throw Refusal(.mismatch, "the transaction id is not the expected one")
             }
         }
+        if expectations.deviceIdentifier != nil || expectations.deviceVerificationId != nil {
+            log?.begin(.device)
+        }
         try checkDevice(expectations)
+        if let oldest = expectations.notOlderThan {
+            log?.begin(.age, found: effectiveDate.rfc3339, expected: oldest.rfc3339)
+        }
         if let oldest = expectations.notOlderThan, effectiveDate < oldest {
             throw Refusal(
                 .mismatch,

@@ -9,10 +9,12 @@ final class VerificationRequest: Sendable {
     let expectations: Expectations
     let now: Timestamp
     let unknownChains: UnknownChainPolicy
+    /// Records the checks, for an explanation.
+    let log: CheckLog?
 
     init(
         _ verifier: Verifier, kind: EvidenceKind, policy: Policy, expectations: Expectations,
-        now: Timestamp, unknownChains: UnknownChainPolicy
+        now: Timestamp, unknownChains: UnknownChainPolicy, log: CheckLog? = nil
     ) {
         self.verifier = ObjectIdentifier(verifier)
         self.kind = kind
@@ -20,6 +22,7 @@ final class VerificationRequest: Sendable {
         self.expectations = expectations
         self.now = now
         self.unknownChains = unknownChains
+        self.log = log
     }
 }
 
@@ -94,11 +97,12 @@ package struct PreparedVerification: Sendable {
             switch state {
             case .jws(let unverified):
                 let jws = try VerifiedJWS(
-                    unverified, signatureHolds: holds[holds.startIndex], chains: chains)
+                    unverified, signatureHolds: holds[holds.startIndex], chains: chains,
+                    log: request.log)
                 state = try afterSignature(jws, chains: chains)
             case .notification(let notification):
                 let evidence = try notification.verified(
-                    holds, expecting: request.expectations, chains: chains)
+                    holds, expecting: request.expectations, chains: chains, log: request.log)
                 state = .answered(
                     request.accepted(notification.chain, notification.claims, evidence))
             case .serverAnswer(var answer):
@@ -109,6 +113,7 @@ package struct PreparedVerification: Sendable {
                 preconditionFailure("no verification is pending")
             }
         } catch {
+            request.log?.didRefuse()
             state = .answered(refused(error))
         }
     }
@@ -117,13 +122,14 @@ package struct PreparedVerification: Sendable {
     private func afterSignature(
         _ jws: VerifiedJWS, chains: KnownChains
     ) throws(Refusal) -> State {
-        let (evidence, claims) = try jws.decode(as: request.kind)
+        let (evidence, claims) = try jws.decode(as: request.kind, log: request.log)
         do throws(Refusal) {
-            try claims.check(request.policy, request.expectations, chain: jws.chain)
+            try claims.check(
+                request.policy, request.expectations, chain: jws.chain, log: request.log)
             if case .notification(let verified) = evidence {
                 let notification = try SignedNotification.read(
                     jws, verified.notification.payload, claims: claims, chains: chains,
-                    now: request.now, unknownChains: request.unknownChains)
+                    now: request.now, unknownChains: request.unknownChains, log: request.log)
                 switch notification {
                 case .deferred(let chain): return .deferred(chain)
                 case .validated(let notification) where !notification.nested.isEmpty:
@@ -131,8 +137,10 @@ package struct PreparedVerification: Sendable {
                 case .validated: break
                 }
             }
-            try claims.check(request.expectations, effectiveDate: jws.effectiveDate)
+            try claims.check(
+                request.expectations, effectiveDate: jws.effectiveDate, log: request.log)
         } catch {
+            request.log?.didRefuse()
             return .answered(request.refused(error, jws.chain, claims))
         }
         return .answered(request.accepted(jws.chain, claims, evidence))
@@ -174,9 +182,10 @@ extension VerificationRequest {
     func answer(_ verified: VerifiedTransactionReceipt) -> Verification {
         let claims = EvidenceClaims(verified.receipt)
         do throws(Refusal) {
-            try claims.check(policy, expectations, chain: verified.chain)
-            try claims.check(expectations, effectiveDate: verified.effectiveDate)
+            try claims.check(policy, expectations, chain: verified.chain, log: log)
+            try claims.check(expectations, effectiveDate: verified.effectiveDate, log: log)
         } catch {
+            log?.didRefuse()
             return refused(error, verified.chain, claims)
         }
         var answer = accepted(verified.chain, claims, .transactionReceipt(verified.receipt))

@@ -29,7 +29,8 @@ final class SignedNotification: Sendable {
     /// Reads the notification and its nested evidence, without checking the nested signatures.
     static func read(
         _ jws: VerifiedJWS, _ payload: ResponseBodyV2DecodedPayload, claims: EvidenceClaims,
-        chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy
+        chains: KnownChains, now: Timestamp, unknownChains: UnknownChainPolicy,
+        log: CheckLog? = nil
     ) throws(Refusal) -> ChainOutcome<SignedNotification> {
         let members: [(String, EvidenceKind, String?)] = [
             ("data.signedTransactionInfo", .transaction, payload.data?.signedTransactionInfo),
@@ -44,7 +45,8 @@ final class SignedNotification: Sendable {
             guard let token else { continue }
             let jws = try naming(member) { () throws(Refusal) in
                 try UnverifiedJWS.read(
-                    Array(token.utf8).span, chains: chains, now: now, unknownChains: unknownChains)
+                    Array(token.utf8).span, chains: chains, now: now, unknownChains: unknownChains,
+                    log: log?.inside(member, kind))
             }
             switch jws {
             case .validated(let jws): nested.append(Nested(member: member, kind: kind, jws: jws))
@@ -57,7 +59,7 @@ final class SignedNotification: Sendable {
     /// Returns the notification with its nested evidence, or throws the first refusal.
     func verified(
         _ signaturesHold: ArraySlice<Bool>, expecting expectations: Expectations,
-        chains: KnownChains
+        chains: KnownChains, log: CheckLog? = nil
     ) throws(Refusal) -> VerifiedEvidence {
         var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
         var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
@@ -65,9 +67,12 @@ final class SignedNotification: Sendable {
         var expected = claims
         for (nested, holds) in zip(nested, signaturesHold) {
             try Self.naming(nested.member) { () throws(Refusal) in
+                let log = log?.inside(nested.member, nested.kind)
                 let jws = try VerifiedJWS(
-                    nested.jws, signatureHolds: holds, chains: chains)
-                let (evidence, nestedClaims) = try jws.decode(as: nested.kind)
+                    nested.jws, signatureHolds: holds, chains: chains, log: log)
+                let (evidence, nestedClaims) = try jws.decode(as: nested.kind, log: log)
+                log?.begin(
+                    .agreement, found: nestedClaims.originText, expected: claims.originText)
                 try check(nestedClaims, expecting: expectations, chain: jws.chain)
                 switch evidence {
                 case .transaction(let payload):
@@ -83,7 +88,7 @@ final class SignedNotification: Sendable {
                 }
             }
         }
-        try expected.check(expectations, effectiveDate: effectiveDate)
+        try expected.check(expectations, effectiveDate: effectiveDate, log: log)
         return .notification(
             VerifiedNotification(
                 notification: notification, transaction: transaction, renewalInfo: renewalInfo,

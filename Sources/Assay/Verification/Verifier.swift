@@ -124,22 +124,24 @@ public final class Verifier: Sendable {
     package func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
         expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
-        at now: Timestamp, unknownChains: UnknownChainPolicy = .validate
+        at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil
     ) -> PreparedVerification {
         let request = VerificationRequest(
             self, kind: kind, policy: policy, expectations: expectations, now: now,
-            unknownChains: unknownChains)
+            unknownChains: unknownChains, log: log)
+        log?.begin(.form, found: "\(evidence.count) bytes", expected: kind.name)
         do throws(Refusal) {
             if kind == .appReceipt {
                 var stream = AppReceiptStream(
-                    self, policy: policy, expecting: expectations, inApp: inApp)
+                    self, policy: policy, expecting: expectations, inApp: inApp, log: log)
                 stream.receive(evidence)
                 return stream.prepare(at: now, unknownChains: unknownChains)
             }
             if kind == .transactionReceipt {
                 let receipt = try VerifiedTransactionReceipt.verify(
                     evidence, trust: trust, links: links, now: now,
-                    allowsLegacyKey: policy.allowsLegacyKey, unknownChains: unknownChains)
+                    allowsLegacyKey: policy.allowsLegacyKey, unknownChains: unknownChains,
+                    log: log)
                 return PreparedVerification(
                     request: request, state: try .init(receipt) { .answered(request.answer($0)) })
             }
@@ -159,6 +161,7 @@ public final class Verifier: Sendable {
             let jws = try unverified(evidence, request)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
         } catch {
+            log?.didRefuse()
             return PreparedVerification(request: request, state: .answered(error.answer(kind)))
         }
     }
@@ -229,12 +232,14 @@ public final class Verifier: Sendable {
         case .notification where evidence.count > 0 && evidence[0] == UInt8(ascii: "{"):
             let token = try Self.token(in: evidence, as: request.kind)
             return try UnverifiedJWS.read(
-                token.span, chains: chains, now: request.now, unknownChains: request.unknownChains)
+                token.span, chains: chains, now: request.now,
+                unknownChains: request.unknownChains, log: request.log)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             let token = evidence.withoutLineBreak
             try Self.checkBeginsLikeJWS(token)
             return try UnverifiedJWS.read(
-                token, chains: chains, now: request.now, unknownChains: request.unknownChains)
+                token, chains: chains, now: request.now, unknownChains: request.unknownChains,
+                log: request.log)
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
             preconditionFailure("no JWS; prepare handles them")
         }

@@ -11,6 +11,13 @@ package struct HTTPRequest: Sendable {
     /// them.
     package var path: String
     package var host: String?
+    /// The origin of the page that made a browser send the request.
+    package var origin: String?
+    /// What a browser says about that page: `same-origin`, `cross-site` and others.
+    package var fetchSite: String?
+    package var contentType = ""
+    /// Nil before the body has arrived.
+    package var body: [UInt8]?
 
     package init(method: String, path: String, host: String?) {
         self.method = method
@@ -26,10 +33,18 @@ package struct HTTPAnswer: Sendable {
     package var body: [UInt8]
 }
 
+/// Answers the requests of an `HTTPListener`.
+package protocol HTTPSite: Sendable {
+    /// The most bytes of the body that the answer needs; nil to answer without a body.
+    func bodyLimit(of request: HTTPRequest) -> Int?
+
+    func answer(_ request: HTTPRequest) -> HTTPAnswer
+}
+
 /// Answers HTTP requests on its own thread; libmicrohttpd reads and writes them.
 ///
-/// Each connection carries one request and is closed after ten seconds at most. A request has to
-/// fit into 8 KB. Connections above the limit wait in the system's listen queue.
+/// Each connection carries one request and is closed after ten seconds at most. The head of a
+/// request has to fit into 8 KB. Connections above the limit wait in the system's listen queue.
 @safe
 final class HTTPListener: Sendable {
     /// The connection limit.
@@ -41,6 +56,8 @@ final class HTTPListener: Sendable {
     static let connectionBytes = 8 * 1024
     static let idleSeconds: UInt32 = 5
     static let connectionSeconds: UInt64 = 10
+    /// Bodies in memory at the same time. A page is for one person.
+    static let bodies = 2
     /// The interval of the checks for old connections and for `stop()`.
     private static let tickMilliseconds: Int32 = 200
 
@@ -52,7 +69,7 @@ final class HTTPListener: Sendable {
     ///   - clock: Nanoseconds, by which connections have their time limit.
     init(
         _ descriptor: Int32, clock: @escaping @Sendable () -> UInt64,
-        answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
+        site: any HTTPSite
     ) throws(AdminError) {
         do throws(LoopError) {
             thread = try WorkerPool(count: 1, name: "assay-admin")
@@ -60,7 +77,7 @@ final class HTTPListener: Sendable {
             _ = Glibc.close(descriptor)
             throw .system(error)
         }
-        guard let service = HTTPService(descriptor, clock, answer) else {
+        guard let service = HTTPService(descriptor, clock, site) else {
             _ = Glibc.close(descriptor)
             thread.stop()
             throw unsafe cmicrohttpd_load() == nil ? .missingLibrary : .notStarted
@@ -80,6 +97,25 @@ final class HTTPListener: Sendable {
     }
 }
 
+/// A request whose body is arriving.
+private struct ArrivingRequest {
+    let request: HTTPRequest
+    let limit: Int
+    private(set) var body: [UInt8] = []
+
+    init(request: HTTPRequest, limit: Int) {
+        self.request = request
+        self.limit = limit
+    }
+
+    /// Appends bytes. Returns false for more than the limit, which ends the connection.
+    mutating func receive(_ bytes: [UInt8]) -> Bool {
+        guard body.count + bytes.count <= limit else { return false }
+        body += bytes
+        return true
+    }
+}
+
 /// The libmicrohttpd daemon. `@unchecked Sendable` because one thread runs it, and it is created
 /// before that thread starts.
 @safe
@@ -87,23 +123,28 @@ private final class HTTPService: @unchecked Sendable {
     private let library: UnsafePointer<cmicrohttpd>
     private var daemon: OpaquePointer?
     private let clock: @Sendable () -> UInt64
-    private let answer: @Sendable (HTTPRequest) -> HTTPAnswer
+    private let site: any HTTPSite
     /// The open connections: the start time of each socket's connection.
     private var opened: [Int32: UInt64] = [:]
+    /// The requests whose bodies are arriving, by their sockets.
+    private var arriving: [Int32: ArrivingRequest] = [:]
 
     init?(
         _ descriptor: Int32, _ clock: @escaping @Sendable () -> UInt64,
-        _ answer: @escaping @Sendable (HTTPRequest) -> HTTPAnswer
+        _ site: any HTTPSite
     ) {
         guard let library = unsafe cmicrohttpd_load() else { return nil }
         unsafe self.library = unsafe library
         self.clock = clock
-        self.answer = answer
+        self.site = site
         unsafe daemon = unsafe cmicrohttpd_start(
             descriptor,
-            { context, connection, url, method, _, _, _, _ in
+            { context, connection, url, method, _, data, count, begun in
                 let service = unsafe Unmanaged<HTTPService>.fromOpaque(context!)
-                return unsafe service.takeUnretainedValue().take(connection!, url!, method!)
+                let bytes = unsafe UnsafeRawBufferPointer(start: data, count: count!.pointee)
+                unsafe count!.pointee = 0
+                return unsafe service.takeUnretainedValue().take(
+                    connection!, url!, method!, bytes, &begun!.pointee)
             },
             { context, connection, _, event in
                 let service = unsafe Unmanaged<HTTPService>.fromOpaque(context!)
@@ -136,17 +177,50 @@ private final class HTTPService: @unchecked Sendable {
         let socket = unsafe cmicrohttpd_socket(connection)
         opened[socket] =
             event == .CONNECTION_NOTIFY_STARTED ? clock() : nil
+        arriving[socket] = nil
     }
 
     private func take(
-        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>
+        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>,
+        _ data: UnsafeRawBufferPointer, _ begun: inout UnsafeMutableRawPointer?
     ) -> MHD_Result {
-        let host = unsafe library.pointee.lookup_connection_value(
-            connection, .HEADER_KIND, "Host")
-        let answer = unsafe answer(
-            HTTPRequest(
+        let socket = unsafe cmicrohttpd_socket(connection)
+        if unsafe begun == nil {
+            var request = unsafe HTTPRequest(
                 method: String(cString: method), path: String(cString: url),
-                host: host.map { name in unsafe String(cString: name) }))
+                host: field("Host", of: connection))
+            request.origin = unsafe field("Origin", of: connection)
+            request.fetchSite = unsafe field("Sec-Fetch-Site", of: connection)
+            request.contentType = unsafe field("Content-Type", of: connection) ?? ""
+            guard let limit = site.bodyLimit(of: request) else {
+                return unsafe queue(site.answer(request), connection)
+            }
+            guard arriving.count < HTTPListener.bodies else {
+                return unsafe queue(.text(503, "busy with other requests: try again"), connection)
+            }
+            let length = unsafe field("Content-Length", of: connection).flatMap { Int($0) } ?? 0
+            guard length <= limit else { return unsafe queue(.tooLarge(limit), connection) }
+            arriving[socket] = ArrivingRequest(request: request, limit: limit)
+            // Any address but nil: the library calls again, with the body.
+            unsafe begun = Unmanaged.passUnretained(self).toOpaque()
+            return .YES
+        }
+        guard unsafe data.isEmpty else {
+            let part = unsafe Array(data)
+            return arriving[socket]?.receive(part) == true ? .YES : .NO
+        }
+        guard let arrived = arriving.removeValue(forKey: socket) else { return .NO }
+        var request = arrived.request
+        request.body = arrived.body
+        return unsafe queue(site.answer(request), connection)
+    }
+
+    private func field(_ name: String, of connection: OpaquePointer) -> String? {
+        let value = unsafe library.pointee.lookup_connection_value(connection, .HEADER_KIND, name)
+        return unsafe value.map { text in unsafe String(cString: text) }
+    }
+
+    private func queue(_ answer: HTTPAnswer, _ connection: OpaquePointer) -> MHD_Result {
         let response = unsafe answer.body.withUnsafeBytes { bytes in
             unsafe library.pointee.create_response_from_buffer(
                 bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress),
@@ -154,8 +228,9 @@ private final class HTTPService: @unchecked Sendable {
         }
         guard let response = unsafe response else { return .NO }
         defer { unsafe library.pointee.destroy_response(response) }
-        let headers = [("Content-Type", answer.contentType)] + answer.headers + Self.always
-        for (name, value) in headers {
+        let headers = [("Content-Type", answer.contentType)] + answer.headers
+        let always = Self.always.filter { name, _ in !answer.headers.contains { $0.name == name } }
+        for (name, value) in headers + always {
             _ = unsafe library.pointee.add_response_header(response, name, value)
         }
         return unsafe library.pointee.queue_response(connection, UInt32(answer.status), response)
@@ -166,7 +241,8 @@ private final class HTTPService: @unchecked Sendable {
         ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
         (
             "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; "
+                + "form-action 'self'"
         ),
     ]
 }

@@ -6,6 +6,8 @@ struct AdminSettings {
     var endpoint: Endpoint?
     /// Whether the address can be one that other machines reach.
     var allowsAnyAddress = false
+    /// Whether `/explain` is served.
+    var explains = false
 
     init() {}
 
@@ -13,6 +15,7 @@ struct AdminSettings {
     init(_ table: ConfigurationTable?) {
         guard let table else { return }
         allowsAnyAddress = table.bool("any-address") ?? false
+        explains = table.bool("explain") ?? false
         if let text = table.string("listen") {
             do throws(EndpointError) {
                 endpoint = try Endpoint(text)

@@ -37,6 +37,7 @@ struct ServerSettings {
         var drainDelay: Int?
         var admin: Endpoint?
         var adminAnyAddress = false
+        var adminExplain = false
     }
 
     /// Combines flags, environment variables and the configuration file.
@@ -83,6 +84,7 @@ struct ServerSettings {
         let fromVariable = try variable("ASSAY_ADMIN").map(Self.adminEndpoint)
         admin.endpoint = flags.admin ?? fromVariable ?? admin.endpoint
         admin.allowsAnyAddress = admin.allowsAnyAddress || flags.adminAnyAddress
+        admin.explains = admin.explains || flags.adminExplain
         if let endpoint = admin.endpoint {
             do throws(AdminError) {
                 try AdminServer.check(endpoint, allowsAnyAddress: admin.allowsAnyAddress)

@@ -51,7 +51,7 @@ public final class AppEntry: Sendable {
         return verifier.trust.anchors.filter { !$0.isApple && !$0.development }
     }
 
-    func narrowed(_ expectations: Expectations) -> Expectations {
+    package func narrowed(_ expectations: Expectations) -> Expectations {
         guard let unnamedEnvironments, expectations.environments.isEmpty else {
             return expectations
         }

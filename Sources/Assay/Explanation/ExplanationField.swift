@@ -1,0 +1,121 @@
+package import AssayModels
+
+/// One value of a payload, with its meaning where that is not obvious.
+package struct ExplanationField: Sendable, Equatable {
+    /// The path of the member, such as `data.bundleId`.
+    package let name: String
+    package let value: String
+    /// A date in UTC and in words, or the meaning of a code.
+    package let meaning: String?
+}
+
+/// The fields of a payload, up to a limit.
+package struct ExplanationFields: Sendable {
+    package private(set) var shown: [ExplanationField] = []
+    /// Fields beyond the limit.
+    package private(set) var omitted = 0
+    private let now: Timestamp
+
+    /// - Parameter excluded: a member of the root that is shown elsewhere.
+    init(of value: JSONValue, excluding excluded: String = "", at now: Timestamp) {
+        self.now = now
+        for (name, value) in value.members?.pairs ?? [] where name != excluded {
+            add(value, name, name)
+        }
+        guard let elements = value.elements else { return }
+        for (index, element) in elements.enumerated() { add(element, "[\(index)]", "") }
+    }
+
+    private mutating func add(_ value: JSONValue, _ path: String, _ name: String) {
+        switch value.kind {
+        case .object where value.members?.pairs.isEmpty == false:
+            for (name, value) in value.members?.pairs ?? [] { add(value, path + "." + name, name) }
+        case .array where value.elements?.contains(where: { _ in true }) == true:
+            guard let elements = value.elements else { return }
+            for (index, element) in elements.enumerated() {
+                add(element, "\(path)[\(index)]", name)
+            }
+        default: append(value, path, name)
+        }
+    }
+
+    private mutating func append(_ value: JSONValue, _ path: String, _ name: String) {
+        guard shown.count < ExplanationLimits.fields else {
+            omitted += 1
+            return
+        }
+        let text = value.string ?? String(decoding: value.raw, as: UTF8.self)
+        shown.append(
+            ExplanationField(
+                name: Self.shortened(path), value: Self.shortened(text),
+                meaning: meaning(of: text, name)))
+    }
+
+    private static func shortened(_ text: String) -> String {
+        guard text.count > ExplanationLimits.valueLength else { return text }
+        return text.prefix(ExplanationLimits.valueLength) + "… (\(text.count) characters)"
+    }
+
+    private func meaning(of text: String, _ name: String) -> String? {
+        if let meaning = Self.codes[name]?[text] { return meaning }
+        guard name.lowercased().contains("date"), let milliseconds = Int64(text),
+            milliseconds > Self.earliestDate
+        else { return nil }
+        return DateWords.text(Timestamp(milliseconds: milliseconds), at: now)
+    }
+
+    /// Smaller numbers are no dates, or dates of another unit.
+    private static let earliestDate: Int64 = 1_000_000_000
+
+    /// Apple's codes, by the names of their members.
+    private static let codes: [String: [String: String]] = [
+        "autoRenewStatus": ["0": "will not renew", "1": "will renew"],
+        "expirationIntent": [
+            "1": "the customer canceled", "2": "the payment failed",
+            "3": "the customer did not consent to a price increase",
+            "4": "the product was not available", "5": "another reason",
+        ],
+        "offerType": [
+            "1": "introductory offer", "2": "promotional offer", "3": "offer code",
+            "4": "win-back offer",
+        ],
+        "revocationReason": ["0": "another reason", "1": "a problem with the app"],
+        "priceIncreaseStatus": ["0": "the customer has not answered", "1": "consented"],
+        "status": [
+            "1": "active", "2": "expired", "3": "in billing retry", "4": "in grace period",
+            "5": "revoked",
+        ],
+    ]
+}
+
+/// Dates for people.
+package enum DateWords {
+    /// Such as `22 November 2026, 00:59:34 UTC, 3 days ago`.
+    package static func text(_ date: Timestamp, at now: Timestamp) -> String {
+        guard CivilTime.seconds.contains(date.seconds) else { return "no year of four digits" }
+        let time = CivilTime(secondsSince1970: date.seconds)
+        return "\(time.day) \(months[time.month - 1]) \(time.year), \(time.timeText) UTC, "
+            + relative(date, to: now)
+    }
+
+    /// Such as `3 days ago` or `in 2 months`.
+    package static func relative(_ date: Timestamp, to now: Timestamp) -> String {
+        let seconds = now.seconds - date.seconds
+        let size = seconds.magnitude
+        guard size >= 1 else { return "now" }
+        let unit = units.first { size >= $0.seconds } ?? units[units.count - 1]
+        let count = size / unit.seconds
+        let text = "\(count) \(unit.name)" + (count == 1 ? "" : "s")
+        return seconds > 0 ? text + " ago" : "in " + text
+    }
+
+    /// Months and years of average length.
+    private static let units: [(seconds: UInt64, name: String)] = [
+        (31_556_952, "year"), (2_629_746, "month"), (86_400, "day"), (3_600, "hour"),
+        (60, "minute"), (1, "second"),
+    ]
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+}

@@ -1,0 +1,131 @@
+import Assay
+import AssayHTML
+import AssayModels
+import AssayServer
+
+/// The page `/explain`: a form, and the explanation of what it sent. Self-contained, without
+/// scripts. Escapes everything that evidence or configuration contain.
+struct ExplainPage {
+    /// The names of the app entries.
+    let apps: [String]
+    var choice = ExplainChoice()
+    var result: ExplanationSet?
+    /// What is wrong with the form.
+    var problem: String?
+
+    var html: String {
+        let title = result.map { $0.isVerified ? "VALID" : "refused" } ?? "explain"
+        return """
+            <!doctype html>
+            <html lang="en"><head><meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>Assay: \(title)</title>
+            <style>\(StatusStyle.css)\(ExplainStyle.css)</style></head><body>
+            <header><h1>Assay</h1><span class="pill \(style)">\(title)</span>
+            <p>Why evidence gets its verdict. Nothing is stored or logged.</p></header>
+            <main>
+            \(notice)\(body)
+            </main>
+            <footer><a href="/explain">explain another</a> · <a href="/status">/status</a></footer>
+            </body></html>
+
+            """
+    }
+
+    private var style: String {
+        guard let result else { return problem == nil ? "good" : "warn" }
+        return result.isVerified ? "good" : "bad"
+    }
+
+    private var notice: String {
+        guard let problem else { return "" }
+        return "<section class=\"card\"><p class=\"bad\">\(problem.htmlEscaped)</p></section>\n"
+    }
+
+    private var body: String {
+        guard let result else { return form }
+        var text = ""
+        for (index, item) in result.items.enumerated() {
+            let name = "\(index + 1). \(item.label)".htmlEscaped
+            if result.items.count > 1 { text += "<h2 class=\"item\">\(name)</h2>\n" }
+            text += ExplanationHTML(explanation: item.explanation).html
+        }
+        if result.omitted > 0 {
+            text +=
+                "<p>\(result.omitted) more items are left out: a page shows "
+                + "\(ExplanationSet.itemLimit). <code>assay entitlements</code> takes all.</p>\n"
+        }
+        return text + entitlements(of: result)
+            + "<details><summary>Explain another item</summary>\(form)</details>\n"
+    }
+
+    private func entitlements(of result: ExplanationSet) -> String {
+        guard let entitlements = result.entitlements else { return "" }
+        var text = "<section class=\"card\"><h2>What the customer owns</h2>"
+        text += "<p>By the items that are VALID, at \(result.now.rfc3339).</p>"
+        for app in entitlements.apps {
+            let name = "\(app.bundleId) (\(app.environment.rawValue))".htmlEscaped
+            text += "<h3>\(name)</h3><table class=\"fields\">"
+            let rows = app.rows
+            for row in rows.prefix(ExplanationSet.productLimit) {
+                text +=
+                    "<tr><td class=\"name\">\(row.product.htmlEscaped)</td>"
+                    + "<td>\(row.state.htmlEscaped)</td></tr>"
+            }
+            text += rows.isEmpty ? "<tr><td>no purchases</td></tr></table>" : "</table>"
+            if rows.count > ExplanationSet.productLimit {
+                let omitted = rows.count - ExplanationSet.productLimit
+                text += "<p>\(omitted.grouped) more purchases are left out.</p>"
+            }
+            if app.customers.isConflicting {
+                text += "<p class=\"bad\">The evidence is of several customers.</p>"
+            }
+        }
+        if entitlements.apps.isEmpty { text += "<p class=\"empty\">no evidence of a purchase</p>" }
+        for warning in entitlements.warnings { text += "<p>\(warning.message.htmlEscaped)</p>" }
+        return text + "</section>\n"
+    }
+
+    // MARK: Form
+
+    private var form: String {
+        func option(_ value: String, _ text: String, _ chosen: String) -> String {
+            "<option value=\"\(value.htmlEscaped)\"\(value == chosen ? " selected" : "")>"
+                + "\(text.htmlEscaped)</option>"
+        }
+        let apps = apps.map { option($0, $0.isEmpty ? "any app" : $0, choice.app) }
+        let kinds =
+            [option("auto", "detect it", choice.kind)]
+            + EvidenceKind.allCases.map { option($0.name, $0.name, choice.kind) }
+        let environments =
+            [option("", "as the app entry", choice.environment)]
+            + StoreEnvironment.known.map { option($0.rawValue, $0.rawValue, choice.environment) }
+        return """
+            <form class="card" method="post" action="/explain" enctype="multipart/form-data">
+            <label>Evidence: a token, a notification's body, a receipt in base64, a Server API \
+            answer, or a token on each line
+            <textarea name="evidence" spellcheck="false" autocomplete="off"></textarea></label>
+            <label>or files, dropped here<input type="file" name="file" multiple></label>
+            <div class="choices">
+            <label>App entry<select name="app">\(apps.joined())</select></label>
+            <label>Kind<select name="kind">\(kinds.joined())</select></label>
+            <label>Environment<select name="environment">\(environments.joined())</select></label>
+            </div>
+            <button>Explain</button></form>
+
+            """
+    }
+}
+
+extension ExplanationSet {
+    /// The page.
+    package var html: String { ExplainPage(apps: [], result: self).html }
+}
+
+/// What the form chose.
+struct ExplainChoice {
+    var app = ""
+    var kind = "auto"
+    /// Empty for those of the app entry.
+    var environment = ""
+}

@@ -1,0 +1,74 @@
+import Assay
+import AssayModels
+import AssayServer
+
+/// Answers the requests to `/explain`.
+struct ExplainSite {
+    /// The app entries by name.
+    let apps: [String: AppEntry]
+    let now: Timestamp
+
+    /// The page with an empty form.
+    var form: HTTPAnswer { page(200, ExplainPage(apps: names)) }
+
+    /// Explains what the form sent.
+    func answer(_ body: [UInt8], contentType: String) -> HTTPAnswer {
+        let form: MultipartForm
+        do throws(MultipartError) {
+            form = try MultipartForm(body.span, contentType: contentType)
+        } catch {
+            return refused("\(error)")
+        }
+        var page = ExplainPage(apps: names)
+        var sources: [ExplanationSet.Source] = []
+        for part in form.parts {
+            func text() -> String {
+                String(decoding: body[part.content].prefix(Self.choiceBytes), as: UTF8.self)
+            }
+            switch part.name {
+            case "app": page.choice.app = text()
+            case "kind": page.choice.kind = text()
+            case "environment": page.choice.environment = text()
+            case "evidence", "file":
+                let label = part.fileName.map { $0.isEmpty ? "a file" : $0 } ?? "pasted"
+                sources += ExplanationSet.Source.all(in: Array(body[part.content]), label: label)
+            default: continue
+            }
+        }
+        guard let app = apps[page.choice.app] else {
+            return refused("no app entry is named \"\(page.choice.app)\"")
+        }
+        let kind = EvidenceKind(name: page.choice.kind)
+        guard kind != nil || page.choice.kind == "auto" else {
+            return refused("no kind is named \"\(page.choice.kind)\"")
+        }
+        guard !sources.isEmpty else { return refused("paste evidence, or choose a file") }
+        var expectations = Expectations.none
+        if !page.choice.environment.isEmpty {
+            expectations.environments = [StoreEnvironment(rawValue: page.choice.environment)]
+        }
+        page.result = ExplanationSet(
+            sources, as: kind, trust: app.verifier.trust, policy: app.policy,
+            expecting: app.narrowed(expectations), at: now)
+        return self.page(200, page)
+    }
+
+    /// The longest value of a choice. Names of app entries are shorter.
+    private static let choiceBytes = 256
+
+    private var names: [String] { apps.keys.sorted() }
+
+    private func refused(_ problem: String) -> HTTPAnswer {
+        var page = ExplainPage(apps: names)
+        page.problem = problem
+        return self.page(400, page)
+    }
+
+    private func page(_ status: Int, _ page: ExplainPage) -> HTTPAnswer {
+        var answer = HTTPAnswer(
+            status: status, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
+        // A browser hides the origin of a form's request under the stricter policy.
+        answer.headers = [("Referrer-Policy", "same-origin")]
+        return answer
+    }
+}

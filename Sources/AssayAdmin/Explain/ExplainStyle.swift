@@ -1,0 +1,50 @@
+/// The style of the page `/explain`, beside that of the status page.
+enum ExplainStyle {
+    static let css = """
+        main{padding-top:16px}main>.card,main>details{margin:0 0 12px}
+        h2.item{font-size:19px;margin:22px 0 6px;overflow-wrap:anywhere}
+        form{display:grid;gap:12px}
+        label{display:grid;gap:4px;font-size:13px;color:var(--soft)}
+        .choices{display:grid;grid-template-columns:repeat(3,1fr);gap:12px}
+        textarea,select,input[type=file],button{font:inherit;color:var(--ink);\
+        background:var(--bg);border:1px solid var(--line);border-radius:8px;padding:8px 10px;\
+        width:100%;min-width:0}
+        textarea{min-height:150px;font:12.5px/1.4 ui-monospace,Menlo,"DejaVu Sans Mono",monospace;\
+        overflow-wrap:anywhere}
+        button{background:var(--a);border-color:var(--a);color:var(--bg);font-weight:600;\
+        cursor:pointer;max-width:220px}
+        summary{cursor:pointer;color:var(--a)}
+        .verdict{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:center}
+        .verdict p{flex-basis:100%;margin:2px 0 0;color:var(--ink);font-size:15px;\
+        overflow-wrap:anywhere}
+        .card{padding:14px 16px}.card p.bad{color:var(--bad)}
+        ol.checks{list-style:none;margin:6px 0 0;padding:0}
+        ol.checks li{display:grid;grid-template-columns:22px 1fr;gap:2px 8px;padding:6px 0;\
+        border-top:1px solid var(--line)}
+        ol.checks li::before{font-weight:700;text-align:center}
+        li.passed b{font-weight:500}
+        li.passed::before{content:"✓";color:var(--good)}
+        li.failed::before{content:"✗";color:var(--bad)}
+        li.notreached::before{content:"·";color:var(--soft)}
+        li.notreached{color:var(--soft)}
+        li.failed b{color:var(--bad)}
+        li dl{grid-column:2;display:grid;grid-template-columns:max-content 1fr;gap:0 10px;\
+        margin:0;font-size:13px;color:var(--soft)}
+        dl dd{margin:0;overflow-wrap:anywhere}
+        .columns.explain{columns:auto;display:grid;gap:12px}
+        .mark{display:inline-block;font-size:12px;font-weight:700;letter-spacing:.04em;\
+        padding:2px 9px;border-radius:5px;border:1.5px solid currentColor;margin-left:8px}
+        .unverified{border:1.5px dashed var(--bad)}
+        td{overflow-wrap:anywhere}td.name{width:26%;color:var(--soft)}
+        table.fields td:last-child,table.fields th:last-child{text-align:left;white-space:normal}
+        td small{display:block}
+        .timeline svg{display:block;width:100%;height:auto;max-width:100%}
+        .timeline text{fill:var(--soft);font-size:11px}
+        .timeline .period{fill:var(--a)}.timeline .refund{fill:var(--b)}
+        .timeline line{stroke:var(--line)}
+        @media(max-width:520px){.timeline text{font-size:20px}\
+        .choices{grid-template-columns:1fr}table.fields,.fields tbody{display:block}\
+        .fields tr{display:block;border-top:1px solid var(--line);padding:5px 0}\
+        .fields td,.fields td.name{display:block;width:auto;border:0;padding:1px 0}}
+        """
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Assay
+import AssayAdmin
+import AssayModels
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Show why evidence gets its verdict.",
+        discussion: """
+            Verifies evidence as 'assay verify' does, and shows every check in order:
+            passed, failed or not reached, with what was compared. Then the
+            certificates and whether they are trusted, and the payload field by field,
+            with dates in UTC and in words; of a receipt the in-app records and their
+            timeline. Content that no valid signature covers is marked NOT VERIFIED.
+            Of the items that are VALID it says what the customer owns, and why.
+
+            EXAMPLES
+              A transaction that was refused:
+                assay explain --bundle-id com.example.game token.jws
+              All evidence of a customer, in the sandbox:
+                assay explain --environment Sandbox ./customer-4711
+              As JSON, from a pipe:
+                pbpaste | assay explain --format json -
+              The same in a browser, for colleagues:
+                assay serve --admin tcp://127.0.0.1:7444 --admin-explain
+
+            OUTPUT
+              Bounded: the checks of 64 members, the newest 200 in-app records and
+              400 fields of a payload. It says what is left out; 'assay verify' prints
+              all. With --format json one object: items (label and explanation, with
+              verdict, detail, failedCheck, sections, certificates and contents) and
+              entitlements.
+
+            EXIT STATUS
+              0  every item is VALID
+              1  an item was refused
+              2  wrong usage, or a file could not be read
+            """)
+
+    @OptionGroup var accepted: EvidenceOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The kind of each item: \(KindChoice.names). (default: auto)", valueName: "kind"),
+        completion: .choices(KindChoice.self),
+        transform: choiceArgument)
+    var kind: KindChoice = .auto
+
+    @Option(
+        help: ArgumentHelp("text, or json. (default: text)", valueName: "format"),
+        completion: .choices(ExplainFormat.self),
+        transform: choiceArgument)
+    var format: ExplainFormat = .text
+
+    @Argument(
+        help: ArgumentHelp(
+            "Files of evidence, or folders; - is standard input, one item on each line.",
+            valueName: "file"),
+        completion: .file())
+    var files: [String]
+
+    func run() throws {
+        let sources = try EvidenceInput.read(files).map {
+            ExplanationSet.Source(label: $0.label, evidence: $0.evidence)
+        }
+        let explained = ExplanationSet(
+            sources, as: kind.kind, trust: try accepted.store(), policy: accepted.policy,
+            at: accepted.now)
+        switch format {
+        case .json: try Output.line(json: explained.json)
+        case .text: try Output.line(explained.text)
+        }
+        guard explained.isVerified else { throw ExitStatus.refused }
+    }
+}
+
+/// The values of `explain --format`.
+enum ExplainFormat: String, Choice {
+    case text, json
+}
