@@ -70,6 +70,18 @@ struct TidyTests {
     @Test("the tests find the source files")
     func found() { #expect(Self.files.count > 50) }
 
+    @Test("script/test runs the tests of every target")
+    func targets() throws {
+        let script = try String(
+            contentsOfFile: Vectors.packageRoot + "/script/test", encoding: .utf8)
+        let run = Set(script.split { !$0.isLetter }.map(String.init))
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: Vectors.packageRoot + "/Tests")
+        let targets = folders.filter { $0.hasSuffix("Tests") }
+        #expect(targets.count > 5)
+        #expect(targets.filter { !run.contains($0) } == [])
+    }
+
     @Test("lines have at most 100 columns")
     func columns() { #expect(Self.offences { $0.count > 100 } == []) }
 
