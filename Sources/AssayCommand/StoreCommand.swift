@@ -140,6 +140,8 @@ struct StoreCommand: ParsableCommand {
             server = try LocalStoreServer(
                 settings, at: listen, allowsAnyAddress: anyAddress, residents: residents,
                 speed: speed)
+            // Before the line of a store that is ready: its reader can end it at once.
+            try server.followSignals()
         } catch {
             throw Failure("can't open a store at \(listen): \(error)")
         }
@@ -147,7 +149,7 @@ struct StoreCommand: ParsableCommand {
             "assay: this App Store is for development only: its purchases are worth nothing")
         if keys.isEmpty { Output.note("assay: it accepts tokens that any key signed; see --key") }
         try Output.line("assay store ready \(server.endpoint)")
-        do throws(LocalStoreError) { try server.run() } catch { throw Failure("\(error)") }
+        server.wait()
     }
 
     private func settings() throws -> StoreSettings {

@@ -63,8 +63,8 @@ package final class LocalStoreServer: Sendable {
         }
     }
 
-    /// Waits for SIGTERM or SIGINT, then closes the store.
-    package func run() throws(LocalStoreError) {
+    /// Ends the store on SIGTERM and SIGINT: `wait` returns then.
+    package func followSignals() throws(LocalStoreError) {
         let ended = ended
         let loop = loop
         do throws(LoopError) {
@@ -76,6 +76,10 @@ package final class LocalStoreServer: Sendable {
         } catch {
             throw .system(error)
         }
+    }
+
+    /// Waits for a signal, then closes the store.
+    package func wait() {
         _ = ended.take()
         stop()
     }
