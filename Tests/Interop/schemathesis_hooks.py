@@ -25,7 +25,7 @@ def first_line(context, response):
 def map_case(context, case):
     """Gives a valid request the query that fits its body, which OpenAPI can't describe: none
     beside JSON, and a kind beside raw evidence."""
-    if case.meta is None or not case.meta.generation.mode.is_positive:
+    if case.meta is not None and not case.meta.generation.mode.is_positive:
         return case
     if case.operation.path == "/v1/verify":
         if isinstance(case.body, dict):
