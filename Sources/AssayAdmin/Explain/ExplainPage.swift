@@ -67,22 +67,23 @@ struct ExplainPage {
             let name = "\(app.bundleId) (\(app.environment.rawValue))".htmlEscaped
             text += "<h3>\(name)</h3><table class=\"fields\">"
             let rows = app.rows
-            for row in rows.prefix(ExplanationSet.productLimit) {
+            for row in rows {
                 text +=
                     "<tr><td class=\"name\">\(row.product.htmlEscaped)</td>"
                     + "<td>\(row.state.htmlEscaped)</td></tr>"
             }
             text += rows.isEmpty ? "<tr><td>no purchases</td></tr></table>" : "</table>"
-            if rows.count > ExplanationSet.productLimit {
-                let omitted = rows.count - ExplanationSet.productLimit
-                text += "<p>\(omitted.grouped) more purchases are left out.</p>"
-            }
             if app.customers.isConflicting {
                 text += "<p class=\"bad\">The evidence is of several customers.</p>"
             }
         }
         if entitlements.apps.isEmpty { text += "<p class=\"empty\">no evidence of a purchase</p>" }
         for warning in entitlements.warnings { text += "<p>\(warning.message.htmlEscaped)</p>" }
+        if result.omittedEntries > 0 {
+            text +=
+                "<p>\(result.omittedEntries.grouped) more entries are left out. "
+                + "<code>assay entitlements</code> prints all.</p>"
+        }
         return text + "</section>\n"
     }
 

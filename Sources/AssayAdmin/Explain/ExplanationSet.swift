@@ -7,8 +7,10 @@ import AssayServer
 /// `assay explain`, its JSON and the page `/explain` show this value.
 package struct ExplanationSet: Sendable {
     package let items: [Item]
-    /// Nil if no item is VALID.
+    /// Nil if no item is VALID. Has at most `entryLimit` purchases, warnings and customers.
     package let entitlements: Entitlements?
+    /// Purchases, warnings and customers beyond the limit.
+    package let omittedEntries: Int
     package let now: Timestamp
     /// Items beyond the limit.
     package let omitted: Int
@@ -32,8 +34,8 @@ package struct ExplanationSet: Sendable {
 
     /// A page is for a person. `assay entitlements` and `assay verify` take any number.
     package static let itemLimit = 32
-    /// Purchases of an app. A receipt of 16 MB has tens of thousands.
-    package static let productLimit = 200
+    /// Purchases of what the customer owns. A receipt of 16 MB has tens of thousands.
+    package static let entryLimit = 200
 
     /// - Parameter kind: nil to detect the kind of each item.
     package init(
@@ -52,9 +54,13 @@ package struct ExplanationSet: Sendable {
         let evidence = items.map {
             EvidenceItem($0.explanation.verification, label: $0.label)
         }
-        entitlements =
-            items.contains { $0.explanation.isVerified }
-            ? Entitlements(of: evidence, at: now, policy: EntitlementPolicy()) : nil
+        guard items.contains(where: \.explanation.isVerified) else {
+            (entitlements, omittedEntries) = (nil, 0)
+            return
+        }
+        var owned = Entitlements(of: evidence, at: now, policy: EntitlementPolicy())
+        omittedEntries = owned.removeEntries(beyond: Self.entryLimit)
+        entitlements = owned
     }
 
     /// Whether every item is VALID.
@@ -78,6 +84,7 @@ package struct ExplanationSet: Sendable {
                     EvidenceItem($0.explanation.verification, label: $0.label)
                 }
                 object.member("entitlements", raw: entitlements.json(evidence))
+                object.member("entitlementsOmitted", Int64(omittedEntries))
             }
         }
         return writer.text

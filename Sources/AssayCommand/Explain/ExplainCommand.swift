@@ -26,11 +26,11 @@ struct ExplainCommand: ParsableCommand {
                 assay serve --admin tcp://127.0.0.1:7444 --admin-explain
 
             OUTPUT
-              Bounded: the checks of 64 members, the newest 200 in-app records and
-              400 fields of a payload. It says what is left out; 'assay verify' prints
-              all. With --format json one object: items (label and explanation, with
-              verdict, detail, failedCheck, sections, certificates and contents) and
-              entitlements.
+              Bounded: 32 items, the checks of 64 members, the newest 200 in-app records,
+              400 fields of a payload, and 200 purchases of what the customer owns. It
+              says what is left out; 'assay verify' and 'assay entitlements' print all.
+              With --format json one object: items (label and explanation, with verdict,
+              detail, failedCheck, sections, certificates and contents) and entitlements.
 
             EXIT STATUS
               0  every item is VALID

@@ -22,12 +22,10 @@ extension ExplanationSet {
                 EvidenceItem($0.explanation.verification, label: $0.label)
             }
             lines.append("WHAT THE CUSTOMER OWNS, by the items that are VALID")
-            let owned = entitlements.text(evidence).split(
-                separator: "\n", omittingEmptySubsequences: false)
-            lines += owned.prefix(Self.productLimit).map(String.init)
-            let hidden = owned.count - Self.productLimit
-            if hidden > 0 {
-                lines.append("\(hidden) more lines are left out; 'assay entitlements' prints all")
+            lines.append(entitlements.text(evidence))
+            if omittedEntries > 0 {
+                lines.append(
+                    "\(omittedEntries) more entries are left out; 'assay entitlements' prints all")
             }
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
