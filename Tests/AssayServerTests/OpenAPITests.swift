@@ -6,6 +6,7 @@ import AssayMint
 import AssayModels
 @testable import AssayServer
 import AssayWire
+import Foundation
 import TestSupport
 import Testing
 
@@ -67,6 +68,25 @@ struct OpenAPITests {
             .entitled, .readyToConsume, .expired, .canceled, .inauthentic, .unknown,
         ]
         #expect(enumeration("PurchaseAnswer", "state") == states.map(\.rawValue))
+    }
+
+    @Test("statuses are those of the page about HTTP") func statuses() throws {
+        var listed = Set<Int>()
+        for (_, path) in paths.pairs {
+            for (_, operation) in path.members!.pairs {
+                listed.formUnion(Self.names(operation["responses"]).compactMap { Int($0) })
+            }
+        }
+        let page = try String(
+            contentsOfFile: Vectors.packageRoot + "/docs/http.md", encoding: .utf8)
+        let table = page.split(separator: "\n## ").first { $0.hasPrefix("Statuses\n") }
+        let rows = try #require(table).split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let described = rows.flatMap { row in
+            row.split(separator: "|")[0].split { !$0.isNumber }.compactMap { Int($0) }
+        }
+        #expect(described.count == Set(described).count && described.count > 10)
+        // Verdicts, and OPTIONS.
+        #expect(Set(described) == listed.subtracting([200, 204]))
     }
 
     @Test("examples fit their schemas")
@@ -198,12 +218,16 @@ struct OpenAPITests {
                     Array("\(method.uppercased()) \(path) HTTP/3.0\r\n\(host)\r\n".utf8), 505
                 ),
             ]
+            let isApple = path.hasSuffix("Receipt")
+            for other in ["PUT", "DELETE", "PATCH", route.isRead ? "POST" : "GET"] {
+                let request = "\(other) \(path) HTTP/1.1\r\n\(host)\r\n"
+                cases.append((path, method, Array(request.utf8), isApple ? 200 : 405))
+            }
             guard !route.isRead else { return cases }
             let isPurchase = route.path.contains("purchase")
             let key = host + (isPurchase ? "Authorization: Bearer \(Self.key)\r\n" : "")
             let json = key + "Content-Type: application/json\r\n"
             let gzip = "Content-Encoding: gzip\r\nContent-Length: 2\r\n"
-            let isApple = path.hasSuffix("Receipt")
             cases.append((path, method, request(path, json + gzip), isApple ? 200 : 415))
             if isPurchase { cases.append((path, method, request(path, host), 401)) }
             if route != .batch {
