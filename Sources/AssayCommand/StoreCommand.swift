@@ -17,7 +17,7 @@ struct StoreCommand: ParsableCommand {
 
             Give the backend under test this base URL for production, the same with /sandbox
             for the sandbox, and ca/root.pem as its root. Prints one line with the address
-            when it is ready. The same address has a page for people, and:
+            when it is ready. The same address has a page for browsers, and:
 
               POST   /advance    {"duration": "30d"}, {"to": "next"} or {"to": MILLISECONDS}
               POST   /customers  {"scenario": "refund"} or {"scenario": {…}}

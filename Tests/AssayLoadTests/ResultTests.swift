@@ -199,7 +199,7 @@ struct ResultTests {
     }
 
     @Test(
-        "numbers for people",
+        "readable numbers",
         arguments: [
             (0.0, "0.000"), (0.0451, "0.045"), (1.239, "1.24"), (12.35, "12.4"), (250.4, "250"),
             (15, "15"), (.infinity, "-"),

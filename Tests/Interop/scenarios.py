@@ -12,7 +12,7 @@ import tempfile
 
 from server import Server, mint, roots
 
-# Members that the expected answer leaves out: texts for people, and names of payloads.
+# Members that the expected answer leaves out: readable texts, and names of payloads.
 TEXTS = {"dedupKey", "detail", "message"}
 
 

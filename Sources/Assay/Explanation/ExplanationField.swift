@@ -88,7 +88,7 @@ package struct ExplanationFields: Sendable {
     ]
 }
 
-/// Dates for people.
+/// Writes dates in words, relative to another date.
 package enum DateWords {
     /// Such as `22 November 2026, 00:59:34 UTC, 3 days ago`.
     package static func text(_ date: Timestamp, at now: Timestamp) -> String {

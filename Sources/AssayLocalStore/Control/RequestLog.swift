@@ -1,4 +1,4 @@
-/// The last requests to the App Store Server API, for people who look for a mistake.
+/// The last requests to the App Store Server API, for finding mistakes of the backend.
 struct RequestLog: Sendable {
     struct Entry: Sendable {
         /// Milliseconds since 1970 by the machine's clock.

@@ -3,8 +3,8 @@ import AssayHTML
 import AssayMint
 import AssayModels
 
-/// The page for people: customers, their timelines, and what was sent. Self-contained, with plain
-/// forms and without scripts. Escapes everything except the store's own numbers.
+/// The page in the browser: customers, their timelines, and what was sent. Self-contained, with
+/// plain forms and without scripts. Escapes everything except the store's own numbers.
 struct StorePage {
     let store: LocalStore
 
