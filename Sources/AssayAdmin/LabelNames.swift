@@ -11,6 +11,7 @@ extension CallLabel {
         case .info: "Info"
         case .ping: "Ping"
         case .resolve: "Resolve"
+        case .fetch: "Fetch"
         case .unknown: "Unknown"
         }
     }

@@ -211,6 +211,7 @@ extension Outcome {
         switch result {
         case .verification(let verification): verifications = [verification]
         case .resolution(let resolution): verifications = resolution.items.map(\.verification)
+        case .fetched(let fetched): verifications = fetched.items.map(\.verification)
         case .none, .health, .info, .pong: verifications = []
         }
         guard let last = verifications.last else { return .error("an answer without a verdict") }

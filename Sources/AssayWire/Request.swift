@@ -34,6 +34,8 @@ public struct RequestHead: Equatable, Sendable {
         case verify(VerifyCall)
         /// Verifies the items of evidence in the body, and decides what the customer owns.
         indirect case resolve(ResolveCall)
+        /// Asks the App Store for a customer's purchases, and decides what the customer owns.
+        indirect case fetch(FetchCall)
         /// Returns whether the server accepts requests.
         case health
         /// Returns the server's version, kinds of evidence, limits and roots.

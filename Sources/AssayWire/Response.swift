@@ -13,18 +13,21 @@ public struct ResponseHead: Equatable, Sendable {
     public var message: String
     /// The delay before a retry, in milliseconds; 0 if a retry does not help.
     public var retryAfterMilliseconds: UInt32
+    /// Apple's `errorCode`, where the App Store refused a Fetch.
+    public var appStoreErrorCode: Int64?
     /// The result of the call.
     public var result: CallResult
 
     /// Creates the head of a response.
     public init(
         id: UInt64, status: Status = .ok, message: String = "", retryAfterMilliseconds: UInt32 = 0,
-        result: CallResult = .none
+        appStoreErrorCode: Int64? = nil, result: CallResult = .none
     ) {
         self.id = id
         self.status = status
         self.message = message
         self.retryAfterMilliseconds = retryAfterMilliseconds
+        self.appStoreErrorCode = appStoreErrorCode
         self.result = result
     }
 
@@ -43,6 +46,8 @@ public struct ResponseHead: Equatable, Sendable {
         case pong
         /// The result of Resolve.
         indirect case resolution(Resolution)
+        /// The result of Fetch.
+        indirect case fetched(Fetched)
     }
 }
 
@@ -58,7 +63,7 @@ public enum Status: Int32, Sendable, CaseIterable {
     case invalidArgument = 3
     /// The request's time limit passed.
     case deadlineExceeded = 4
-    /// The server has no app entry of that name.
+    /// The server has no app entry of that name, or the App Store does not know the transaction.
     case notFound = 5
     /// A request with this id is in flight on the connection.
     case alreadyExists = 6
@@ -66,7 +71,7 @@ public enum Status: Int32, Sendable, CaseIterable {
     case permissionDenied = 7
     /// A limit was reached.
     case resourceExhausted = 8
-    /// The server is in the wrong state for the call.
+    /// Fetch is not configured for the app, or Apple did not accept the server's key.
     case failedPrecondition = 9
     /// The call was aborted.
     case aborted = 10
@@ -76,9 +81,9 @@ public enum Status: Int32, Sendable, CaseIterable {
     case unimplemented = 12
     /// A defect of the server.
     case `internal` = 13
-    /// The server is draining, or closed an idle connection.
+    /// The server is draining, closed an idle connection, or could not reach the App Store.
     case unavailable = 14
-    /// Data was lost.
+    /// An answer of the App Store did not verify, or is not as documented.
     case dataLoss = 15
     /// The caller is not authenticated.
     case unauthenticated = 16

@@ -322,6 +322,51 @@ void   assay__v1__product_duration__free_unpacked
   assert(message->base.descriptor == &assay__v1__product_duration__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__fetch_call__init
+                     (Assay__V1__FetchCall         *message)
+{
+  static const Assay__V1__FetchCall init_value = ASSAY__V1__FETCH_CALL__INIT;
+  *message = init_value;
+}
+size_t assay__v1__fetch_call__get_packed_size
+                     (const Assay__V1__FetchCall *message)
+{
+  assert(message->base.descriptor == &assay__v1__fetch_call__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__fetch_call__pack
+                     (const Assay__V1__FetchCall *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__fetch_call__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__fetch_call__pack_to_buffer
+                     (const Assay__V1__FetchCall *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__fetch_call__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__FetchCall *
+       assay__v1__fetch_call__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__FetchCall *)
+     protobuf_c_message_unpack (&assay__v1__fetch_call__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__fetch_call__free_unpacked
+                     (Assay__V1__FetchCall *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__fetch_call__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   assay__v1__health_call__init
                      (Assay__V1__HealthCall         *message)
 {
@@ -545,6 +590,51 @@ void   assay__v1__resolution__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &assay__v1__resolution__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__fetched__init
+                     (Assay__V1__Fetched         *message)
+{
+  static const Assay__V1__Fetched init_value = ASSAY__V1__FETCHED__INIT;
+  *message = init_value;
+}
+size_t assay__v1__fetched__get_packed_size
+                     (const Assay__V1__Fetched *message)
+{
+  assert(message->base.descriptor == &assay__v1__fetched__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__fetched__pack
+                     (const Assay__V1__Fetched *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__fetched__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__fetched__pack_to_buffer
+                     (const Assay__V1__Fetched *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__fetched__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__Fetched *
+       assay__v1__fetched__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__Fetched *)
+     protobuf_c_message_unpack (&assay__v1__fetched__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__fetched__free_unpacked
+                     (Assay__V1__Fetched *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__fetched__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   assay__v1__resolved_item__init
@@ -2887,7 +2977,7 @@ void   assay__v1__purchase_info_member__free_unpacked
   assert(message->base.descriptor == &assay__v1__purchase_info_member__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[10] =
+static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors[11] =
 {
   {
     "id",
@@ -3009,9 +3099,22 @@ static const ProtobufCFieldDescriptor assay__v1__request_head__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "fetch",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__RequestHead, call_case),
+    offsetof(Assay__V1__RequestHead, fetch),
+    &assay__v1__fetch_call__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__request_head__field_indices_by_name[] = {
   3,   /* field[3] = app */
+  10,   /* field[10] = fetch */
   5,   /* field[5] = health */
   0,   /* field[0] = id */
   6,   /* field[6] = info */
@@ -3025,7 +3128,7 @@ static const unsigned assay__v1__request_head__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__request_head__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
 {
@@ -3035,7 +3138,7 @@ const ProtobufCMessageDescriptor assay__v1__request_head__descriptor =
   "Assay__V1__RequestHead",
   "assay.v1",
   sizeof(Assay__V1__RequestHead),
-  10,
+  11,
   assay__v1__request_head__field_descriptors,
   assay__v1__request_head__field_indices_by_name,
   1,  assay__v1__request_head__number_ranges,
@@ -3608,6 +3711,96 @@ const ProtobufCMessageDescriptor assay__v1__product_duration__descriptor =
   (ProtobufCMessageInit) assay__v1__product_duration__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor assay__v1__fetch_call__field_descriptors[5] =
+{
+  {
+    "transaction_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__FetchCall, has_transaction_id),
+    offsetof(Assay__V1__FetchCall, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lists",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Assay__V1__FetchCall, n_lists),
+    offsetof(Assay__V1__FetchCall, lists),
+    &assay__v1__store_list__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__FetchCall, has_at),
+    offsetof(Assay__V1__FetchCall, at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "policy",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__FetchCall, policy),
+    &assay__v1__entitlement_policy__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "return_typed_payloads",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__FetchCall, has_return_typed_payloads),
+    offsetof(Assay__V1__FetchCall, return_typed_payloads),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__fetch_call__field_indices_by_name[] = {
+  2,   /* field[2] = at */
+  1,   /* field[1] = lists */
+  3,   /* field[3] = policy */
+  4,   /* field[4] = return_typed_payloads */
+  0,   /* field[0] = transaction_id */
+};
+static const ProtobufCIntRange assay__v1__fetch_call__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor assay__v1__fetch_call__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.FetchCall",
+  "FetchCall",
+  "Assay__V1__FetchCall",
+  "assay.v1",
+  sizeof(Assay__V1__FetchCall),
+  5,
+  assay__v1__fetch_call__field_descriptors,
+  assay__v1__fetch_call__field_indices_by_name,
+  1,  assay__v1__fetch_call__number_ranges,
+  (ProtobufCMessageInit) assay__v1__fetch_call__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 #define assay__v1__health_call__field_descriptors NULL
 #define assay__v1__health_call__field_indices_by_name NULL
 #define assay__v1__health_call__number_ranges NULL
@@ -3662,7 +3855,7 @@ const ProtobufCMessageDescriptor assay__v1__ping_call__descriptor =
   (ProtobufCMessageInit) assay__v1__ping_call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptors[9] =
+static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptors[11] =
 {
   {
     "id",
@@ -3772,8 +3965,34 @@ static const ProtobufCFieldDescriptor assay__v1__response_head__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "fetched",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ResponseHead, result_case),
+    offsetof(Assay__V1__ResponseHead, fetched),
+    &assay__v1__fetched__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_store_error_code",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ResponseHead, has_app_store_error_code),
+    offsetof(Assay__V1__ResponseHead, app_store_error_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__response_head__field_indices_by_name[] = {
+  10,   /* field[10] = app_store_error_code */
+  9,   /* field[9] = fetched */
   5,   /* field[5] = health */
   0,   /* field[0] = id */
   6,   /* field[6] = info */
@@ -3787,7 +4006,7 @@ static const unsigned assay__v1__response_head__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__response_head__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
 {
@@ -3797,7 +4016,7 @@ const ProtobufCMessageDescriptor assay__v1__response_head__descriptor =
   "Assay__V1__ResponseHead",
   "assay.v1",
   sizeof(Assay__V1__ResponseHead),
-  9,
+  11,
   assay__v1__response_head__field_descriptors,
   assay__v1__response_head__field_indices_by_name,
   1,  assay__v1__response_head__number_ranges,
@@ -3853,6 +4072,83 @@ const ProtobufCMessageDescriptor assay__v1__resolution__descriptor =
   assay__v1__resolution__field_indices_by_name,
   1,  assay__v1__resolution__number_ranges,
   (ProtobufCMessageInit) assay__v1__resolution__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__fetched__field_descriptors[4] =
+{
+  {
+    "environment",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Fetched, has_environment),
+    offsetof(Assay__V1__Fetched, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revision",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Fetched, has_revision),
+    offsetof(Assay__V1__Fetched, revision),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "items",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Fetched, n_items),
+    offsetof(Assay__V1__Fetched, items),
+    &assay__v1__resolved_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "entitlements",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__Fetched, entitlements),
+    &assay__v1__entitlements__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__fetched__field_indices_by_name[] = {
+  3,   /* field[3] = entitlements */
+  0,   /* field[0] = environment */
+  2,   /* field[2] = items */
+  1,   /* field[1] = revision */
+};
+static const ProtobufCIntRange assay__v1__fetched__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor assay__v1__fetched__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.Fetched",
+  "Fetched",
+  "Assay__V1__Fetched",
+  "assay.v1",
+  sizeof(Assay__V1__Fetched),
+  4,
+  assay__v1__fetched__field_descriptors,
+  assay__v1__fetched__field_indices_by_name,
+  1,  assay__v1__fetched__number_ranges,
+  (ProtobufCMessageInit) assay__v1__fetched__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor assay__v1__resolved_item__field_descriptors[3] =
@@ -9808,6 +10104,36 @@ const ProtobufCEnumDescriptor assay__v1__in_app_selection__descriptor =
   assay__v1__in_app_selection__enum_values_by_name,
   1,
   assay__v1__in_app_selection__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue assay__v1__store_list__enum_values_by_number[3] =
+{
+  { "STORE_LIST_UNSPECIFIED", "ASSAY__V1__STORE_LIST__STORE_LIST_UNSPECIFIED", 0 },
+  { "STORE_LIST_STATUSES", "ASSAY__V1__STORE_LIST__STORE_LIST_STATUSES", 1 },
+  { "STORE_LIST_HISTORY", "ASSAY__V1__STORE_LIST__STORE_LIST_HISTORY", 2 },
+};
+static const ProtobufCIntRange assay__v1__store_list__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex assay__v1__store_list__enum_values_by_name[3] =
+{
+  { "STORE_LIST_HISTORY", 2 },
+  { "STORE_LIST_STATUSES", 1 },
+  { "STORE_LIST_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor assay__v1__store_list__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "assay.v1.StoreList",
+  "StoreList",
+  "Assay__V1__StoreList",
+  "assay.v1",
+  3,
+  assay__v1__store_list__enum_values_by_number,
+  3,
+  assay__v1__store_list__enum_values_by_name,
+  1,
+  assay__v1__store_list__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCEnumValue assay__v1__serving_status__enum_values_by_number[3] =

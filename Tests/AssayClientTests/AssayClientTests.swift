@@ -100,6 +100,11 @@ private func error<Answer>(
                             Resolution(
                                 items: call.items.count == 3 ? [] : items,
                                 entitlements: Entitlements(at: call.at ?? Self.moment)))))
+            case .fetch(let call):
+                peer.answer(
+                    ResponseHead(
+                        id: head.id, status: .notFound, message: call.transactionId,
+                        appStoreErrorCode: 4_040_010))
             case .unknown: peer.close()
             }
         } _: { _, client in

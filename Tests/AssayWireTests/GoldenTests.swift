@@ -96,7 +96,9 @@ struct GoldenTests {
         }
     }
 
-    private static let inexact = ["unknown", "unspecified", "resolution", "an empty head"]
+    private static let inexact = [
+        "unknown", "unspecified", "resolution", "fetched", "an empty head",
+    ]
 
     private func check(_ head: ResponseHead, _ golden: Golden) {
         let name = golden.name
@@ -114,7 +116,9 @@ struct GoldenTests {
         #expect(
             Int(head.retryAfterMilliseconds) == golden.head["retryAfterMs"] as? Int ?? 0,
             "\(name)")
-        let results = ["pong", "health", "info", "verification", "resolution"]
+        let code = golden.head["appStoreErrorCode"] as? String
+        #expect(head.appStoreErrorCode.map { "\($0)" } == code, "\(name)")
+        let results = ["pong", "health", "info", "verification", "resolution", "fetched"]
         let expected = results.first { golden.head[$0] != nil }
         switch head.result {
         case .none: #expect(expected == nil, "\(name)")
@@ -129,6 +133,12 @@ struct GoldenTests {
         case .resolution(let found):
             let items = (golden.head["resolution"] as? [String: Any])?["items"] as? [Any] ?? []
             #expect(found.items.count == items.count, "\(name)")
+        case .fetched(let found):
+            let members = golden.head["fetched"] as? [String: Any] ?? [:]
+            #expect(found.environment.rawValue == members["environment"] as? String, "\(name)")
+            #expect(found.revision == members["revision"] as? String, "\(name)")
+            let items = members["items"] as? [[String: Any]] ?? []
+            #expect(found.items.map(\.label) == items.map { $0["label"] as? String }, "\(name)")
         }
     }
 

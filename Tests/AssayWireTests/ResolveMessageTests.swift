@@ -139,6 +139,43 @@ import Testing
         #expect(try roundTrip(head) == head)
     }
 
+    @Test("calls of Fetch: lists, time, policy and options") func fetchCalls() throws {
+        var policy = EntitlementPolicy()
+        policy.durations = ["a": 2]
+        let table = [
+            FetchCall(of: ""), FetchCall(of: "470001500000001"), FetchCall(of: "a\0é"),
+            FetchCall(of: "1", lists: [.statuses]), FetchCall(of: "1", lists: [.history]),
+            FetchCall(of: "1", lists: [.history, .unknown(0), .unknown(.max), .history]),
+            FetchCall(of: "1", at: Timestamp(milliseconds: .max)),
+            FetchCall(of: "1", policy: policy), FetchCall(of: "1", returnsTypedPayloads: true),
+        ]
+        for call in table {
+            var bytes: [UInt8] = []
+            codec.encode(RequestHead(id: 1, call: .fetch(call)), into: &bytes)
+            #expect(try codec.decodeRequest(bytes.span).call == .fetch(call))
+        }
+    }
+
+    @Test("results of Fetch, and Apple's code of a refusal") func fetchResults() throws {
+        let item = ResolvedItem(
+            label: "statuses",
+            verification: Verification(verdict: .valid, detail: "d", kind: .serverAnswer))
+        let results = [
+            Fetched(environment: .production, items: [], entitlements: Self.entitlements),
+            Fetched(
+                environment: .sandbox, revision: "r", items: [item, item],
+                entitlements: Self.entitlements),
+        ]
+        for fetched in results {
+            let head = ResponseHead(id: 3, result: .fetched(fetched))
+            #expect(try roundTrip(head) == head)
+        }
+        for code: Int64? in [nil, 0, 4_040_010, .min, .max] {
+            let head = ResponseHead(id: 3, status: .notFound, appStoreErrorCode: code)
+            #expect(try roundTrip(head) == head)
+        }
+    }
+
     /// Values of a newer server: replaced byte for byte by text of the same length.
     @Test("an unknown status or warning of a newer server is kept as unknown") func newer() throws {
         var bytes: [UInt8] = []

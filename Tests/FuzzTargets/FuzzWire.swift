@@ -86,6 +86,11 @@ extension FuzzTarget {
                     notOlderThan: FuzzAuthority.now),
                 returnsPayloadJSON: true, inApp: .latest)),
         .resolve(resolveCall),
+        .fetch(FetchCall(of: "1")),
+        .fetch(
+            FetchCall(
+                of: "1", lists: [.history, .statuses, .unknown(9)], at: FuzzAuthority.now,
+                policy: resolveCall.policy, returnsTypedPayloads: true)),
     ]
 
     /// Items of three bytes together, and every option.
@@ -152,6 +157,16 @@ extension FuzzTarget {
                     ResolvedItem(
                         label: "a", verification: Verification(verdict: .malformed, detail: "d"),
                         payloadJSONLength: 0)
+                ],
+                entitlements: entitlements)),
+        .fetched(
+            Fetched(
+                environment: .sandbox, revision: "r",
+                items: [
+                    ResolvedItem(
+                        label: "history 1",
+                        verification: Verification(
+                            verdict: .valid, detail: "d", kind: .serverAnswer))
                 ],
                 entitlements: entitlements)),
     ]

@@ -31,6 +31,30 @@ func (v InAppSelection) String() string {
 	return nameOf(inAppSelectionNames, v)
 }
 
+// StoreList: A list of a customer's purchases that the App Store Server API has.
+type StoreList int32
+
+const (
+	// Unspecified.
+	StoreListUnspecified StoreList = 0
+	// The statuses of the subscriptions, with their renewal information: without it, grace periods and
+	// billing retries are unknown.
+	StoreListStatuses StoreList = 1
+	// The transaction history: every purchase, also those that are no subscription.
+	StoreListHistory StoreList = 2
+)
+
+var storeListNames = map[StoreList]string{
+	0: "UNSPECIFIED",
+	1: "STATUSES",
+	2: "HISTORY",
+}
+
+// String returns the name in the contract, without its prefix.
+func (v StoreList) String() string {
+	return nameOf(storeListNames, v)
+}
+
 // ServingStatus: The state of the server, with the names of grpc.health.v1.
 type ServingStatus int32
 
@@ -178,7 +202,7 @@ const (
 	StatusInvalidArgument Status = 3
 	// The request's time limit passed, or a frame arrived too slowly.
 	StatusDeadlineExceeded Status = 4
-	// The server has no app entry of that name.
+	// The server has no app entry of that name, or the App Store does not know the transaction.
 	StatusNotFound Status = 5
 	// A request with this id is in flight on the connection.
 	StatusAlreadyExists Status = 6
@@ -186,7 +210,7 @@ const (
 	StatusPermissionDenied Status = 7
 	// A limit was reached; retry_after_ms says whether a retry helps.
 	StatusResourceExhausted Status = 8
-	// Not used.
+	// Fetch is not configured for the app, or Apple did not accept the server's key.
 	StatusFailedPrecondition Status = 9
 	// Not used.
 	StatusAborted Status = 10
@@ -196,9 +220,10 @@ const (
 	StatusUnimplemented Status = 12
 	// Not used.
 	StatusInternal Status = 13
-	// The server is draining, or closed an idle connection. Another instance can answer.
+	// The server is draining, or closed an idle connection: another instance can answer. Or the App
+	// Store could not be reached.
 	StatusUnavailable Status = 14
-	// Not used.
+	// An answer of the App Store did not verify, or is not as documented.
 	StatusDataLoss Status = 15
 	// Not used.
 	StatusUnauthenticated Status = 16
@@ -235,7 +260,8 @@ type RequestHead struct {
 	// connection, and not 0, which connection-level responses use.
 	ID *uint64
 	// The time limit in milliseconds, from the frame's first byte on. 0 or absent selects the server's
-	// default. The server answers a request past its limit with DEADLINE_EXCEEDED.
+	// default, which is longer for Fetch. The server answers a request past its limit with
+	// DEADLINE_EXCEEDED.
 	TimeoutMs *uint32
 	// The value of the W3C traceparent header. Reserved: the server ignores it.
 	Traceparent string
@@ -251,6 +277,9 @@ type RequestHead struct {
 	Ping *PingCall
 	// Verifies the items of evidence in the body, and decides what the customer owns.
 	Resolve *ResolveCall
+	// Asks Apple's App Store Server API for a customer's purchases, and decides what the customer
+	// owns.
+	Fetch *FetchCall
 	// For Verify and Resolve: wait in the queue instead of being rejected because of its length. The
 	// server serves such requests after the others, with a small reserved share. Set a long timeout.
 	// At the limit of requests in flight the server stops reading the connection.
@@ -365,6 +394,31 @@ type ProductDuration struct {
 	DurationMs *int64
 }
 
+// FetchCall: Asks Apple's App Store Server API for a customer's purchases, verifies every answer,
+// and decides what the customer owns. The request has no body. The server holds the key and chooses
+// the environment: production, and the sandbox for a transaction that production does not know.
+// The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
+// the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
+// 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
+// an unknown list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's
+// rate limit (429), or too many calls of Fetch; without it: the history has too many pages, or does
+// not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
+// reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
+// DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
+// message names the verdict, and nothing of the answer is believed.
+type FetchCall struct {
+	// Any transaction identifier of the customer. Required.
+	TransactionID string
+	// The lists to ask for. Empty: all. An unknown list refuses the request.
+	Lists []StoreList
+	// The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
+	At *int64
+	// What the caller decides, because the evidence does not say it. Absent: all defaults.
+	Policy *EntitlementPolicy
+	// Return the typed payload of each answer.
+	ReturnTypedPayloads bool
+}
+
 // HealthCall: Returns whether the server accepts requests.
 type HealthCall struct {
 }
@@ -405,6 +459,10 @@ type ResponseHead struct {
 	Pong *Pong
 	// Result of Resolve.
 	Resolution *Resolution
+	// Result of Fetch.
+	Fetched *Fetched
+	// Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction.
+	AppStoreErrorCode *int64
 }
 
 // Resolution: The outcome of a Resolve.
@@ -415,7 +473,20 @@ type Resolution struct {
 	Entitlements *Entitlements
 }
 
-// ResolvedItem: The outcome of one item of a Resolve.
+// Fetched: The outcome of a Fetch.
+type Fetched struct {
+	// The environment that knows the customer, in Apple's spelling.
+	Environment string
+	// The revision at the end of the history. Absent if the history was not asked for.
+	Revision string
+	// The answers of the App Store as evidence, each verified, in the order in which they came. Each
+	// has kind SERVER_ANSWER, and its endpoint and page as label.
+	Items []*ResolvedItem
+	// What the answers say together.
+	Entitlements *Entitlements
+}
+
+// ResolvedItem: The outcome of one item of a Resolve or Fetch.
 type ResolvedItem struct {
 	// The label of the request.
 	Label string
@@ -1405,6 +1476,9 @@ func (m *RequestHead) marshal(b []byte) []byte {
 	if m.Resolve != nil {
 		b = appendMessage(b, 10, m.Resolve)
 	}
+	if m.Fetch != nil {
+		b = appendMessage(b, 11, m.Fetch)
+	}
 	return b
 }
 
@@ -1424,35 +1498,41 @@ func (m *RequestHead) unmarshal(d *decoder, b []byte) error {
 		case 4:
 			m.App, err = f.text()
 		case 5:
-			m.Health, m.Info, m.Ping, m.Resolve = nil, nil, nil, nil
+			m.Health, m.Info, m.Ping, m.Resolve, m.Fetch = nil, nil, nil, nil, nil
 			if m.Verify == nil {
 				m.Verify = new(VerifyCall)
 			}
 			err = f.message(d, m.Verify)
 		case 6:
-			m.Verify, m.Info, m.Ping, m.Resolve = nil, nil, nil, nil
+			m.Verify, m.Info, m.Ping, m.Resolve, m.Fetch = nil, nil, nil, nil, nil
 			if m.Health == nil {
 				m.Health = new(HealthCall)
 			}
 			err = f.message(d, m.Health)
 		case 7:
-			m.Verify, m.Health, m.Ping, m.Resolve = nil, nil, nil, nil
+			m.Verify, m.Health, m.Ping, m.Resolve, m.Fetch = nil, nil, nil, nil, nil
 			if m.Info == nil {
 				m.Info = new(InfoCall)
 			}
 			err = f.message(d, m.Info)
 		case 8:
-			m.Verify, m.Health, m.Info, m.Resolve = nil, nil, nil, nil
+			m.Verify, m.Health, m.Info, m.Resolve, m.Fetch = nil, nil, nil, nil, nil
 			if m.Ping == nil {
 				m.Ping = new(PingCall)
 			}
 			err = f.message(d, m.Ping)
 		case 10:
-			m.Verify, m.Health, m.Info, m.Ping = nil, nil, nil, nil
+			m.Verify, m.Health, m.Info, m.Ping, m.Fetch = nil, nil, nil, nil, nil
 			if m.Resolve == nil {
 				m.Resolve = new(ResolveCall)
 			}
 			err = f.message(d, m.Resolve)
+		case 11:
+			m.Verify, m.Health, m.Info, m.Ping, m.Resolve = nil, nil, nil, nil, nil
+			if m.Fetch == nil {
+				m.Fetch = new(FetchCall)
+			}
+			err = f.message(d, m.Fetch)
 		case 9:
 			m.MayWait, err = f.truth()
 		}
@@ -1761,6 +1841,52 @@ func (m *ProductDuration) unmarshal(d *decoder, b []byte) error {
 	return nil
 }
 
+func (m *FetchCall) marshal(b []byte) []byte {
+	if m.TransactionID != "" {
+		b = appendText(b, 1, m.TransactionID)
+	}
+	b = appendPacked(b, 2, m.Lists)
+	if m.At != nil {
+		b = appendNumber(b, 3, uint64(*m.At))
+	}
+	if m.Policy != nil {
+		b = appendMessage(b, 4, m.Policy)
+	}
+	if m.ReturnTypedPayloads {
+		b = appendNumber(b, 5, 1)
+	}
+	return b
+}
+
+func (m *FetchCall) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.TransactionID, err = f.text()
+		case 2:
+			m.Lists, err = packed(m.Lists, f)
+		case 3:
+			m.At, err = pointer[int64](f)
+		case 4:
+			if m.Policy == nil {
+				m.Policy = new(EntitlementPolicy)
+			}
+			err = f.message(d, m.Policy)
+		case 5:
+			m.ReturnTypedPayloads, err = f.truth()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
 func (m *HealthCall) marshal(b []byte) []byte {
 	return b
 }
@@ -1834,6 +1960,12 @@ func (m *ResponseHead) marshal(b []byte) []byte {
 	if m.Resolution != nil {
 		b = appendMessage(b, 9, m.Resolution)
 	}
+	if m.Fetched != nil {
+		b = appendMessage(b, 10, m.Fetched)
+	}
+	if m.AppStoreErrorCode != nil {
+		b = appendNumber(b, 11, uint64(*m.AppStoreErrorCode))
+	}
 	return b
 }
 
@@ -1853,35 +1985,43 @@ func (m *ResponseHead) unmarshal(d *decoder, b []byte) error {
 		case 4:
 			m.RetryAfterMs, err = pointer[uint32](f)
 		case 5:
-			m.Health, m.Info, m.Pong, m.Resolution = nil, nil, nil, nil
+			m.Health, m.Info, m.Pong, m.Resolution, m.Fetched = nil, nil, nil, nil, nil
 			if m.Verification == nil {
 				m.Verification = new(Verification)
 			}
 			err = f.message(d, m.Verification)
 		case 6:
-			m.Verification, m.Info, m.Pong, m.Resolution = nil, nil, nil, nil
+			m.Verification, m.Info, m.Pong, m.Resolution, m.Fetched = nil, nil, nil, nil, nil
 			if m.Health == nil {
 				m.Health = new(HealthResult)
 			}
 			err = f.message(d, m.Health)
 		case 7:
-			m.Verification, m.Health, m.Pong, m.Resolution = nil, nil, nil, nil
+			m.Verification, m.Health, m.Pong, m.Resolution, m.Fetched = nil, nil, nil, nil, nil
 			if m.Info == nil {
 				m.Info = new(ServerInfo)
 			}
 			err = f.message(d, m.Info)
 		case 8:
-			m.Verification, m.Health, m.Info, m.Resolution = nil, nil, nil, nil
+			m.Verification, m.Health, m.Info, m.Resolution, m.Fetched = nil, nil, nil, nil, nil
 			if m.Pong == nil {
 				m.Pong = new(Pong)
 			}
 			err = f.message(d, m.Pong)
 		case 9:
-			m.Verification, m.Health, m.Info, m.Pong = nil, nil, nil, nil
+			m.Verification, m.Health, m.Info, m.Pong, m.Fetched = nil, nil, nil, nil, nil
 			if m.Resolution == nil {
 				m.Resolution = new(Resolution)
 			}
 			err = f.message(d, m.Resolution)
+		case 10:
+			m.Verification, m.Health, m.Info, m.Pong, m.Resolution = nil, nil, nil, nil, nil
+			if m.Fetched == nil {
+				m.Fetched = new(Fetched)
+			}
+			err = f.message(d, m.Fetched)
+		case 11:
+			m.AppStoreErrorCode, err = pointer[int64](f)
 		}
 		if err != nil {
 			return err
@@ -1913,6 +2053,51 @@ func (m *Resolution) unmarshal(d *decoder, b []byte) error {
 			m.Items = append(m.Items, v)
 			err = f.message(d, v)
 		case 2:
+			if m.Entitlements == nil {
+				m.Entitlements = new(Entitlements)
+			}
+			err = f.message(d, m.Entitlements)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *Fetched) marshal(b []byte) []byte {
+	if m.Environment != "" {
+		b = appendText(b, 1, m.Environment)
+	}
+	if m.Revision != "" {
+		b = appendText(b, 2, m.Revision)
+	}
+	for _, v := range m.Items {
+		b = appendMessage(b, 3, v)
+	}
+	if m.Entitlements != nil {
+		b = appendMessage(b, 4, m.Entitlements)
+	}
+	return b
+}
+
+func (m *Fetched) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.Environment, err = f.text()
+		case 2:
+			m.Revision, err = f.text()
+		case 3:
+			v := new(ResolvedItem)
+			m.Items = append(m.Items, v)
+			err = f.message(d, v)
+		case 4:
 			if m.Entitlements == nil {
 				m.Entitlements = new(Entitlements)
 			}

@@ -157,6 +157,24 @@ def requests():
     head.resolve.return_typed_payloads = True
     head.resolve.return_payload_json = True
     file.add("resolve with everything", head, b"abc")
+    head = assay.RequestHead(id=8)
+    head.fetch.transaction_id = "470001500000001"
+    file.add("fetch of all lists", head)
+    for name in assay.StoreList.keys()[1:]:
+        head = assay.RequestHead(id=9, app="game", timeout_ms=60000)
+        head.fetch.transaction_id = "470001500000001"
+        head.fetch.lists.append(assay.StoreList.Value(name))
+        file.add(f"fetch of {name}", head)
+    head = assay.RequestHead(id=10, timeout_ms=30000)
+    Sample("full").fill(head.fetch)
+    head.fetch.lists[:] = [assay.STORE_LIST_HISTORY, assay.STORE_LIST_STATUSES]
+    head.fetch.policy.refuse_family_sharing = True
+    head.fetch.return_typed_payloads = True
+    file.add("fetch with everything", head)
+    head = assay.RequestHead(id=11)
+    head.fetch.transaction_id = ""
+    head.fetch.lists[:] = [0, 99, assay.STORE_LIST_STATUSES]
+    file.add("fetch of unknown lists and an empty transaction", head)
     head = assay.RequestHead(id=7)
     head.ping.SetInParent()
     file.add("unknown fields are skipped", head, data=UNKNOWN + head.SerializeToString() + UNKNOWN)
@@ -221,6 +239,30 @@ def responses():
     head = assay.ResponseHead(id=9, status=assay.STATUS_OK)
     head.resolution.entitlements.at = -(2**63)
     file.add("resolution of nothing", head)
+    head = assay.ResponseHead(id=10, status=assay.STATUS_OK)
+    sample = Sample("full")
+    sample.fill(head.fetched.entitlements)
+    head.fetched.environment = "Sandbox"
+    head.fetched.revision = sample.text()
+    for label in ("history 1", "statuses"):
+        item = head.fetched.items.add(label=label)
+        item.verification.verdict = assay.VERDICT_VALID
+        item.verification.detail = "one sentence"
+        item.verification.kind = assay.EVIDENCE_KIND_SERVER_ANSWER
+        sample.fill(item.verification.server_answer)
+    file.add("fetched, full", head)
+    head = assay.ResponseHead(id=11, status=assay.STATUS_OK)
+    head.fetched.environment = ""
+    head.fetched.entitlements.at = 0
+    file.add("fetched, nothing", head)
+    for status, code, pause in (
+            (assay.STATUS_NOT_FOUND, 4040010, 0), (assay.STATUS_RESOURCE_EXHAUSTED, 4290000, 2000),
+            (assay.STATUS_INVALID_ARGUMENT, -(2**63), 0), (assay.STATUS_UNAVAILABLE, 2**63 - 1, 1)):
+        head = assay.ResponseHead(
+            id=12, status=status, message="the App Store refused", app_store_error_code=code)
+        if pause:
+            head.retry_after_ms = pause
+        file.add(f"the App Store's code {code}", head)
     unusual_responses(file)
     return file
 

@@ -9,6 +9,7 @@ enum Answer {
         switch call {
         case .verify: "verify"
         case .resolve: "resolve"
+        case .fetch: "fetch"
         case .health: "health"
         case .info: "info"
         case .ping: "ping"
@@ -59,6 +60,7 @@ enum Answer {
                     verdict: .invalidSignature, detail: "the signature does not verify",
                     kind: .transaction))
         case "resolve": .resolution(resolution(call))
+        case "fetch": .fetched(fetched(call))
         case "health": .health(serving: true)
         case "not-serving": .health(serving: false)
         case "info": .info(info)
@@ -95,6 +97,25 @@ enum Answer {
         return Resolution(
             items: items,
             entitlements: Entitlements(at: resolve.at ?? Timestamp(milliseconds: 0)))
+    }
+
+    private static func fetched(_ call: RequestHead.Call) -> Fetched {
+        guard case .fetch(let fetch) = call else {
+            return Fetched(
+                environment: .production, items: [],
+                entitlements: Entitlements(at: Timestamp(milliseconds: 0)))
+        }
+        let lists = fetch.lists.isEmpty ? [.history, .statuses] : fetch.lists
+        return Fetched(
+            environment: .sandbox,
+            revision: lists.contains(.history) ? "revision of \(fetch.transactionId)" : nil,
+            items: lists.map { list in
+                ResolvedItem(
+                    label: list == .history ? "history 1" : "statuses",
+                    verification: Verification(
+                        verdict: .valid, detail: "one sentence", kind: .serverAnswer))
+            },
+            entitlements: Entitlements(at: fetch.at ?? Timestamp(milliseconds: 0)))
     }
 
     private static var info: ServerInfo {

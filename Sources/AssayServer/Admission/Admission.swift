@@ -231,6 +231,7 @@ final class Admission {
             return .refused(.memoryExhausted(head.id))
         case .info: return .answer(ResponseHead(id: head.id, result: .info(information)))
         case .ping: return .answer(ResponseHead(id: head.id, result: .pong))
+        case .fetch: return .refused(.fetchNotConfigured(head.id))
         case .verify, .resolve, .unknown: return .refused(.unknownCall(head.id))
         }
     }

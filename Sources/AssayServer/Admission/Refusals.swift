@@ -118,6 +118,12 @@ extension ResponseHead {
             message: "the items have \(count) bytes together; the body has \(bodyBytes)")
     }
 
+    static func fetchNotConfigured(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .failedPrecondition,
+            message: "the server does not ask the App Store for this app: Fetch is not configured")
+    }
+
     static func answerTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,

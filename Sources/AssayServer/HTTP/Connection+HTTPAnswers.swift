@@ -23,7 +23,7 @@ extension Connection {
             answer(to: head.id) { output in
                 HTTPResponse.append(200, json: info.json, format, at: time, to: &output)
             }
-        case .none, .verification, .pong, .resolution:
+        case .none, .verification, .pong, .resolution, .fetched:
             let problem = HTTPProblem(head, isArriving: http.front?.id == head.id)
             answer(to: head.id) { output in
                 HTTPResponse.append(problem, format, at: time, to: &output)

@@ -5,7 +5,7 @@ import AssayWire
 
 /// The calls, named like gRPC methods.
 package enum CallLabel: Int, CaseIterable, Sendable {
-    case verify, health, info, ping, resolve
+    case verify, health, info, ping, resolve, fetch
     /// An unknown call, or an unreadable one.
     case unknown
 
@@ -13,6 +13,7 @@ package enum CallLabel: Int, CaseIterable, Sendable {
         switch call {
         case .verify: self = .verify
         case .resolve: self = .resolve
+        case .fetch: self = .fetch
         case .health: self = .health
         case .info: self = .info
         case .ping: self = .ping

@@ -20,6 +20,9 @@ extension RequestHead: @unsafe MessageFields {
         case .resolve(let resolve):
             unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE
             unsafe m.resolve = arena.message(resolve)
+        case .fetch(let fetch):
+            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_FETCH
+            unsafe m.fetch = arena.message(fetch)
         case .health:
             unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_HEALTH
             unsafe m.health = arena.allocate(Assay__V1__HealthCall.self)
@@ -45,6 +48,8 @@ extension RequestHead: @unsafe MessageFields {
             call = .verify(try unsafe required(read(m.verify)))
         case ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE:
             call = .resolve(try unsafe required(read(m.resolve)))
+        case ASSAY__V1__REQUEST_HEAD__CALL_FETCH:
+            call = .fetch(try unsafe required(read(m.fetch)))
         case ASSAY__V1__REQUEST_HEAD__CALL_HEALTH: call = .health
         case ASSAY__V1__REQUEST_HEAD__CALL_INFO: call = .info
         case ASSAY__V1__REQUEST_HEAD__CALL_PING: call = .ping

@@ -14,6 +14,8 @@ extension ResponseHead: @unsafe MessageFields {
         if retryAfterMilliseconds != 0 {
             unsafe arena.set(&m.has_retry_after_ms, &m.retry_after_ms, retryAfterMilliseconds)
         }
+        unsafe arena.set(
+            &m.has_app_store_error_code, &m.app_store_error_code, appStoreErrorCode)
         switch result {
         case .none: break
         case .verification(let verification):
@@ -32,6 +34,9 @@ extension ResponseHead: @unsafe MessageFields {
         case .resolution(let resolution):
             unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION
             unsafe m.resolution = arena.message(resolution)
+        case .fetched(let fetched):
+            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_FETCHED
+            unsafe m.fetched = arena.message(fetched)
         }
     }
 
@@ -42,7 +47,9 @@ extension ResponseHead: @unsafe MessageFields {
             // Like gRPC, maps an unknown code to UNKNOWN.
             status: Status(rawValue: number) ?? .unknown,
             message: try unsafe read(m.has_message, m.message) ?? "",
-            retryAfterMilliseconds: unsafe read(m.has_retry_after_ms, m.retry_after_ms) ?? 0)
+            retryAfterMilliseconds: unsafe read(m.has_retry_after_ms, m.retry_after_ms) ?? 0,
+            appStoreErrorCode: unsafe read(
+                m.has_app_store_error_code, m.app_store_error_code))
         do {
             result = try unsafe Self.result(m)
         } catch .unknownVerdict(let verdict) {
@@ -58,6 +65,8 @@ extension ResponseHead: @unsafe MessageFields {
             return .verification(try unsafe required(read(m.verification)))
         case ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION:
             return .resolution(try unsafe required(read(m.resolution)))
+        case ASSAY__V1__RESPONSE_HEAD__RESULT_FETCHED:
+            return .fetched(try unsafe required(read(m.fetched)))
         case ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH:
             let status = unsafe m.health.pointee.status
             return .health(serving: status == ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING)

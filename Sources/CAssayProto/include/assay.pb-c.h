@@ -22,11 +22,13 @@ typedef struct Assay__V1__ResolveCall Assay__V1__ResolveCall;
 typedef struct Assay__V1__EvidenceItem Assay__V1__EvidenceItem;
 typedef struct Assay__V1__EntitlementPolicy Assay__V1__EntitlementPolicy;
 typedef struct Assay__V1__ProductDuration Assay__V1__ProductDuration;
+typedef struct Assay__V1__FetchCall Assay__V1__FetchCall;
 typedef struct Assay__V1__HealthCall Assay__V1__HealthCall;
 typedef struct Assay__V1__InfoCall Assay__V1__InfoCall;
 typedef struct Assay__V1__PingCall Assay__V1__PingCall;
 typedef struct Assay__V1__ResponseHead Assay__V1__ResponseHead;
 typedef struct Assay__V1__Resolution Assay__V1__Resolution;
+typedef struct Assay__V1__Fetched Assay__V1__Fetched;
 typedef struct Assay__V1__ResolvedItem Assay__V1__ResolvedItem;
 typedef struct Assay__V1__Entitlements Assay__V1__Entitlements;
 typedef struct Assay__V1__AppEntitlements Assay__V1__AppEntitlements;
@@ -109,6 +111,25 @@ typedef enum _Assay__V1__InAppSelection {
   ASSAY__V1__IN_APP_SELECTION__IN_APP_SELECTION_NONE = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__IN_APP_SELECTION)
 } Assay__V1__InAppSelection;
+/*
+ * A list of a customer's purchases that the App Store Server API has.
+ */
+typedef enum _Assay__V1__StoreList {
+  /*
+   * Unspecified.
+   */
+  ASSAY__V1__STORE_LIST__STORE_LIST_UNSPECIFIED = 0,
+  /*
+   * The statuses of the subscriptions, with their renewal information: without it, grace periods
+   * and billing retries are unknown.
+   */
+  ASSAY__V1__STORE_LIST__STORE_LIST_STATUSES = 1,
+  /*
+   * The transaction history: every purchase, also those that are no subscription.
+   */
+  ASSAY__V1__STORE_LIST__STORE_LIST_HISTORY = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__STORE_LIST)
+} Assay__V1__StoreList;
 /*
  * The state of the server, with the names of grpc.health.v1.
  */
@@ -271,7 +292,7 @@ typedef enum _Assay__V1__Status {
    */
   ASSAY__V1__STATUS__STATUS_DEADLINE_EXCEEDED = 4,
   /*
-   * The server has no app entry of that name.
+   * The server has no app entry of that name, or the App Store does not know the transaction.
    */
   ASSAY__V1__STATUS__STATUS_NOT_FOUND = 5,
   /*
@@ -287,7 +308,7 @@ typedef enum _Assay__V1__Status {
    */
   ASSAY__V1__STATUS__STATUS_RESOURCE_EXHAUSTED = 8,
   /*
-   * Not used.
+   * Fetch is not configured for the app, or Apple did not accept the server's key.
    */
   ASSAY__V1__STATUS__STATUS_FAILED_PRECONDITION = 9,
   /*
@@ -307,11 +328,12 @@ typedef enum _Assay__V1__Status {
    */
   ASSAY__V1__STATUS__STATUS_INTERNAL = 13,
   /*
-   * The server is draining, or closed an idle connection. Another instance can answer.
+   * The server is draining, or closed an idle connection: another instance can answer. Or the App
+   * Store could not be reached.
    */
   ASSAY__V1__STATUS__STATUS_UNAVAILABLE = 14,
   /*
-   * Not used.
+   * An answer of the App Store did not verify, or is not as documented.
    */
   ASSAY__V1__STATUS__STATUS_DATA_LOSS = 15,
   /*
@@ -329,7 +351,8 @@ typedef enum {
   ASSAY__V1__REQUEST_HEAD__CALL_HEALTH = 6,
   ASSAY__V1__REQUEST_HEAD__CALL_INFO = 7,
   ASSAY__V1__REQUEST_HEAD__CALL_PING = 8,
-  ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE = 10
+  ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE = 10,
+  ASSAY__V1__REQUEST_HEAD__CALL_FETCH = 11
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__REQUEST_HEAD__CALL__CASE)
 } Assay__V1__RequestHead__CallCase;
 
@@ -347,7 +370,8 @@ struct  Assay__V1__RequestHead
   uint64_t id;
   /*
    * The time limit in milliseconds, from the frame's first byte on. 0 or absent selects the
-   * server's default. The server answers a request past its limit with DEADLINE_EXCEEDED.
+   * server's default, which is longer for Fetch. The server answers a request past its limit with
+   * DEADLINE_EXCEEDED.
    */
   protobuf_c_boolean has_timeout_ms;
   uint32_t timeout_ms;
@@ -391,6 +415,11 @@ struct  Assay__V1__RequestHead
      * Verifies the items of evidence in the body, and decides what the customer owns.
      */
     Assay__V1__ResolveCall *resolve;
+    /*
+     * Asks Apple's App Store Server API for a customer's purchases, and decides what the customer
+     * owns.
+     */
+    Assay__V1__FetchCall *fetch;
   };
 };
 #define ASSAY__V1__REQUEST_HEAD__INIT \
@@ -647,6 +676,53 @@ struct  Assay__V1__ProductDuration
 
 
 /*
+ * Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and decides
+ * what the customer owns. The request has no body. The server holds the key and chooses the
+ * environment: production, and the sandbox for a transaction that production does not know.
+ * The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
+ * the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
+ * 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
+ * an unknown list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's
+ * rate limit (429), or too many calls of Fetch; without it: the history has too many pages, or does
+ * not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
+ * reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
+ * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
+ * message names the verdict, and nothing of the answer is believed.
+ */
+struct  Assay__V1__FetchCall
+{
+  ProtobufCMessage base;
+  /*
+   * Any transaction identifier of the customer. Required.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * The lists to ask for. Empty: all. An unknown list refuses the request.
+   */
+  size_t n_lists;
+  Assay__V1__StoreList *lists;
+  /*
+   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
+   */
+  protobuf_c_boolean has_at;
+  int64_t at;
+  /*
+   * What the caller decides, because the evidence does not say it. Absent: all defaults.
+   */
+  Assay__V1__EntitlementPolicy *policy;
+  /*
+   * Return the typed payload of each answer.
+   */
+  protobuf_c_boolean has_return_typed_payloads;
+  protobuf_c_boolean return_typed_payloads;
+};
+#define ASSAY__V1__FETCH_CALL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__fetch_call__descriptor) \
+    , 0, {0,NULL}, 0,NULL, 0, 0, NULL, 0, 0 }
+
+
+/*
  * Returns whether the server accepts requests.
  */
 struct  Assay__V1__HealthCall
@@ -688,7 +764,8 @@ typedef enum {
   ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH = 6,
   ASSAY__V1__RESPONSE_HEAD__RESULT_INFO = 7,
   ASSAY__V1__RESPONSE_HEAD__RESULT_PONG = 8,
-  ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION = 9
+  ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION = 9,
+  ASSAY__V1__RESPONSE_HEAD__RESULT_FETCHED = 10
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(ASSAY__V1__RESPONSE_HEAD__RESULT__CASE)
 } Assay__V1__ResponseHead__ResultCase;
 
@@ -727,6 +804,11 @@ struct  Assay__V1__ResponseHead
    */
   protobuf_c_boolean has_retry_after_ms;
   uint32_t retry_after_ms;
+  /*
+   * Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction.
+   */
+  protobuf_c_boolean has_app_store_error_code;
+  int64_t app_store_error_code;
   Assay__V1__ResponseHead__ResultCase result_case;
   union {
     /*
@@ -749,11 +831,15 @@ struct  Assay__V1__ResponseHead
      * Result of Resolve.
      */
     Assay__V1__Resolution *resolution;
+    /*
+     * Result of Fetch.
+     */
+    Assay__V1__Fetched *fetched;
   };
 };
 #define ASSAY__V1__RESPONSE_HEAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__response_head__descriptor) \
-    , 0, 0, 0, ASSAY__V1__STATUS__STATUS_OK, 0, {0,NULL}, 0, 0, ASSAY__V1__RESPONSE_HEAD__RESULT__NOT_SET, {0} }
+    , 0, 0, 0, ASSAY__V1__STATUS__STATUS_OK, 0, {0,NULL}, 0, 0, 0, 0, ASSAY__V1__RESPONSE_HEAD__RESULT__NOT_SET, {0} }
 
 
 /*
@@ -778,7 +864,39 @@ struct  Assay__V1__Resolution
 
 
 /*
- * The outcome of one item of a Resolve.
+ * The outcome of a Fetch.
+ */
+struct  Assay__V1__Fetched
+{
+  ProtobufCMessage base;
+  /*
+   * The environment that knows the customer, in Apple's spelling.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * The revision at the end of the history. Absent if the history was not asked for.
+   */
+  protobuf_c_boolean has_revision;
+  ProtobufCBinaryData revision;
+  /*
+   * The answers of the App Store as evidence, each verified, in the order in which they came. Each
+   * has kind SERVER_ANSWER, and its endpoint and page as label.
+   */
+  size_t n_items;
+  Assay__V1__ResolvedItem **items;
+  /*
+   * What the answers say together.
+   */
+  Assay__V1__Entitlements *entitlements;
+};
+#define ASSAY__V1__FETCHED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__fetched__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0,NULL, NULL }
+
+
+/*
+ * The outcome of one item of a Resolve or Fetch.
  */
 struct  Assay__V1__ResolvedItem
 {
@@ -3316,6 +3434,25 @@ Assay__V1__ProductDuration *
 void   assay__v1__product_duration__free_unpacked
                      (Assay__V1__ProductDuration *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__FetchCall methods */
+void   assay__v1__fetch_call__init
+                     (Assay__V1__FetchCall         *message);
+size_t assay__v1__fetch_call__get_packed_size
+                     (const Assay__V1__FetchCall   *message);
+size_t assay__v1__fetch_call__pack
+                     (const Assay__V1__FetchCall   *message,
+                      uint8_t             *out);
+size_t assay__v1__fetch_call__pack_to_buffer
+                     (const Assay__V1__FetchCall   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__FetchCall *
+       assay__v1__fetch_call__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__fetch_call__free_unpacked
+                     (Assay__V1__FetchCall *message,
+                      ProtobufCAllocator *allocator);
 /* Assay__V1__HealthCall methods */
 void   assay__v1__health_call__init
                      (Assay__V1__HealthCall         *message);
@@ -3410,6 +3547,25 @@ Assay__V1__Resolution *
                       const uint8_t       *data);
 void   assay__v1__resolution__free_unpacked
                      (Assay__V1__Resolution *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__Fetched methods */
+void   assay__v1__fetched__init
+                     (Assay__V1__Fetched         *message);
+size_t assay__v1__fetched__get_packed_size
+                     (const Assay__V1__Fetched   *message);
+size_t assay__v1__fetched__pack
+                     (const Assay__V1__Fetched   *message,
+                      uint8_t             *out);
+size_t assay__v1__fetched__pack_to_buffer
+                     (const Assay__V1__Fetched   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__Fetched *
+       assay__v1__fetched__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__fetched__free_unpacked
+                     (Assay__V1__Fetched *message,
                       ProtobufCAllocator *allocator);
 /* Assay__V1__ResolvedItem methods */
 void   assay__v1__resolved_item__init
@@ -4422,6 +4578,9 @@ typedef void (*Assay__V1__EntitlementPolicy_Closure)
 typedef void (*Assay__V1__ProductDuration_Closure)
                  (const Assay__V1__ProductDuration *message,
                   void *closure_data);
+typedef void (*Assay__V1__FetchCall_Closure)
+                 (const Assay__V1__FetchCall *message,
+                  void *closure_data);
 typedef void (*Assay__V1__HealthCall_Closure)
                  (const Assay__V1__HealthCall *message,
                   void *closure_data);
@@ -4436,6 +4595,9 @@ typedef void (*Assay__V1__ResponseHead_Closure)
                   void *closure_data);
 typedef void (*Assay__V1__Resolution_Closure)
                  (const Assay__V1__Resolution *message,
+                  void *closure_data);
+typedef void (*Assay__V1__Fetched_Closure)
+                 (const Assay__V1__Fetched *message,
                   void *closure_data);
 typedef void (*Assay__V1__ResolvedItem_Closure)
                  (const Assay__V1__ResolvedItem *message,
@@ -4600,6 +4762,7 @@ typedef void (*Assay__V1__PurchaseInfoMember_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCEnumDescriptor    assay__v1__in_app_selection__descriptor;
+extern const ProtobufCEnumDescriptor    assay__v1__store_list__descriptor;
 extern const ProtobufCEnumDescriptor    assay__v1__serving_status__descriptor;
 extern const ProtobufCEnumDescriptor    assay__v1__evidence_kind__descriptor;
 extern const ProtobufCEnumDescriptor    assay__v1__verdict__descriptor;
@@ -4611,11 +4774,13 @@ extern const ProtobufCMessageDescriptor assay__v1__resolve_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__evidence_item__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__entitlement_policy__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__product_duration__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__fetch_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__health_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__info_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__ping_call__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__response_head__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__resolution__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__fetched__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__resolved_item__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor;

@@ -18,6 +18,22 @@ export type InAppSelection =
   | 'UNRECOGNIZED'
 
 /**
+ * A list of a customer's purchases that the App Store Server API has. UNRECOGNIZED is a number that
+ * this client does not know.
+ */
+export type StoreList =
+  /** Unspecified. */
+  | 'UNSPECIFIED'
+  /**
+   * The statuses of the subscriptions, with their renewal information: without it, grace periods
+   * and billing retries are unknown.
+   */
+  | 'STATUSES'
+  /** The transaction history: every purchase, also those that are no subscription. */
+  | 'HISTORY'
+  | 'UNRECOGNIZED'
+
+/**
  * The state of the server, with the names of grpc.health.v1. UNRECOGNIZED is a number that this
  * client does not know.
  */
@@ -118,7 +134,7 @@ export type Status =
   | 'INVALID_ARGUMENT'
   /** The request's time limit passed, or a frame arrived too slowly. */
   | 'DEADLINE_EXCEEDED'
-  /** The server has no app entry of that name. */
+  /** The server has no app entry of that name, or the App Store does not know the transaction. */
   | 'NOT_FOUND'
   /** A request with this id is in flight on the connection. */
   | 'ALREADY_EXISTS'
@@ -126,7 +142,7 @@ export type Status =
   | 'PERMISSION_DENIED'
   /** A limit was reached; retry_after_ms says whether a retry helps. */
   | 'RESOURCE_EXHAUSTED'
-  /** Not used. */
+  /** Fetch is not configured for the app, or Apple did not accept the server's key. */
   | 'FAILED_PRECONDITION'
   /** Not used. */
   | 'ABORTED'
@@ -136,9 +152,12 @@ export type Status =
   | 'UNIMPLEMENTED'
   /** Not used. */
   | 'INTERNAL'
-  /** The server is draining, or closed an idle connection. Another instance can answer. */
+  /**
+   * The server is draining, or closed an idle connection: another instance can answer. Or the App
+   * Store could not be reached.
+   */
   | 'UNAVAILABLE'
-  /** Not used. */
+  /** An answer of the App Store did not verify, or is not as documented. */
   | 'DATA_LOSS'
   /** Not used. */
   | 'UNAUTHENTICATED'
@@ -153,7 +172,8 @@ export interface RequestHead {
   id?: bigint
   /**
    * The time limit in milliseconds, from the frame's first byte on. 0 or absent selects the
-   * server's default. The server answers a request past its limit with DEADLINE_EXCEEDED.
+   * server's default, which is longer for Fetch. The server answers a request past its limit with
+   * DEADLINE_EXCEEDED.
    */
   timeoutMs?: number
   /** The value of the W3C traceparent header. Reserved: the server ignores it. */
@@ -173,6 +193,11 @@ export interface RequestHead {
   ping?: PingCall
   /** Verifies the items of evidence in the body, and decides what the customer owns. */
   resolve?: ResolveCall
+  /**
+   * Asks Apple's App Store Server API for a customer's purchases, and decides what the customer
+   * owns.
+   */
+  fetch?: FetchCall
   /**
    * For Verify and Resolve: wait in the queue instead of being rejected because of its length. The
    * server serves such requests after the others, with a small reserved share. Set a long timeout.
@@ -314,6 +339,33 @@ export interface ProductDuration {
   durationMs?: bigint
 }
 
+/**
+ * Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and decides
+ * what the customer owns. The request has no body. The server holds the key and chooses the
+ * environment: production, and the sandbox for a transaction that production does not know.  The
+ * status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept the
+ * server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is 4040010),
+ * or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier, an unknown
+ * list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's rate limit
+ * (429), or too many calls of Fetch; without it: the history has too many pages, or does not fit
+ * into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be reached.
+ * DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed. DATA_LOSS: an
+ * answer is not as documented, or has a signed member that did not verify; the message names the
+ * verdict, and nothing of the answer is believed.
+ */
+export interface FetchCall {
+  /** Any transaction identifier of the customer. Required. */
+  transactionId?: string
+  /** The lists to ask for. Empty: all. An unknown list refuses the request. */
+  lists?: StoreList[]
+  /** The moment of the decision, in milliseconds since 1970. Absent: the server's clock. */
+  at?: bigint
+  /** What the caller decides, because the evidence does not say it. Absent: all defaults. */
+  policy?: EntitlementPolicy
+  /** Return the typed payload of each answer. */
+  returnTypedPayloads?: boolean
+}
+
 /** Returns whether the server accepts requests. */
 export interface HealthCall {
 }
@@ -356,6 +408,10 @@ export interface ResponseHead {
   pong?: Pong
   /** Result of Resolve. */
   resolution?: Resolution
+  /** Result of Fetch. */
+  fetched?: Fetched
+  /** Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction. */
+  appStoreErrorCode?: bigint
 }
 
 /** The outcome of a Resolve. */
@@ -366,7 +422,22 @@ export interface Resolution {
   entitlements?: Entitlements
 }
 
-/** The outcome of one item of a Resolve. */
+/** The outcome of a Fetch. */
+export interface Fetched {
+  /** The environment that knows the customer, in Apple's spelling. */
+  environment?: string
+  /** The revision at the end of the history. Absent if the history was not asked for. */
+  revision?: string
+  /**
+   * The answers of the App Store as evidence, each verified, in the order in which they came. Each
+   * has kind SERVER_ANSWER, and its endpoint and page as label.
+   */
+  items: ResolvedItem[]
+  /** What the answers say together. */
+  entitlements?: Entitlements
+}
+
+/** The outcome of one item of a Resolve or Fetch. */
 export interface ResolvedItem {
   /** The label of the request. */
   label?: string

@@ -6,6 +6,10 @@ export const InAppSelection = [
   'UNSPECIFIED', 'ALL', 'LATEST', 'PRODUCT', 'NONE',
 ]
 
+export const StoreList = [
+  'UNSPECIFIED', 'STATUSES', 'HISTORY',
+]
+
 export const ServingStatus = [
   'UNSPECIFIED', 'SERVING', 'NOT_SERVING',
 ]
@@ -38,11 +42,13 @@ export const ResolveCall = {}
 export const EvidenceItem = {}
 export const EntitlementPolicy = {}
 export const ProductDuration = {}
+export const FetchCall = {}
 export const HealthCall = {}
 export const InfoCall = {}
 export const PingCall = {}
 export const ResponseHead = {}
 export const Resolution = {}
+export const Fetched = {}
 export const ResolvedItem = {}
 export const Entitlements = {}
 export const AppEntitlements = {}
@@ -101,11 +107,12 @@ Object.assign(RequestHead, {
   2: ['timeoutMs', 'uint32'],
   3: ['traceparent', 'string'],
   4: ['app', 'string'],
-  5: ['verify', VerifyCall, false, [6, 7, 8, 10]],
-  6: ['health', HealthCall, false, [5, 7, 8, 10]],
-  7: ['info', InfoCall, false, [5, 6, 8, 10]],
-  8: ['ping', PingCall, false, [5, 6, 7, 10]],
-  10: ['resolve', ResolveCall, false, [5, 6, 7, 8]],
+  5: ['verify', VerifyCall, false, [6, 7, 8, 10, 11]],
+  6: ['health', HealthCall, false, [5, 7, 8, 10, 11]],
+  7: ['info', InfoCall, false, [5, 6, 8, 10, 11]],
+  8: ['ping', PingCall, false, [5, 6, 7, 10, 11]],
+  10: ['resolve', ResolveCall, false, [5, 6, 7, 8, 11]],
+  11: ['fetch', FetchCall, false, [5, 6, 7, 8, 10]],
   9: ['mayWait', 'bool'],
 })
 
@@ -159,21 +166,38 @@ Object.assign(ProductDuration, {
   2: ['durationMs', 'int64'],
 })
 
+Object.assign(FetchCall, {
+  1: ['transactionId', 'string'],
+  2: ['lists', StoreList, true],
+  3: ['at', 'int64'],
+  4: ['policy', EntitlementPolicy],
+  5: ['returnTypedPayloads', 'bool'],
+})
+
 Object.assign(ResponseHead, {
   1: ['id', 'uint64'],
   2: ['status', Status],
   3: ['message', 'string'],
   4: ['retryAfterMs', 'uint32'],
-  5: ['verification', Verification, false, [6, 7, 8, 9]],
-  6: ['health', HealthResult, false, [5, 7, 8, 9]],
-  7: ['info', ServerInfo, false, [5, 6, 8, 9]],
-  8: ['pong', Pong, false, [5, 6, 7, 9]],
-  9: ['resolution', Resolution, false, [5, 6, 7, 8]],
+  5: ['verification', Verification, false, [6, 7, 8, 9, 10]],
+  6: ['health', HealthResult, false, [5, 7, 8, 9, 10]],
+  7: ['info', ServerInfo, false, [5, 6, 8, 9, 10]],
+  8: ['pong', Pong, false, [5, 6, 7, 9, 10]],
+  9: ['resolution', Resolution, false, [5, 6, 7, 8, 10]],
+  10: ['fetched', Fetched, false, [5, 6, 7, 8, 9]],
+  11: ['appStoreErrorCode', 'int64'],
 })
 
 Object.assign(Resolution, {
   1: ['items', ResolvedItem, true],
   2: ['entitlements', Entitlements],
+})
+
+Object.assign(Fetched, {
+  1: ['environment', 'string'],
+  2: ['revision', 'string'],
+  3: ['items', ResolvedItem, true],
+  4: ['entitlements', Entitlements],
 })
 
 Object.assign(ResolvedItem, {

@@ -39,6 +39,8 @@ __all__ = [
     "EvidenceWarning",
     "Expectations",
     "ExternalPurchaseToken",
+    "FetchCall",
+    "Fetched",
     "HealthCall",
     "HealthResult",
     "InAppPurchaseReceipt",
@@ -66,6 +68,7 @@ __all__ = [
     "ServingStatus",
     "SigningCertificate",
     "Status",
+    "StoreList",
     "StringList",
     "Subscription",
     "SubscriptionGroup",
@@ -104,6 +107,18 @@ class InAppSelection(IntEnum):
     """The records of one product."""
     NONE = 4
     """No record."""
+
+
+class StoreList(IntEnum):
+    """A list of a customer's purchases that the App Store Server API has."""
+
+    UNSPECIFIED = 0
+    """Unspecified."""
+    STATUSES = 1
+    """The statuses of the subscriptions, with their renewal information: without it, grace periods
+    and billing retries are unknown."""
+    HISTORY = 2
+    """The transaction history: every purchase, also those that are no subscription."""
 
 
 class ServingStatus(IntEnum):
@@ -197,7 +212,7 @@ class Status(IntEnum):
     DEADLINE_EXCEEDED = 4
     """The request's time limit passed, or a frame arrived too slowly."""
     NOT_FOUND = 5
-    """The server has no app entry of that name."""
+    """The server has no app entry of that name, or the App Store does not know the transaction."""
     ALREADY_EXISTS = 6
     """A request with this id is in flight on the connection."""
     PERMISSION_DENIED = 7
@@ -205,7 +220,7 @@ class Status(IntEnum):
     RESOURCE_EXHAUSTED = 8
     """A limit was reached; retry_after_ms says whether a retry helps."""
     FAILED_PRECONDITION = 9
-    """Not used."""
+    """Fetch is not configured for the app, or Apple did not accept the server's key."""
     ABORTED = 10
     """Not used."""
     OUT_OF_RANGE = 11
@@ -215,9 +230,10 @@ class Status(IntEnum):
     INTERNAL = 13
     """Not used."""
     UNAVAILABLE = 14
-    """The server is draining, or closed an idle connection. Another instance can answer."""
+    """The server is draining, or closed an idle connection: another instance can answer. Or the
+    App Store could not be reached."""
     DATA_LOSS = 15
-    """Not used."""
+    """An answer of the App Store did not verify, or is not as documented."""
     UNAUTHENTICATED = 16
     """Not used."""
 
@@ -231,7 +247,8 @@ class RequestHead(Message):
     connection, and not 0, which connection-level responses use."""
     timeout_ms: Optional[int] = None
     """The time limit in milliseconds, from the frame's first byte on. 0 or absent selects the
-    server's default. The server answers a request past its limit with DEADLINE_EXCEEDED."""
+    server's default, which is longer for Fetch. The server answers a request past its limit with
+    DEADLINE_EXCEEDED."""
     traceparent: Optional[str] = None
     """The value of the W3C traceparent header. Reserved: the server ignores it."""
     app: Optional[str] = None
@@ -247,6 +264,9 @@ class RequestHead(Message):
     """Returns an empty result."""
     resolve: Optional[ResolveCall] = None
     """Verifies the items of evidence in the body, and decides what the customer owns."""
+    fetch: Optional[FetchCall] = None
+    """Asks Apple's App Store Server API for a customer's purchases, and decides what the customer
+    owns."""
     may_wait: Optional[bool] = None
     """For Verify and Resolve: wait in the queue instead of being rejected because of its length.
     The server serves such requests after the others, with a small reserved share. Set a long
@@ -374,6 +394,33 @@ class ProductDuration(Message):
 
 
 @dataclass
+class FetchCall(Message):
+    """Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and
+    decides what the customer owns. The request has no body. The server holds the key and chooses
+    the environment: production, and the sandbox for a transaction that production does not know.
+    The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not
+    accept the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code
+    is 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed
+    identifier, an unknown list, or another refusal by Apple. RESOURCE_EXHAUSTED with
+    retry_after_ms: Apple's rate limit (429), or too many calls of Fetch; without it: the history
+    has too many pages, or does not fit into an answer. UNAVAILABLE with retry_after_ms: Apple
+    answered 5xx, or could not be reached. DEADLINE_EXCEEDED: the time limit passed, possibly after
+    attempts that failed. DATA_LOSS: an answer is not as documented, or has a signed member that
+    did not verify; the message names the verdict, and nothing of the answer is believed."""
+
+    transaction_id: Optional[str] = None
+    """Any transaction identifier of the customer. Required."""
+    lists: List[Union[StoreList, int]] = field(default_factory=list)
+    """The lists to ask for. Empty: all. An unknown list refuses the request."""
+    at: Optional[int] = None
+    """The moment of the decision, in milliseconds since 1970. Absent: the server's clock."""
+    policy: Optional[EntitlementPolicy] = None
+    """What the caller decides, because the evidence does not say it. Absent: all defaults."""
+    return_typed_payloads: Optional[bool] = None
+    """Return the typed payload of each answer."""
+
+
+@dataclass
 class HealthCall(Message):
     """Returns whether the server accepts requests."""
 
@@ -418,6 +465,11 @@ class ResponseHead(Message):
     """Result of Ping."""
     resolution: Optional[Resolution] = None
     """Result of Resolve."""
+    fetched: Optional[Fetched] = None
+    """Result of Fetch."""
+    app_store_error_code: Optional[int] = None
+    """Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown transaction.
+    """
 
 
 @dataclass
@@ -431,8 +483,23 @@ class Resolution(Message):
 
 
 @dataclass
+class Fetched(Message):
+    """The outcome of a Fetch."""
+
+    environment: Optional[str] = None
+    """The environment that knows the customer, in Apple's spelling."""
+    revision: Optional[str] = None
+    """The revision at the end of the history. Absent if the history was not asked for."""
+    items: List[ResolvedItem] = field(default_factory=list)
+    """The answers of the App Store as evidence, each verified, in the order in which they came.
+    Each has kind SERVER_ANSWER, and its endpoint and page as label."""
+    entitlements: Optional[Entitlements] = None
+    """What the answers say together."""
+
+
+@dataclass
 class ResolvedItem(Message):
-    """The outcome of one item of a Resolve."""
+    """The outcome of one item of a Resolve or Fetch."""
 
     label: Optional[str] = None
     """The label of the request."""
@@ -1495,6 +1562,7 @@ RequestHead.FIELDS = {
     8: ("ping", PingCall, False),
     9: ("may_wait", "bool", False),
     10: ("resolve", ResolveCall, False),
+    11: ("fetch", FetchCall, False),
 }
 VerifyCall.FIELDS = {
     1: ("kind", EvidenceKind, False),
@@ -1540,6 +1608,13 @@ ProductDuration.FIELDS = {
     1: ("product_id", "string", False),
     2: ("duration_ms", "int64", False),
 }
+FetchCall.FIELDS = {
+    1: ("transaction_id", "string", False),
+    2: ("lists", StoreList, True),
+    3: ("at", "int64", False),
+    4: ("policy", EntitlementPolicy, False),
+    5: ("return_typed_payloads", "bool", False),
+}
 ResponseHead.FIELDS = {
     1: ("id", "uint64", False),
     2: ("status", Status, False),
@@ -1550,10 +1625,18 @@ ResponseHead.FIELDS = {
     7: ("info", ServerInfo, False),
     8: ("pong", Pong, False),
     9: ("resolution", Resolution, False),
+    10: ("fetched", Fetched, False),
+    11: ("app_store_error_code", "int64", False),
 }
 Resolution.FIELDS = {
     1: ("items", ResolvedItem, True),
     2: ("entitlements", Entitlements, False),
+}
+Fetched.FIELDS = {
+    1: ("environment", "string", False),
+    2: ("revision", "string", False),
+    3: ("items", ResolvedItem, True),
+    4: ("entitlements", Entitlements, False),
 }
 ResolvedItem.FIELDS = {
     1: ("label", "string", False),

@@ -7,8 +7,8 @@ package assay.client.model;
  * @param id Chosen by the client and echoed in the response. Unique among the requests in flight on
  *     the connection, and not 0, which connection-level responses use.
  * @param timeoutMs The time limit in milliseconds, from the frame's first byte on. 0 or absent
- *     selects the server's default. The server answers a request past its limit with
- *     DEADLINE_EXCEEDED.
+ *     selects the server's default, which is longer for Fetch. The server answers a request past
+ *     its limit with DEADLINE_EXCEEDED.
  * @param traceparent The value of the W3C traceparent header. Reserved: the server ignores it.
  * @param app Name of the server's app entry, whose policy applies. Empty or absent selects the
  *     default entry.
@@ -17,13 +17,15 @@ package assay.client.model;
  * @param info Returns the server's version, kinds of evidence, limits and roots.
  * @param ping Returns an empty result.
  * @param resolve Verifies the items of evidence in the body, and decides what the customer owns.
+ * @param fetch Asks Apple's App Store Server API for a customer's purchases, and decides what the
+ *     customer owns.
  * @param mayWait For Verify and Resolve: wait in the queue instead of being rejected because of its
  *     length. The server serves such requests after the others, with a small reserved share. Set a
  *     long timeout. At the limit of requests in flight the server stops reading the connection.
  */
 public record RequestHead(Long id, Long timeoutMs, String traceparent, String app, VerifyCall
-        verify, HealthCall health, InfoCall info, PingCall ping, ResolveCall resolve, boolean
-        mayWait) {
+        verify, HealthCall health, InfoCall info, PingCall ping, ResolveCall resolve, FetchCall
+        fetch, boolean mayWait) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -42,6 +44,7 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
                     b.info = null;
                     b.ping = null;
                     b.resolve = null;
+                    b.fetch = null;
                     b.verify = VerifyCall.decode(in.message());
                 }
                 case 6 -> {
@@ -49,6 +52,7 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
                     b.info = null;
                     b.ping = null;
                     b.resolve = null;
+                    b.fetch = null;
                     b.health = HealthCall.decode(in.message());
                 }
                 case 7 -> {
@@ -56,6 +60,7 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
                     b.health = null;
                     b.ping = null;
                     b.resolve = null;
+                    b.fetch = null;
                     b.info = InfoCall.decode(in.message());
                 }
                 case 8 -> {
@@ -63,6 +68,7 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
                     b.health = null;
                     b.info = null;
                     b.resolve = null;
+                    b.fetch = null;
                     b.ping = PingCall.decode(in.message());
                 }
                 case 10 -> {
@@ -70,7 +76,16 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
                     b.health = null;
                     b.info = null;
                     b.ping = null;
+                    b.fetch = null;
                     b.resolve = ResolveCall.decode(in.message());
+                }
+                case 11 -> {
+                    b.verify = null;
+                    b.health = null;
+                    b.info = null;
+                    b.ping = null;
+                    b.resolve = null;
+                    b.fetch = FetchCall.decode(in.message());
                 }
                 case 9 -> b.mayWait = in.number() != 0;
                 default -> in.skip();
@@ -110,6 +125,9 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
         if (resolve != null) {
             out.message(10, resolve::encode);
         }
+        if (fetch != null) {
+            out.message(11, fetch::encode);
+        }
     }
 
     /** Makes a RequestHead. What is not set is absent. */
@@ -123,6 +141,7 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
         private InfoCall info;
         private PingCall ping;
         private ResolveCall resolve;
+        private FetchCall fetch;
         private boolean mayWait;
 
         private Builder() {}
@@ -138,7 +157,8 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
 
         /**
          * The time limit in milliseconds, from the frame's first byte on. 0 or absent selects the
-         * server's default. The server answers a request past its limit with DEADLINE_EXCEEDED.
+         * server's default, which is longer for Fetch. The server answers a request past its limit
+         * with DEADLINE_EXCEEDED.
          */
         public Builder timeoutMs(Long timeoutMs) {
             this.timeoutMs = timeoutMs;
@@ -191,6 +211,15 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
         }
 
         /**
+         * Asks Apple's App Store Server API for a customer's purchases, and decides what the
+         * customer owns.
+         */
+        public Builder fetch(FetchCall fetch) {
+            this.fetch = fetch;
+            return this;
+        }
+
+        /**
          * For Verify and Resolve: wait in the queue instead of being rejected because of its
          * length. The server serves such requests after the others, with a small reserved share.
          * Set a long timeout. At the limit of requests in flight the server stops reading the
@@ -204,7 +233,7 @@ public record RequestHead(Long id, Long timeoutMs, String traceparent, String ap
         /** Returns the message. */
         public RequestHead build() {
             return new RequestHead(id, timeoutMs, traceparent, app, verify, health, info, ping,
-                resolve, mayWait);
+                resolve, fetch, mayWait);
         }
     }
 }

@@ -2,7 +2,7 @@
 package assay.client.model;
 
 /**
- * The outcome of one item of a Resolve.
+ * The outcome of one item of a Resolve or Fetch.
  *
  * @param label The label of the request.
  * @param verification The verification, as of a Verify of this item alone. Its payload is present

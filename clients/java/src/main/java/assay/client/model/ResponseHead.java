@@ -23,9 +23,13 @@ package assay.client.model;
  * @param info Result of Info.
  * @param pong Result of Ping.
  * @param resolution Result of Resolve.
+ * @param fetched Result of Fetch.
+ * @param appStoreErrorCode Apple's errorCode, where the App Store refused a Fetch: 4040010 for an
+ *     unknown transaction.
  */
 public record ResponseHead(Long id, Status status, String message, Long retryAfterMs, Verification
-        verification, HealthResult health, ServerInfo info, Pong pong, Resolution resolution) {
+        verification, HealthResult health, ServerInfo info, Pong pong, Resolution resolution,
+        Fetched fetched, Long appStoreErrorCode) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -44,6 +48,7 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
                     b.info = null;
                     b.pong = null;
                     b.resolution = null;
+                    b.fetched = null;
                     b.verification = Verification.decode(in.message());
                 }
                 case 6 -> {
@@ -51,6 +56,7 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
                     b.info = null;
                     b.pong = null;
                     b.resolution = null;
+                    b.fetched = null;
                     b.health = HealthResult.decode(in.message());
                 }
                 case 7 -> {
@@ -58,6 +64,7 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
                     b.health = null;
                     b.pong = null;
                     b.resolution = null;
+                    b.fetched = null;
                     b.info = ServerInfo.decode(in.message());
                 }
                 case 8 -> {
@@ -65,6 +72,7 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
                     b.health = null;
                     b.info = null;
                     b.resolution = null;
+                    b.fetched = null;
                     b.pong = Pong.decode(in.message());
                 }
                 case 9 -> {
@@ -72,8 +80,18 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
                     b.health = null;
                     b.info = null;
                     b.pong = null;
+                    b.fetched = null;
                     b.resolution = Resolution.decode(in.message());
                 }
+                case 10 -> {
+                    b.verification = null;
+                    b.health = null;
+                    b.info = null;
+                    b.pong = null;
+                    b.resolution = null;
+                    b.fetched = Fetched.decode(in.message());
+                }
+                case 11 -> b.appStoreErrorCode = in.number();
                 default -> in.skip();
             }
         }
@@ -108,6 +126,12 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
         if (resolution != null) {
             out.message(9, resolution::encode);
         }
+        if (fetched != null) {
+            out.message(10, fetched::encode);
+        }
+        if (appStoreErrorCode != null) {
+            out.number(11, appStoreErrorCode);
+        }
     }
 
     /** Makes a ResponseHead. What is not set is absent. */
@@ -121,6 +145,8 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
         private ServerInfo info;
         private Pong pong;
         private Resolution resolution;
+        private Fetched fetched;
+        private Long appStoreErrorCode;
 
         private Builder() {}
 
@@ -189,10 +215,25 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
             return this;
         }
 
+        /** Result of Fetch. */
+        public Builder fetched(Fetched fetched) {
+            this.fetched = fetched;
+            return this;
+        }
+
+        /**
+         * Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown
+         * transaction.
+         */
+        public Builder appStoreErrorCode(Long appStoreErrorCode) {
+            this.appStoreErrorCode = appStoreErrorCode;
+            return this;
+        }
+
         /** Returns the message. */
         public ResponseHead build() {
             return new ResponseHead(id, status, message, retryAfterMs, verification, health, info,
-                pong, resolution);
+                pong, resolution, fetched, appStoreErrorCode);
         }
     }
 }

@@ -13,7 +13,7 @@ public enum Status {
     INVALID_ARGUMENT(3),
     /** The request's time limit passed, or a frame arrived too slowly. */
     DEADLINE_EXCEEDED(4),
-    /** The server has no app entry of that name. */
+    /** The server has no app entry of that name, or the App Store does not know the transaction. */
     NOT_FOUND(5),
     /** A request with this id is in flight on the connection. */
     ALREADY_EXISTS(6),
@@ -21,7 +21,7 @@ public enum Status {
     PERMISSION_DENIED(7),
     /** A limit was reached; retry_after_ms says whether a retry helps. */
     RESOURCE_EXHAUSTED(8),
-    /** Not used. */
+    /** Fetch is not configured for the app, or Apple did not accept the server's key. */
     FAILED_PRECONDITION(9),
     /** Not used. */
     ABORTED(10),
@@ -31,9 +31,12 @@ public enum Status {
     UNIMPLEMENTED(12),
     /** Not used. */
     INTERNAL(13),
-    /** The server is draining, or closed an idle connection. Another instance can answer. */
+    /**
+     * The server is draining, or closed an idle connection: another instance can answer. Or the App
+     * Store could not be reached.
+     */
     UNAVAILABLE(14),
-    /** Not used. */
+    /** An answer of the App Store did not verify, or is not as documented. */
     DATA_LOSS(15),
     /** Not used. */
     UNAUTHENTICATED(16),
