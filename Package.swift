@@ -169,7 +169,8 @@ let package = Package(
         // Performs the cases of the suite with AssayClient.
         .executableTarget(
             name: "conformance-client", dependencies: ["AssayClient", "AssayLocks"],
-            path: "clients/swift", exclude: ["conformance", "needs", "test"], swiftSettings: settings),
+            path: "clients/swift", exclude: ["conformance", "needs", "test", "throughput"],
+            swiftSettings: settings),
 
         .target(
             name: "TestSupport", dependencies: ["AssayModels", "AssayIO"],

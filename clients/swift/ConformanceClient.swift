@@ -2,10 +2,15 @@ import AssayClient
 import Foundation
 
 /// Performs the cases of the conformance suite with `AssayClient`: one case a line on standard
-/// input, one outcome a line on standard output. `conformance/README.md` describes both.
+/// input, one outcome a line on standard output. With the argument `throughput`, measures.
+/// `conformance/README.md` describes both.
 @main
 struct ConformanceClient {
     static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "throughput" {
+            return try await Throughput.measure(Array(arguments.dropFirst()))
+        }
         write(["ready": "swift"])
         while let line = readLine() {
             guard let plan = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? JSON

@@ -19,8 +19,9 @@ class Client:
     program: str
 
 
-def find_clients(names):
-    """Returns the clients whose toolchain is installed, and why the others are skipped."""
+def find_clients(names, purpose="conformance"):
+    """Returns the programs of this purpose of the clients whose toolchain is installed, and why the
+    other clients are skipped."""
     folder = os.path.join(ROOT, "clients")
     every = sorted(name for name in os.listdir(folder) if os.path.exists(os.path.join(folder, name, "needs")))
     unknown = set(names) - set(every)
@@ -36,8 +37,8 @@ def find_clients(names):
             skipped[name] = f"{missing[0]} is not installed"
             continue
         for program in sorted(os.listdir(home)):
-            if program == "conformance" or program.startswith("conformance-"):
-                found.append(Client(name + program.removeprefix("conformance"), home, program))
+            if program == purpose or program.startswith(purpose + "-"):
+                found.append(Client(name + program.removeprefix(purpose), home, program))
     return found, skipped
 
 

@@ -22,21 +22,24 @@ BUNDLE = "com.example.game"
 KINDS = ["transaction", "renewal-info", "app-transaction", "notification", "realtime-request"]
 
 
+def built(product):
+    """Returns the path of a program of the debug build."""
+    folder = subprocess.run(
+        ["swift", "build", "--package-path", ROOT, "--show-bin-path"], capture_output=True, text=True,
+        check=True).stdout.strip()
+    program = os.path.join(folder, product)
+    if not os.path.exists(program):
+        raise SystemExit(f"conformance: {program} is missing; run swift build first")
+    return program
+
+
 class Servers:
     def __init__(self, work, assay=None):
         self.work = work
         self.environment = {}
-        binaries = subprocess.run(
-            ["swift", "build", "--package-path", ROOT, "--show-bin-path"], capture_output=True, text=True,
-            check=True).stdout.strip()
-        self.assay = assay or os.path.join(binaries, "assay")
-        script = os.path.join(binaries, "conformance-server")
-        for program in (self.assay, script):
-            if not os.path.exists(program):
-                raise SystemExit(f"conformance: {program} is missing; run swift build first")
+        self.assay = assay or built("assay")
         self.mint()
-        self.scripted = subprocess.Popen(
-            [script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.scripted = None
         self.real = {}
         self.processes = []
 
@@ -125,6 +128,9 @@ class Servers:
         return re.sub("^[a-z]+(?=:)", scheme, address) if scheme else address
 
     def command(self, line):
+        if self.scripted is None:
+            self.scripted = subprocess.Popen(
+                [built("conformance-server")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.scripted.stdin.write(line + "\n")
         self.scripted.stdin.flush()
         answer = self.scripted.stdout.readline().strip()
@@ -169,8 +175,10 @@ class Servers:
     def stop(self):
         for process in self.processes:
             process.terminate()
-        self.scripted.stdin.close()
-        for process in self.processes + [self.scripted]:
+        if self.scripted is not None:
+            self.scripted.stdin.close()
+            self.processes.append(self.scripted)
+        for process in self.processes:
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:

@@ -1,51 +1,89 @@
 """How many verifications a second each client makes, pipelined over one connection."""
 import json
 import os
+import resource
 import subprocess
-import time
+from dataclasses import dataclass
 
-from clients import ClientProgram
+from clients import READY_SECONDS
 
-CALLS = 20_000
+# As many are in flight, of one transaction.
+IN_FLIGHT = 512
 ROUNDS = 3
+# The calls before the measurement, as a part of those measured.
+WARM_UP = 1 / 4
+PAYLOADS = ("typed", "bare")
 
 
-def measure(clients, servers):
-    """Prints verifications a second: the best of some rounds, and the server's own rate."""
+@dataclass
+class Rate:
+    answers: float
+    """Answers a second."""
+    processor: float
+    """Seconds of the client's processor time for an answer."""
+
+
+def measure(clients, servers, calls):
+    """Prints answers a second of each client, and the server's own rate. Where other processes run
+    beside, the processor time of an answer still says what a client costs."""
     address = servers.real_address("unix")
-    print(f"{'client':20} {'verifications/s':>15}    {CALLS} of one transaction, without typed payloads")
+    print(f"{processor()}; load {os.getloadavg()[0]:.1f} at the start; {calls:,} calls, {IN_FLIGHT} in flight, "
+          f"the best of {ROUNDS} rounds")
+    print(f"{'':20} {'typed payload':>21} {'without':>21}")
+    print(f"{'':20}" + f" {'answers/s':>12} {'us each':>8}" * 2, flush=True)
     for client in clients:
-        program = ClientProgram(client, servers.environment)
-        try:
-            rates = [one_round(program, servers, address) for _ in range(ROUNDS)]
-        finally:
-            program.stop()
-        print(f"{client.name:20} {max(rates):15,.0f}")
-    print(f"{'assay load':20} {own_rate(servers, address):15,.0f}")
+        show(client.name, [
+            best([client_rate(client, servers, address, calls, payload) for _ in range(ROUNDS)])
+            for payload in PAYLOADS])
+    show("assay load", [
+        best([own_rate(servers, address, payload) for _ in range(ROUNDS)]) for payload in PAYLOADS])
+    print(f"load {os.getloadavg()[0]:.1f} at the end")
 
 
-def one_round(program, servers, address):
-    call = {
-        "call": "verify", "kind": "TRANSACTION", "evidence": {"file": servers.file("transaction")},
-        "count": CALLS, "mayWait": True, "omitTypedPayload": True, "timeoutMs": 30_000}
-    plan = {"name": "throughput", "addresses": [address], "steps": [{"calls": [call]}]}
-    start = time.monotonic()
-    outcomes = program.perform(plan, False)["outcomes"]
-    seconds = time.monotonic() - start
-    failed = [outcome for outcome in outcomes if not outcome.get("valid")]
-    if failed:
-        raise SystemExit(f"throughput: {len(failed)} of {CALLS} calls failed: {failed[0]}")
-    # With the time to write and read the outcomes: a lower bound, which is the same for all.
-    return CALLS / seconds
+def best(rates):
+    return Rate(max(rate.answers for rate in rates), min(rate.processor for rate in rates))
 
 
-def own_rate(servers, address):
-    """Returns the rate that the load generator reaches over one connection."""
+def show(name, rates):
+    print(f"{name:20}" + "".join(
+        f" {rate.answers:12,.0f} {rate.processor * 1e6:8,.1f}" for rate in rates), flush=True)
+
+
+def client_rate(client, servers, address, calls, payload):
+    program = os.path.join(client.folder, client.program)
+    before = processor_seconds()
     done = subprocess.run(
-        [servers.assay, "load", address, "--ca", servers.file("ca"), "--closed", "--depth", "1024", "--may-wait",
-         "--no-payload", "--app-apple-id", "1234567890", "--warm-up", "1", "--duration", "3", "--quiet",
-         "--json", servers.file("load.json")], capture_output=True, text=True)
-    if not os.path.exists(servers.file("load.json")):
+        [program, address, servers.file("transaction"), str(calls), str(IN_FLIGHT), payload],
+        cwd=client.folder, capture_output=True, text=True, timeout=READY_SECONDS)
+    if done.returncode:
+        raise SystemExit(f"throughput: {client.name} failed: {done.stdout}{done.stderr}")
+    measured = json.loads(done.stdout)
+    # The program's start and its calls before the measurement are in its processor time.
+    return Rate(measured["answers"] / measured["seconds"],
+                (processor_seconds() - before) / (measured["answers"] * (1 + WARM_UP)))
+
+
+def processor_seconds():
+    """Returns the processor time of the programs that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def own_rate(servers, address, payload):
+    """Returns the rate that the load generator reaches over one connection."""
+    arguments = [
+        servers.assay, "load", address, "--ca", servers.file("ca"), "--closed", "--depth", str(IN_FLIGHT),
+        "--may-wait", "--app-apple-id", "1234567890", "--warm-up", "1", "--duration", "3", "--quiet",
+        "--json", servers.file("load.json"), *(["--no-payload"] if payload == "bare" else [])]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode:
         raise SystemExit(f"throughput: assay load failed: {done.stdout}{done.stderr}")
     with open(servers.file("load.json"), encoding="utf-8") as file:
-        return json.load(file)["throughput"]
+        result = json.load(file)
+    return Rate(result["throughput"], result["processorsGenerator"] / result["throughput"])
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else f"{os.cpu_count()} processors"
