@@ -19,8 +19,8 @@ extension StatusPage {
         for row in rows.prefix(Self.rowLimit) {
             // On a narrow screen a row is a card, and its cells have the names of their columns.
             let cells = row.indices.map { column in
-                let label = head.isEmpty ? "" : " data-label=\"\(head[column])\""
-                return "<td\(label)>\(row[column])</td>"
+                guard !head.isEmpty else { return "<td>\(row[column])</td>" }
+                return "<td data-label=\"\(head[column])\"><span>\(row[column])</span></td>"
             }
             text += "<tr>" + cells.joined() + "</tr>"
         }

@@ -87,6 +87,7 @@ struct StatusPage {
     /// The window that all tiles and tables of verdicts share, in words.
     var window: String {
         let seconds = history.samples.reduce(0) { $0 + $1.seconds }
+        guard seconds > 0 else { return "since the start" }
         return seconds < 90
             ? "in the last \(Format.count(Int(seconds.rounded()))) s"
             : "in the last \(Format.count(Int((seconds / 60).rounded()))) min"
@@ -166,17 +167,22 @@ struct StatusPage {
 
     private func plot(_ title: String, _ unit: String, _ lines: [Plot.Line]) -> String {
         let last = Double(slots - 1)
-        let minutes = Double(slots * History.seconds) / 60
         return Plot(
-            title,
-            ticks: [
-                Plot.Tick(0, "\(Format.short(minutes.rounded())) min ago"),
-                Plot.Tick(last / 2, "\(Format.short(minutes / 2)) min ago"), Plot.Tick(last, "now"),
-            ], range: 0...last, y: unit, lines,
+            title, ticks: minuteTicks + [Plot.Tick(last, "now")], range: 0...last, y: unit, lines,
             xText: { place in
                 let seconds = Int(last - place) * History.seconds
                 return seconds == 0 ? "now" : "\(Format.duration(Double(seconds))) ago"
             }
         ).html
+    }
+
+    /// Ticks at whole minutes: at most three, so that their labels fit a phone.
+    private var minuteTicks: [Plot.Tick] {
+        let minutes = slots * History.seconds / 60
+        let step = minutes > 6 ? 5 : minutes > 3 ? 2 : 1
+        return stride(from: step, through: minutes, by: step).map { minute in
+            let place = Double(slots - 1) - Double(minute * 60) / Double(History.seconds)
+            return Plot.Tick(max(place, 0), "\(minute) min ago")
+        }
     }
 }

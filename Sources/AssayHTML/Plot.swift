@@ -268,7 +268,7 @@ package struct Plot {
         .key::before{content:"";display:inline-block;width:10px;height:10px;border-radius:3px;\
         margin-right:6px;background:var(--c)}
         .frame{display:grid;grid-template-columns:44px 1fr;grid-template-rows:auto 24px;\
-        column-gap:8px;font-size:12px;line-height:1;color:var(--soft);\
+        column-gap:8px;padding-right:10px;font-size:12px;line-height:1;color:var(--soft);\
         font-variant-numeric:tabular-nums}
         .frame svg{display:block;width:100%;height:260px;overflow:visible}
         .x,.y{position:relative}.x{grid-column:2}
@@ -291,6 +291,7 @@ package struct Plot {
         .values:hover span:focus:not(:hover) em{display:none}
         .values .left{right:0}.values .right{left:0}.values i{display:block;font-style:normal}
         .shade{--c:var(--shade)}.frame .shade{fill:var(--c)}
+        .key.shade::before{outline:1px solid var(--soft)}
         \((0..<colors).map { ".s\($0){--c:var(--s\($0))}" }.joined())
         """
 }

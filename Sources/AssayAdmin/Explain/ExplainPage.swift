@@ -106,7 +106,8 @@ struct ExplainPage {
             <label>Evidence: a token, a notification's body, a receipt in base64, a Server API \
             answer, or a token on each line
             <textarea name="evidence" spellcheck="false" autocomplete="off"></textarea></label>
-            <label>or files, dropped here<input type="file" name="file" multiple></label>
+            <label>Or files: choose them, or drop them here
+            <input type="file" name="file" multiple></label>
             <div class="choices">
             <label>App entry<select name="app">\(apps.joined())</select></label>
             <label>Kind<select name="kind">\(kinds.joined())</select></label>

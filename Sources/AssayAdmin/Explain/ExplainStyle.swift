@@ -19,30 +19,32 @@ enum ExplainStyle {
         overflow-wrap:anywhere}
         .card{padding:14px 16px}.card p.bad{color:var(--bad)}
         ol.checks{list-style:none;margin:6px 0 0;padding:0}
-        ol.checks li{display:grid;grid-template-columns:22px 1fr;gap:2px 8px;padding:6px 0;\
-        border-top:1px solid var(--line)}
+        ol.checks li{display:grid;grid-template-columns:22px minmax(0,1fr);\
+        gap:2px 8px;padding:6px 0;border-top:1px solid var(--line)}
         ol.checks li::before{font-weight:700;text-align:center}
-        li.passed b{font-weight:500}
+        li.passed b,li.notreached b{font-weight:500}
         li.passed::before{content:"✓";color:var(--good)}
         li.failed::before{content:"✗";color:var(--bad)}
         li.notreached::before{content:"·";color:var(--soft)}
         li.notreached{color:var(--soft)}
         li.failed b{color:var(--bad)}
-        li dl{grid-column:2;display:grid;grid-template-columns:max-content 1fr;gap:0 10px;\
-        margin:0;font-size:13px;color:var(--soft)}
+        li dl{grid-column:2;display:grid;grid-template-columns:max-content minmax(0,1fr);\
+        gap:0 10px;margin:0;font-size:13px;color:var(--soft)}
         dl dd{margin:0;overflow-wrap:anywhere}
-        .columns.explain{columns:auto;display:grid;gap:12px}
+        .columns.explain{columns:auto;display:grid;grid-template-columns:minmax(0,1fr);gap:12px}
         .mark{display:inline-block;font-size:12px;font-weight:700;letter-spacing:.04em;\
         padding:2px 9px;border-radius:5px;border:1.5px solid currentColor;margin-left:8px}
         .unverified{border:1.5px dashed var(--bad)}
-        td{overflow-wrap:anywhere}td.name{width:26%;color:var(--soft)}
+        td{overflow-wrap:anywhere}td.name{width:235px;color:var(--soft)}
         table.fields td:last-child,table.fields th:last-child{text-align:left;white-space:normal}
         td small{display:block}
         .timeline svg{display:block;width:100%;height:auto;max-width:100%}
-        .timeline text{fill:var(--soft);font-size:11px}
+        .timeline text{fill:var(--soft);font-size:12px}
         .timeline .period{fill:var(--a)}.timeline .refund{fill:var(--b)}
         .timeline line{stroke:var(--line)}
-        @media(max-width:520px){.timeline text{font-size:20px}\
+        @media(min-width:521px){.records td{font-size:13px;white-space:nowrap}\
+        .records td:first-child,.records td:last-child{white-space:normal}}
+        @media(max-width:520px){.timeline text{font-size:23px}\
         .choices{grid-template-columns:1fr}table.fields,.fields tbody{display:block}\
         .fields tr{display:block;border-top:1px solid var(--line);padding:5px 0}\
         .fields td,.fields td.name{display:block;width:auto;border:0;padding:1px 0}}

@@ -138,7 +138,7 @@ struct ExplanationHTML {
         text += TimelineSVG(records: content.records, now: explanation.now).html
         let head = ["product", "transaction", "bought", "expires", "remarks"]
         text +=
-            "<div class=\"scroll\"><table class=\"wide\"><tr class=\"head\">"
+            "<div class=\"scroll\"><table class=\"wide records\"><tr class=\"head\">"
             + head.map { "<th>\($0)</th>" }.joined() + "</tr>"
         for record in content.records {
             let cells = [
