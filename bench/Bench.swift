@@ -10,8 +10,7 @@ import Foundation
 struct Bench {
     static let suites = [
         "primitives", "jws", "receipts", "receipt-wire", "server", "http", "resolve", "overload",
-        "matrix",
-        "latency", "start", "peers",
+        "matrix", "latency", "bulk", "start", "peers",
     ]
 
     private static let usage = """
@@ -108,6 +107,7 @@ struct Bench {
             results.notes += notes
             results.curves = curves
             return rows
+        case "bulk": return try BulkSuite.run(isQuick: isQuick)
         case "start": return try StartSuite.run(isQuick: isQuick)
         case "peers":
             let (rows, notes) = try PeersSuite.run(isQuick: isQuick, withPeers: withPeers)

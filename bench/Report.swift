@@ -97,6 +97,9 @@ extension Results {
             + "another, closed loop.",
         "latency": "From the time a request was due until its answer arrived; independent "
             + "clients on eight connections, an open loop.",
+        "bulk": "assay verify --lines: the processor time of all processes, as that of two "
+            + "processors for 200,000 transactions. The ratio is the time of a transaction ÷ bare "
+            + "EVP_PKEY_verify, so less is better.",
         "start": "The server's process.",
         "peers": "For comparison: the same work by other libraries on this machine. No thresholds.",
     ]

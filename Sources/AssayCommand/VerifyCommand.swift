@@ -93,6 +93,15 @@ struct VerifyCommand: AsyncParsableCommand {
         transform: choiceArgument)
     var format: OutputFormat = .json
 
+    @Option(
+        help: ArgumentHelp(
+            "What verifies signatures, as of 'assay serve': \(EngineChoice.names). "
+                + "(default: auto)",
+            valueName: "name"),
+        completion: .choices(EngineChoice.self),
+        transform: choiceArgument)
+    var engine: EngineChoice?
+
     @Argument(
         help: ArgumentHelp(
             "A compact JWS, the POST body of a notification, the JSON of a Server API answer, or a "
@@ -133,6 +142,10 @@ struct VerifyCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--at can't be used with --server: a server uses its own clock")
         }
+        if remote.server != nil, engine != nil {
+            throw ValidationError(
+                "--engine can't be used with --server: it is an option of 'assay serve'")
+        }
     }
 
     private func checkInput() throws {
@@ -164,12 +177,19 @@ struct VerifyCommand: AsyncParsableCommand {
     private func verifyAll(_ input: BulkInput) async throws {
         let bulk = BulkVerification(input: input, member: member, question: question)
         guard let server = remote.server else {
-            return try await bulk.run(Verifier(trust: try accepted.store()))
+            return try await bulk.run(try verifier())
         }
         try await bulk.run(
             server, remote.tls.context(for: server), app: remote.app ?? "",
             // Bulk work is served after all other requests.
             timeout: remote.timeout ?? ClientOptions.longestTimeout)
+    }
+
+    private func verifier() throws -> Verifier {
+        let engine = try (engine ?? .auto).supported
+        return Verifier(
+            trust: try accepted.store(), keyTables: engine == .openssl ? .never : .withSignatures,
+            engine: EngineInUse(engine))
     }
 
     private var question: EvidenceQuestion {
@@ -216,7 +236,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 inApp: inApp, isVerifyReceipt: format == .verifyReceipt)
         }
         let now = accepted.now
-        let verification = Verifier(trust: try accepted.store()).verify(
+        let verification = try verifier().verify(
             evidence.span, as: kind, policy: accepted.policy,
             expecting: question.expectations(of: kind),
             inApp: inApp, at: now)

@@ -53,14 +53,21 @@ enum EnvironmentChoice: String, Choice {
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
 }
 
-/// The values of `serve --engine`.
+/// The values of `--engine`.
 enum EngineChoice: String, Choice {
     case auto, ifma, portable, openssl
 
-    /// The engine; nil if this processor does not support it.
-    var engine: SignatureEngine? {
-        guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
-        return engine.isSupported ? engine : nil
+    /// The engine. Throws if this processor does not support it.
+    var supported: SignatureEngine {
+        get throws(Failure) {
+            guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
+            guard engine.isSupported else {
+                throw Failure(
+                    "--engine \(self): this processor, or its operating system, lacks AVX-512 "
+                        + "IFMA; leave the option out for the fastest engine that it supports")
+            }
+            return engine
+        }
     }
 }
 

@@ -69,12 +69,7 @@ struct ServerSettings {
             throw Failure(problem.description)
         }
         self.workers = workers ?? file?.workers
-        guard let engine = flags.noKeyTables ? .openssl : flags.engine.engine else {
-            throw Failure(
-                "--engine \(flags.engine): this processor, or its operating system, lacks AVX-512 "
-                    + "IFMA; leave the option out for the fastest engine that it supports")
-        }
-        self.engine = engine
+        engine = flags.noKeyTables ? .openssl : try flags.engine.supported
         keyTables = engine == .openssl ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
