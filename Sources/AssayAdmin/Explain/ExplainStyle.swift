@@ -17,7 +17,7 @@ enum ExplainStyle {
         .verdict{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:center}
         .verdict p{flex-basis:100%;margin:2px 0 0;color:var(--ink);font-size:15px;\
         overflow-wrap:anywhere}
-        .card{padding:14px 16px}.card p.bad{color:var(--bad)}
+        .card{padding:14px 16px}.card p.bad{color:var(--bad)}.card p{overflow-wrap:anywhere}
         ol.checks{list-style:none;margin:6px 0 0;padding:0}
         ol.checks li{display:grid;grid-template-columns:22px minmax(0,1fr);\
         gap:2px 8px;padding:6px 0;border-top:1px solid var(--line)}
@@ -32,6 +32,7 @@ enum ExplainStyle {
         gap:0 10px;margin:0;font-size:13px;color:var(--soft)}
         dl dd{margin:0;overflow-wrap:anywhere}
         .columns.explain{columns:auto;display:grid;grid-template-columns:minmax(0,1fr);gap:12px}
+        .explain h2{margin:10px 0 6px}.explain h2:first-child{margin-top:0}
         .mark{display:inline-block;font-size:12px;font-weight:700;letter-spacing:.04em;\
         padding:2px 9px;border-radius:5px;border:1.5px solid currentColor;margin-left:8px}
         .unverified{border:1.5px dashed var(--bad)}
