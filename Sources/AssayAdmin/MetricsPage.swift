@@ -21,6 +21,7 @@ struct MetricsPage {
         addVerifications()
         addWork()
         addCaches()
+        addFetches()
         addHoldings()
         addTraffic()
         addCertificates()
@@ -56,10 +57,11 @@ struct MetricsPage {
             })
         out.histogram(
             "grpc_server_handling_seconds",
-            "Time from a request's last byte to its answer, for Verify and Resolve with a result.",
+            "Time from a request's last byte to its answer, for calls with a result.",
             [
                 (Self.labels(.verify), metrics.handling),
                 (Self.labels(.resolve), metrics.resolveHandling),
+                (Self.labels(.fetch), metrics.fetchHandling),
             ], scale: 1e9)
         out.metric(
             "assay_refused_requests_total", .counter,
@@ -153,6 +155,41 @@ struct MetricsPage {
                 ([("result", "agreed")], Double(caches.audits.agreed)),
                 ([("result", "disagreed")], Double(caches.audits.disagreed)),
             ])
+    }
+
+    /// What the configured apps ask of the App Store. Absent where none does.
+    private mutating func addFetches() {
+        let fetchers = state.apps.sorted { $0.key < $1.key }
+            .compactMap { name, app in app.fetcher.map { (name, $0.statistics) } }
+        guard !fetchers.isEmpty else { return }
+        out.metric(
+            "assay_fetches", .gauge, "Fetches that ask the App Store now.",
+            Double(state.holdings.fetches))
+        out.metric(
+            "assay_fetches_limit", .gauge, "Limit of fetches at a time; more are refused.",
+            Double(state.limits.fetches))
+        out.metric(
+            "assay_store_requests_total", .counter,
+            "Requests to the App Store Server API, each attempt, by endpoint and outcome.",
+            fetchers.flatMap { name, statistics in
+                statistics.requests.map { row in
+                    (
+                        [("app", name), ("endpoint", row.endpoint), ("outcome", row.outcome)],
+                        Double(row.count)
+                    )
+                }
+            })
+        out.metric(
+            "assay_store_retries_total", .counter, "Attempts after a first one.",
+            fetchers.map { ([("app", $0)], Double($1.retries)) })
+        out.metric(
+            "assay_store_rate_waits_total", .counter,
+            "Requests to the App Store that waited for its rate limit.",
+            fetchers.map { ([("app", $0)], Double($1.rateWaits)) })
+        out.metric(
+            "assay_store_rate_wait_seconds_total", .counter,
+            "Time that requests waited for the App Store's rate limit.",
+            fetchers.map { ([("app", $0)], Double($1.rateWaitNanoseconds) / 1e9) })
     }
 
     private mutating func addHoldings() {

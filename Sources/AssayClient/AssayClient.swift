@@ -146,6 +146,32 @@ public final class AssayClient: Sendable {
         return resolved
     }
 
+    /// Has the server ask the App Store for a customer's purchases, and returns what the customer
+    /// owns. The server verifies every answer.
+    ///
+    /// - Parameters:
+    ///   - transactionId: Any transaction identifier of the customer.
+    ///   - lists: The lists to ask for; empty for all.
+    ///   - moment: The moment of the decision; nil for the server's clock.
+    ///   - policy: What the caller decides, because the evidence does not say it.
+    ///   - returningPayloads: Whether to return the typed payload of each answer.
+    ///   - app: The name of the server's app entry; empty for the default entry.
+    ///   - timeout: How long to wait for the answer, at most 30 s; nil for 30 s.
+    public func fetch(
+        of transactionId: String, lists: [FetchCall.List] = [], at moment: Timestamp? = nil,
+        policy: EntitlementPolicy = EntitlementPolicy(), returningPayloads: Bool = false,
+        app: String = "", timeout: Duration? = nil
+    ) async throws(ClientError) -> Fetched {
+        let call = FetchCall(
+            of: transactionId, lists: lists, at: moment, policy: policy,
+            returnsTypedPayloads: returningPayloads)
+        let answer = try await perform(
+            ClientRequest(
+                .fetch(call), app: app, timeout: timeout ?? ClientOptions.longestTimeout))
+        guard case .fetched(let fetched) = answer.result else { throw .unexpectedAnswer }
+        return fetched
+    }
+
     /// Returns whether the server is serving.
     public func health(timeout: Duration? = nil) async throws(ClientError) -> Bool {
         let answer = try await perform(ClientRequest(.health, timeout: timeout))

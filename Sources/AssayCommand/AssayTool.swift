@@ -49,7 +49,7 @@ struct AssayTool: AsyncParsableCommand {
         version: "assay " + AssayVersion.current,
         subcommands: [
             VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
-            EntitlementsCommand.self, ServeCommand.self, MintCommand.self, StoreCommand.self,
+            EntitlementsCommand.self, FetchCommand.self, ServeCommand.self, MintCommand.self, StoreCommand.self,
             ApiCommand.self,
             LoadCommand.self, HealthCommand.self, VersionCommand.self,
         ])

@@ -129,6 +129,8 @@ struct ServeCommand: AsyncParsableCommand {
         let inherited = try Self.inherited(environment)
         let settings = try Self.settings(flags, environment, inherited)
         if check {
+            // Finds what only a start would: libcurl, and the URLs of the App Store.
+            _ = try settings.serverConfiguration()
             try Output.line(settings.summary(now: .now))
             return
         }
@@ -136,7 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
         // Started first and stopped last: reports that the server is not ready, or no longer.
         let (monitor, admin) = try startAdmin(settings)
         defer { admin?.stop() }
-        var configuration = settings.serverConfiguration()
+        var configuration = try settings.serverConfiguration()
         configuration.monitor = monitor
         let server = try start(configuration)
         let manager = ServiceManager(environment: environment)

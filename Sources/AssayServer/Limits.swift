@@ -96,6 +96,18 @@ public struct ServerLimits: Sendable {
     public var defaultTimeoutMilliseconds: UInt32 = 2_000
     /// The longest timeout that a request can name.
     public var longestTimeoutMilliseconds: UInt32 = 30_000
+    /// Fetches at a time. Apple allows 50 requests a second of a kind and answers in a tenth of a
+    /// second, so this many keep one app at its limit. Each holds a task and `fetchBytes`.
+    public var fetches = 32
+    /// Bytes of the App Store's answers to one Fetch, which are reserved while it runs: those of
+    /// about 800 transactions. All fetches together reserve half of `evidenceBytes`.
+    public var fetchBytes = 4 << 20
+    /// Pages of the App Store's answers to one Fetch: 1,000 transactions.
+    public var fetchPages = 50
+    /// Timeout of a Fetch that names none: several pages, and a pause for Apple's rate limit.
+    public var fetchTimeoutMilliseconds: UInt32 = 30_000
+    /// The longest timeout that a Fetch can name.
+    public var longestFetchTimeoutMilliseconds: UInt32 = 120_000
     /// TLS handshakes at a time that wait for their peer. Above this number the oldest are
     /// closed, so that silent peers keep no one out. The same number of handshakes can be queued;
     /// more wait to be accepted.

@@ -42,6 +42,8 @@ public struct StoreConfiguration: Sendable {
     public var timeout = Duration.seconds(30)
     /// The most pages of a list.
     public var pageLimit = StoreLimits.pages
+    /// The most bytes of all answers that `entitlements(of:)` decides from; nil for any number.
+    public var byteLimit: Int?
 
     /// Creates the settings for Apple's hosts.
     public init(bundleId: String, key: StoreKey) {

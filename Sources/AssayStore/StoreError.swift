@@ -17,6 +17,8 @@ public enum StoreError: Error, Hashable, Sendable {
     case cancelled
     /// The list did not end within the caller's limit of pages.
     case tooManyPages(limit: Int)
+    /// The answers have more bytes together than the caller's limit.
+    case tooManyBytes(limit: Int)
     /// The answers promise more pages, and name one that came before.
     case pagesRepeat
     /// Pages without an item followed each other and promised more.
@@ -152,6 +154,8 @@ extension StoreError: CustomStringConvertible {
         case .cancelled: "cancelled"
         case .tooManyPages(let limit):
             "the list has more than \(limit) pages: allow more, or ask for less"
+        case .tooManyBytes(let limit):
+            "the answers have more than \(limit) bytes: allow more, or ask for less"
         case .pagesRepeat: "the App Store's pages repeat: it names a page that came before"
         case .emptyPages(let count):
             "the App Store sent \(count) empty pages in a row and promises more"

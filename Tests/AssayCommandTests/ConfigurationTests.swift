@@ -60,7 +60,7 @@ struct ConfigurationTests {
         #expect(settings.defaultApp?.name == "game")
         #expect(settings.apps[0].environments == [.production, .sandbox])
         #expect(settings.apps[0].appAppleId == 42)
-        let entries = settings.serverConfiguration().apps
+        let entries = try settings.serverConfiguration().apps
         #expect(entries["game"]?.policy.allowsLegacyKey == false)
         #expect(entries["test"]?.policy.allowsLegacyKey == true)
         #expect(settings.apps[0].trust.anchors.count == TrustStore.apple.anchors.count)
@@ -106,7 +106,7 @@ struct ConfigurationTests {
             """)
         #expect(settings.http.allowedOrigins == ["https://tools.example.com"])
         #expect(settings.http.hosts == ["assay.internal"])
-        let configuration = settings.serverConfiguration()
+        let configuration = try settings.serverConfiguration()
         #expect(configuration.http == settings.http)
         #expect(configuration.apps["game"]?.secrets.sharedSecret == "a secret")
         let summary = settings.summary(now: .now)

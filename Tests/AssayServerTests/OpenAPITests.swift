@@ -140,6 +140,7 @@ struct OpenAPITests {
                 ("/v1/verify", "{\"expectations\":{\"zz\":1}}", component("Expectations")),
                 ("/v1/entitlements", "{\"items\":[],\"zz\":1}", component("EntitlementsRequest")),
                 ("/v1/entitlements", "{\"items\":[],\"policy\":{\"zz\":1}}", component("Policy")),
+                ("/v1/fetch", "{\"transactionId\":\"1\",\"zz\":1}", component("FetchRequest")),
                 (
                     "/v1/entitlements", "{\"items\":[{\"zz\":1}]}",
                     component("EntitlementsRequest")["properties"]!["items"]!["items"]!
@@ -191,6 +192,7 @@ struct OpenAPITests {
         }
         let items = "{\"items\":[{\"evidence\":\"\(token)\"},{\"evidence\":\"\(quoted)\"}]}"
         post("/v1/entitlements", json: items)
+        post("/v1/fetch", json: "{\"transactionId\":\"1\"}")
         for path in ["/v1/health", "/v1/info", "/v1/openapi.json"] {
             cases.append((path, "get", Array(HTTPClient.get(path).utf8), 200))
         }
@@ -250,7 +252,8 @@ struct OpenAPITests {
         try withHTTPServer {
             $0.apps["game"] = AppEntry(
                 verifier: verifier, policy: Minted.policy,
-                secrets: AppSecrets(apiKeys: [Self.key]))
+                secrets: AppSecrets(apiKeys: [Self.key]),
+                fetcher: ScriptedFetcher(ScriptedFetcher.answer))
             $0.defaultApp = "game"
         } _: { _, endpoint in
             for (path, method, request, status) in cases {

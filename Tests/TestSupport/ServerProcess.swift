@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A process that runs `assay serve`; ends with its owner.
+/// A process that runs `assay serve`, or another command that serves; ends with its owner.
 package final class ServerProcess: @unchecked Sendable {
     /// The path of the built tool. The package manager puts it beside the test runner.
     package static let tool = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -30,7 +30,7 @@ package final class ServerProcess: @unchecked Sendable {
     /// - Parameter socket: a listening socket to pass to the process.
     /// - Parameter descriptors: the limit of open descriptors.
     package init(
-        _ options: [String], environment: [String: String] = [:], passing socket: Int32? = nil,
+        _ options: [String], command: String = "serve", environment: [String: String] = [:], passing socket: Int32? = nil,
         descriptors: Int? = nil
     ) throws {
         logFile = FileManager.default.temporaryDirectory
@@ -47,7 +47,7 @@ package final class ServerProcess: @unchecked Sendable {
                 ["-c", Self.limiting, "\(descriptors)", Self.tool, "serve"] + options
         } else {
             process.executableURL = URL(fileURLWithPath: Self.tool)
-            process.arguments = ["serve"] + options
+            process.arguments = [command] + options
         }
         // The sanitizer options apply to the tool, too.
         let sanitizers = ProcessInfo.processInfo.environment.filter {

@@ -18,6 +18,8 @@ struct AppSettings {
     /// Whether to accept the 1024-bit key of the oldest transaction receipts.
     var allowsLegacyKey = true
     var secrets = AppSecrets()
+    /// Nil where Fetch is off.
+    var store: FetchSettings?
 
     /// The entry of a server without configuration.
     static func open(trust: TrustStore) -> AppSettings {
@@ -49,6 +51,11 @@ extension AppSettings {
         }
         Self.extend(&trust, table, "intermediates", folder) { try $0.adding(file: $1) }
         self.trust = trust
+        if let store = table.table("store") {
+            self.store = FetchSettings(store, folder: folder, accepted: accepted)
+            secrets.fetchKeys = Self.keys(store)
+            store.finish()
+        }
         checkIdentity(table)
         checkRoots(table, accepted)
         table.finish()
@@ -57,17 +64,23 @@ extension AppSettings {
     private static func secrets(_ table: ConfigurationTable) -> AppSecrets {
         let secrets = AppSecrets(
             sharedSecret: table.string("shared-secret"),
-            apiKeys: table.strings("api-keys") ?? [])
-        for (index, key) in secrets.apiKeys.enumerated() where key.utf8.count < shortestKey {
+            apiKeys: keys(table))
+        if secrets.sharedSecret?.isEmpty == true {
+            table.note("shared-secret", "empty", "write the secret, or leave the key out")
+        }
+        return secrets
+    }
+
+    /// Reads `api-keys` of an app entry, or of its `store`.
+    private static func keys(_ table: ConfigurationTable) -> [String] {
+        let keys = table.strings("api-keys") ?? []
+        for (index, key) in keys.enumerated() where key.utf8.count < shortestKey {
             table.note(
                 "api-keys", "shorter than \(shortestKey) bytes",
                 "write a random key, such as the output of: openssl rand -hex 32",
                 element: index + 1)
         }
-        if secrets.sharedSecret?.isEmpty == true {
-            table.note("shared-secret", "empty", "write the secret, or leave the key out")
-        }
-        return secrets
+        return keys
     }
 
     private static func environments(_ table: ConfigurationTable) -> [StoreEnvironment] {

@@ -11,7 +11,7 @@ package enum ConfigurationCheck {
     package init(path: String, now: Timestamp) throws {
         do {
             let settings = try ServerSettings(flags: .init(config: path), environment: [:])
-            let apps = settings.serverConfiguration().apps.count
+            let apps = try settings.serverConfiguration().apps.count
             self = .usable(summary: settings.summary(now: now), apps: apps)
         } catch let problems as ConfigurationProblems {
             self = .mistakes(problems.all.map(\.description))

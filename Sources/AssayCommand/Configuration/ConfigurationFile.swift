@@ -98,6 +98,12 @@ struct ConfigurationFile {
                     "api-keys", "another entry already has one of them",
                     "give each entry keys of its own: a key chooses the entry")
             }
+            let fetching = Set(before.flatMap(\.secrets.fetchKeys))
+            if app.secrets.fetchKeys.contains(where: fetching.contains) {
+                tables[index].note(
+                    "store.api-keys", "another entry already has one of them",
+                    "give each entry keys of its own: a key chooses the entry")
+            }
             if app.isDefault, let first = before.firstIndex(where: \.isDefault) {
                 tables[index].note(
                     "default", "app[\(first + 1)] is already the default",

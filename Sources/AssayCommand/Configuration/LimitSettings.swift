@@ -63,6 +63,12 @@ struct LimitSettings {
             Limit("queue-delay-ms", 1...30_000, \.queueDelayMilliseconds),
             Limit("timeout-ms", 1...600_000, \.defaultTimeoutMilliseconds),
             Limit("longest-timeout-ms", 1...600_000, \.longestTimeoutMilliseconds),
+            Limit("fetches", 1...10_000, \.fetches),
+            // The largest answer, which the verifier accepts.
+            Limit("fetch-bytes", Limits.serverAnswerBytes...1 << 30, \.fetchBytes),
+            Limit("fetch-pages", 1...1_000, \.fetchPages),
+            Limit("fetch-timeout-ms", 1...600_000, \.fetchTimeoutMilliseconds),
+            Limit("longest-fetch-timeout-ms", 1...600_000, \.longestFetchTimeoutMilliseconds),
             Limit("unseen-chains-per-second", 1...100_000, \.unknownChainsPerSecond),
             Limit("unseen-chains-waiting", 1...1_000_000, \.unknownChainsWaiting),
             Limit("idle-seconds", 1...86_400, \.idleMilliseconds, unit: 1000),
@@ -92,6 +98,13 @@ struct LimitSettings {
             table.note(
                 "timeout-ms", "\(server.defaultTimeoutMilliseconds) is above longest-timeout-ms",
                 "write at most \(server.longestTimeoutMilliseconds), or raise longest-timeout-ms")
+        }
+        if server.fetchTimeoutMilliseconds > server.longestFetchTimeoutMilliseconds {
+            table.note(
+                "fetch-timeout-ms",
+                "\(server.fetchTimeoutMilliseconds) is above longest-fetch-timeout-ms",
+                "write at most \(server.longestFetchTimeoutMilliseconds), or raise "
+                    + "longest-fetch-timeout-ms")
         }
         table.finish()
     }

@@ -131,7 +131,7 @@ extension ServerSettings {
     /// cache, also with the entries of an earlier configuration.
     func serverConfiguration(
         reusing earlier: ServerConfiguration? = nil
-    ) -> ServerConfiguration {
+    ) throws(Failure) -> ServerConfiguration {
         var verifiers: [TrustStore.Identity: Verifier] = [:]
         for entry in earlier?.apps.values.map({ $0 }) ?? [] {
             verifiers[entry.verifier.trust.identity] = entry.verifier
@@ -143,7 +143,7 @@ extension ServerSettings {
                 verifiers[app.trust.identity]
                 ?? Verifier(trust: app.trust, keyTables: keyTables, engine: engine)
             verifiers[app.trust.identity] = verifier
-            entries[app.name] = app.entry(verifier)
+            entries[app.name] = try app.entry(verifier, limits.server)
         }
         var configuration = ServerConfiguration(
             listen: listen, apps: entries, defaultApp: defaultApp?.name, limits: limits.server,
@@ -161,13 +161,16 @@ extension ServerSettings {
 }
 
 extension AppSettings {
-    fileprivate func entry(_ verifier: Verifier) -> AppEntry {
+    fileprivate func entry(
+        _ verifier: Verifier, _ limits: ServerLimits
+    ) throws(Failure) -> AppEntry {
         let policy = Policy(
             bundleId: bundleId, appAppleId: appAppleId,
             environments: Set(environments ?? StoreEnvironment.known),
             allowsLegacyKey: allowsLegacyKey)
         return AppEntry(
             verifier: verifier, policy: policy,
-            unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets)
+            unnamedEnvironments: environments == nil ? [.production] : nil, secrets: secrets,
+            fetcher: try store?.fetcher(for: self, verifier, limits))
     }
 }

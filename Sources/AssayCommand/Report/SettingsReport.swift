@@ -39,6 +39,10 @@ extension ServerSettings {
             if !app.secrets.apiKeys.isEmpty {
                 add("api keys", "\(app.secrets.apiKeys.count), for /v1/purchase/verify")
             }
+            if let store = app.store { add("store", store.summary) }
+            if !app.secrets.fetchKeys.isEmpty {
+                add("api keys", "\(app.secrets.fetchKeys.count), for /v1/fetch")
+            }
             if app.secrets.sharedSecret != nil { add("secret", "compared with passwords") }
             let acceptsProduction = app.environments.map {
                 $0.contains(.production) || $0.contains(.unspecified)

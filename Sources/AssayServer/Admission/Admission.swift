@@ -92,6 +92,9 @@ final class Admission {
         if case .resolve(let call) = head.call {
             return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
         }
+        if case .fetch(let call) = head.call {
+            return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
+        }
         guard case .verify(let call) = head.call else {
             return answer(to: head, bodyBytes: bodyBytes)
         }
@@ -158,6 +161,44 @@ final class Admission {
         return .resolve(
             AdmittedResolve(
                 id: head.id, app: entry, call: call, deadline: deadline, mayWait: head.mayWait))
+    }
+
+    /// Decides what happens to a Fetch request. A place and memory of its own: it takes neither a
+    /// worker nor a share of the queue.
+    private func admit(
+        _ call: FetchCall, of head: RequestHead, bodyBytes: Int, from connection: Connection,
+        began: UInt64?
+    ) -> AdmissionDecision {
+        guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
+        guard bodyBytes <= limits.jwsBytes else {
+            return .refused(.bodyTooLarge(head.id, bodyBytes, limit: limits.jwsBytes))
+        }
+        guard let app = app(named: head.app) else {
+            return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
+        }
+        guard let fetcher = app.fetcher else { return .refused(.fetchNotConfigured(head.id)) }
+        guard !call.transactionId.isEmpty else { return .refused(.noTransaction(head.id)) }
+        let isKnown = call.lists.allSatisfy { $0 == .statuses || $0 == .history }
+        guard isKnown else { return .refused(.unknownList(head.id)) }
+        if connection.isFull {
+            return .refused(.tooManyInFlight(head.id, limit: limits.requestsInFlight))
+        }
+        guard scheduler.fetches.count < limits.fetches else {
+            return .refused(.tooManyFetches(head.id, limit: limits.fetches))
+        }
+        let cost = RequestCost(bytes: limits.fetchBytes, state: limits.fetchBytes, answer: 0)
+        guard budget.admits(cost) else {
+            return .refused(.memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
+        }
+        let timeout =
+            head.timeoutMilliseconds == 0
+            ? limits.fetchTimeoutMilliseconds
+            : min(head.timeoutMilliseconds, limits.longestFetchTimeoutMilliseconds)
+        let start = began ?? connection.frameBegan ?? context.now
+        return .fetch(
+            AdmittedFetch(
+                id: head.id, app: app, fetcher: fetcher, call: call,
+                deadline: start + UInt64(timeout), cost: cost))
     }
 
     /// The reason to reject a valid request for lack of memory, places or time; nil to accept it.
@@ -231,8 +272,7 @@ final class Admission {
             return .refused(.memoryExhausted(head.id))
         case .info: return .answer(ResponseHead(id: head.id, result: .info(information)))
         case .ping: return .answer(ResponseHead(id: head.id, result: .pong))
-        case .fetch: return .refused(.fetchNotConfigured(head.id))
-        case .verify, .resolve, .unknown: return .refused(.unknownCall(head.id))
+        case .verify, .resolve, .fetch, .unknown: return .refused(.unknownCall(head.id))
         }
     }
 

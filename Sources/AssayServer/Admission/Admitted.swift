@@ -10,6 +10,7 @@ enum AdmissionDecision: ~Copyable {
     case answer(ResponseHead)
     case verify(Admitted)
     case resolve(AdmittedResolve)
+    case fetch(AdmittedFetch)
 }
 
 /// A request that will be verified: its app and kind are known, and its memory is reserved.
@@ -24,6 +25,19 @@ struct Admitted: ~Copyable {
     /// Whether the evidence is verified as it arrives, without being kept.
     let isStreamed: Bool
     var reservation: Reservation
+}
+
+/// A Fetch request that will be answered: its app asks the App Store, and a place is free.
+struct AdmittedFetch: Sendable {
+    let id: UInt64
+    let app: AppEntry
+    let fetcher: any Fetcher
+    let call: FetchCall
+    /// Milliseconds of the loop's clock after which the client no longer waits.
+    let deadline: UInt64
+    /// The memory that it reserves until it is answered. Not the connection's: others of its
+    /// requests don't wait for the App Store.
+    let cost: RequestCost
 }
 
 /// A Resolve request that will be answered: its app, its kinds and its lengths are known. Its

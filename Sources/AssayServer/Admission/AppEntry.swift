@@ -14,6 +14,8 @@ public final class AppEntry: Sendable {
     public let unnamedEnvironments: [StoreEnvironment]?
     /// What clients of this entry have to know.
     public let secrets: AppSecrets
+    /// Asks the App Store for the app's customers; nil: Fetch is off.
+    public let fetcher: (any Fetcher)?
     /// The entry's name in the configuration of its server, a label of metrics. Empty until a
     /// server has the entry.
     let name: String
@@ -21,16 +23,17 @@ public final class AppEntry: Sendable {
     /// Creates an entry.
     public convenience init(
         verifier: Verifier, policy: Policy, unnamedEnvironments: [StoreEnvironment]? = nil,
-        secrets: AppSecrets = AppSecrets()
+        secrets: AppSecrets = AppSecrets(), fetcher: (any Fetcher)? = nil
     ) {
-        self.init(verifier, policy, unnamedEnvironments, secrets, name: "")
+        self.init(verifier, policy, unnamedEnvironments, secrets, fetcher, name: "")
     }
 
     private init(
         _ verifier: Verifier, _ policy: Policy, _ unnamedEnvironments: [StoreEnvironment]?,
-        _ secrets: AppSecrets, name: String
+        _ secrets: AppSecrets, _ fetcher: (any Fetcher)?, name: String
     ) {
         self.secrets = secrets
+        self.fetcher = fetcher
         self.verifier = verifier
         self.policy = policy
         self.unnamedEnvironments = unnamedEnvironments
@@ -39,7 +42,7 @@ public final class AppEntry: Sendable {
 
     /// The same entry under its name in a configuration.
     func named(_ name: String) -> AppEntry {
-        AppEntry(verifier, policy, unnamedEnvironments, secrets, name: name)
+        AppEntry(verifier, policy, unnamedEnvironments, secrets, fetcher, name: name)
     }
 
     /// Pinned roots that are not Apple's and that can validate Production evidence of this app.
@@ -68,17 +71,20 @@ public struct AppSecrets: Sendable {
     public var sharedSecret: String?
     /// The keys of clients of `/v1/purchase/verify`. Without any the path is off for this app.
     public var apiKeys: [String]
+    /// The keys of clients of `/v1/fetch`. Where no app has any, the path needs none.
+    public var fetchKeys: [String]
 
     /// Creates secrets.
-    public init(sharedSecret: String? = nil, apiKeys: [String] = []) {
+    public init(sharedSecret: String? = nil, apiKeys: [String] = [], fetchKeys: [String] = []) {
         self.sharedSecret = sharedSecret
         self.apiKeys = apiKeys
+        self.fetchKeys = fetchKeys
     }
 
-    /// Whether a key is one of the API keys. All are compared, whichever matches.
-    func admits(apiKey: Span<UInt8>) -> Bool {
+    /// Whether a key is one of these. All are compared, whichever matches.
+    func admits(apiKey: Span<UInt8>, of keys: KeyPath<AppSecrets, [String]>) -> Bool {
         var isKnown = false
-        for key in apiKeys where apiKey.equalsSecret(key.utf8.span) { isKnown = true }
+        for key in self[keyPath: keys] where apiKey.equalsSecret(key.utf8.span) { isKnown = true }
         return isKnown
     }
 

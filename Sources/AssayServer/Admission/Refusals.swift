@@ -124,6 +124,30 @@ extension ResponseHead {
             message: "the server does not ask the App Store for this app: Fetch is not configured")
     }
 
+    static func noTransaction(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument, message: "the request names no transaction")
+    }
+
+    static func unknownList(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument,
+            message: "the request asks for a list that is unknown to this server")
+    }
+
+    static func tooManyFetches(_ id: UInt64, limit: Int) -> Self {
+        ResponseHead(
+            id: id, status: .resourceExhausted,
+            message: "the server runs \(limit) fetches, which is its limit",
+            retryAfterMilliseconds: retryElsewhereMilliseconds)
+    }
+
+    static func fetchTimedOut(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .deadlineExceeded,
+            message: "the deadline passed before the App Store had answered")
+    }
+
     static func answerTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,

@@ -182,6 +182,7 @@ extension Connection {
                 beginResolve(admitted, headEnd: frame.body.lowerBound)
                 return true
             case .answer: break
+            case .fetch: break
             }
             // Decided again when it is whole: the queue and the memory will have changed.
             arriving = .whole(head)
@@ -318,6 +319,7 @@ extension Connection {
         case .answer(let response): answerAtOnce(CallLabel(head.call), response)
         case .verify(let admitted): context.scheduler.verify(admitted, body, from: self)
         case .resolve(let admitted): take(admitted, body)
+        case .fetch(let admitted): context.scheduler.fetches.start(admitted, from: self)
         }
     }
 }

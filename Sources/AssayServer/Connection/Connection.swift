@@ -111,6 +111,7 @@ final class Connection {
         case .closed:
             state = .closed
             dropArriving()
+            context.scheduler.fetches.cancel(of: self)
             updateBudget()
             context.table.remove(self)
         }

@@ -115,18 +115,23 @@ extension Connection {
             return try planJSON(
                 head, .apple(isSandbox: route == .sandboxVerifyReceipt, app: app(head, bytes)))
         case .purchase, .purchaseAlias:
-            let app = try appOfKey(head, bytes)
+            guard hasKeys(\.apiKeys) else {
+                throw HTTPProblem(404, .unimplemented, "no app entry has api-keys: the path is off")
+            }
+            let app = try appOfKey(head, bytes, \.apiKeys)
             try checkEncoding(head, bytes)
             return try planJSON(head, .purchase(app: app))
         case .batch: return try planLines(head, bytes, id, http)
         case .entitlements:
-            try checkEncoding(head, bytes)
-            guard let field = head[.contentType],
-                HTTPMediaType(bytes.extracting(field)) == .json
-            else { throw .wrongType("application/json") }
-            guard head.body != .length(0) else { throw .emptyBody }
+            try checkJSON(head, bytes)
             return .resolve(
                 app: try app(head, bytes), limit: try checkLength(head))
+        case .fetch:
+            http.setIsFetch(of: id)
+            let app = hasKeys(\.fetchKeys) ? try appOfKey(head, bytes, \.fetchKeys) : nil
+            try checkJSON(head, bytes)
+            guard head.query == nil else { throw .queryBesideJSON }
+            return .fetch(app: app, limit: try checkLength(head))
         case .verify:
             try checkEncoding(head, bytes)
             guard let field = head[.contentType],
@@ -151,7 +156,16 @@ extension Connection {
         case .answer(let response): answerAtOnce(CallLabel(head.call), response)
         case .verify: break
         case .resolve: break
+        case .fetch: break
         }
+    }
+
+    private func checkJSON(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
+        try checkEncoding(head, bytes)
+        guard let field = head[.contentType],
+            HTTPMediaType(bytes.extracting(field)) == .json
+        else { throw .wrongType("application/json") }
+        guard head.body != .length(0) else { throw .emptyBody }
     }
 
     private func checkEncoding(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
@@ -161,13 +175,17 @@ extension Connection {
         throw .compressed
     }
 
+    /// Whether an app entry has keys for a path.
+    private func hasKeys(_ keys: KeyPath<AppSecrets, [String]>) -> Bool {
+        context.server.settings.apps.values.contains { !$0.secrets[keyPath: keys].isEmpty }
+    }
+
     /// The app entry whose API key the request has. Keys of all entries are compared, so that the
     /// time does not depend on which one matches.
-    private func appOfKey(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) -> String {
+    private func appOfKey(
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ keys: KeyPath<AppSecrets, [String]>
+    ) throws(HTTPProblem) -> String {
         let apps = context.server.settings.apps
-        guard apps.values.contains(where: { !$0.secrets.apiKeys.isEmpty }) else {
-            throw HTTPProblem(404, .unimplemented, "no app entry has api-keys: the path is off")
-        }
         let scheme = "bearer "
         guard let field = head[.authorization], field.count > scheme.utf8.count,
             case let value = bytes.extracting(field),
@@ -175,7 +193,7 @@ extension Connection {
         else { throw .missingKey }
         let key = value.extracting(scheme.utf8.count...)
         var found: String?
-        for (name, entry) in apps where entry.secrets.admits(apiKey: key) { found = name }
+        for (name, entry) in apps where entry.secrets.admits(apiKey: key, of: keys) { found = name }
         guard let found else { throw .invalidKey }
         return found
     }
@@ -268,6 +286,7 @@ extension Connection {
             return .receipt
         case .answer: break
         case .resolve: break
+        case .fetch: break
         }
         return .skip
     }

@@ -24,7 +24,8 @@ extension Connection {
                 HTTPResponse.append(200, json: info.json, format, at: time, to: &output)
             }
         case .none, .verification, .pong, .resolution, .fetched:
-            let problem = HTTPProblem(head, isArriving: http.front?.id == head.id)
+            let problem = HTTPProblem(
+                head, isArriving: http.front?.id == head.id, isFetch: format.isFetch)
             answer(to: head.id) { output in
                 HTTPResponse.append(problem, format, at: time, to: &output)
             }

@@ -57,7 +57,8 @@ extension Connection {
                 return false
             }
             takeLine(count, unread, format, limit: limit, http)
-        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit):
+        case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
+            .fetch(_, let limit):
             guard !front.isChunked else {
                 guard collect(count, unread, limit, http) else { return true }
                 break
@@ -159,6 +160,10 @@ extension Connection {
             complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
                 resolve(body, app: app, front.id, http)
             }
+        case .fetch(let app, _):
+            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+                fetch(body, app: app, front.id, http)
+            }
         }
         arriving = nil
         didEndFrame()
@@ -234,6 +239,19 @@ extension Connection {
                 connection.take(head, evidence, began: began)
             }
             connection.updateBudget()
+        }
+    }
+
+    /// Reads what to fetch, and has it fetched.
+    private func fetch(_ body: SlabBytes, app: String?, _ id: UInt64, _ http: HTTPSession) {
+        do throws(HTTPProblem) {
+            let parsed = try HTTPFetchBody(body.span, app: app)
+            let head = RequestHead(
+                id: id, call: .fetch(parsed.call), app: parsed.app,
+                timeoutMilliseconds: parsed.timeout)
+            take(head, body.extracting(0..<0))
+        } catch {
+            refuse(id, error, http)
         }
     }
 

@@ -2,12 +2,19 @@ import Assay
 package import AssayEntitlements
 package import AssayModels
 
-/// The JSON of `assay entitlements` and of `POST /v1/entitlements`. Dates are milliseconds since
+/// The JSON of `assay entitlements`, of `POST /v1/entitlements` and `/v1/fetch`. Dates are milliseconds since
 /// 1970. Members without a value are omitted.
 extension Entitlements {
-    package func json(_ items: [EvidenceItem]) -> [UInt8] {
+    /// - Parameters:
+    ///   - environment: of a Fetch, the environment that knows the customer.
+    ///   - revision: of a Fetch, the revision at the end of the history.
+    package func json(
+        _ items: [EvidenceItem], of environment: StoreEnvironment? = nil, revision: String? = nil
+    ) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { answer in
+            answer.member("environment", environment?.rawValue)
+            answer.member("revision", revision)
             answer.member("at", at.milliseconds)
             answer.array("items") { list in
                 for (index, item) in items.enumerated() { list.item(item, index) }

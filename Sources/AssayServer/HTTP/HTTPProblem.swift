@@ -11,6 +11,8 @@ struct HTTPProblem: Error, Sendable {
     var detail: String
     /// Milliseconds until a retry can succeed; 0 if a retry does not help.
     var retryAfter: UInt32 = 0
+    /// Apple's `errorCode`, where the App Store refused a Fetch.
+    var appStoreErrorCode: Int64?
     /// The member of the body that is at fault.
     var member: String?
     /// The methods of the path, if the request has another one.
@@ -30,23 +32,28 @@ struct HTTPProblem: Error, Sendable {
     /// The refusal of a call.
     ///
     /// - Parameter isArriving: whether the request is not complete yet.
-    init(_ head: ResponseHead, isArriving: Bool = false) {
+    /// - Parameter isFetch: whether the App Store was asked.
+    init(_ head: ResponseHead, isArriving: Bool = false, isFetch: Bool = false) {
         status =
             switch head.status {
-            case .ok, .invalidArgument, .alreadyExists, .failedPrecondition, .outOfRange,
-                .unimplemented:
-                400
             case .notFound: 404
             case .permissionDenied: 403
             case .unauthenticated: 401
             case .resourceExhausted: head.retryAfterMilliseconds == 0 ? 413 : 429
+            case .failedPrecondition where isFetch: 500
+            case .dataLoss where isFetch: 502
+            case .deadlineExceeded where isFetch && !isArriving: 504
             case .deadlineExceeded: isArriving ? 408 : 503
             case .unavailable: 503
+            case .ok, .invalidArgument, .alreadyExists, .failedPrecondition, .outOfRange,
+                .unimplemented:
+                400
             case .cancelled, .unknown, .aborted, .internal, .dataLoss: 500
             }
         code = head.status
         detail = head.message
         retryAfter = head.retryAfterMilliseconds
+        appStoreErrorCode = head.appStoreErrorCode
         // A request that waited too long can be repeated.
         if status == 503, retryAfter == 0 { retryAfter = ResponseHead.retryMilliseconds }
     }
@@ -95,6 +102,7 @@ struct HTTPProblem: Error, Sendable {
             object.member("detail", detail)
             object.member("code", code.name)
             if retryAfter > 0 { object.member("retryAfterMs", Int64(retryAfter)) }
+            object.member("appStoreErrorCode", appStoreErrorCode)
         }
         return writer.text
     }

@@ -29,8 +29,8 @@ struct HTTPResolveBody: Sendable {
             switch name {
             case "items": try setItems(value, body)
             case "app": self.app = try HTTPQuestion.text(value, name)
-            case "at": call.at = Timestamp(milliseconds: try Self.number(value, name))
-            case "policy": try setPolicy(value)
+            case "at": call.at = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
+            case "policy": call.policy = try EntitlementPolicy(json: value)
             case "expectations":
                 let (expectations, device) = try HTTPQuestion.expectations(value)
                 guard device == nil else {
@@ -84,45 +84,5 @@ struct HTTPResolveBody: Sendable {
             call.items.append(
                 ResolveCall.Item(kind, length: UInt32(evidence.count - start), label: label))
         }
-    }
-
-    private mutating func setPolicy(_ value: JSONValue) throws(HTTPProblem) {
-        guard let members = value.members else {
-            throw HTTPQuestion.problem("policy is not an object")
-        }
-        for (name, value) in members.pairs {
-            switch name {
-            case "maxAgeMs": call.policy.maxAgeMilliseconds = try Self.number(value, name)
-            case "billingRetryLeniencyMs":
-                call.policy.billingRetryLeniencyMilliseconds = try Self.number(value, name)
-            case "durationsMs":
-                guard let durations = value.members else {
-                    throw HTTPQuestion.problem("durationsMs is not an object")
-                }
-                for (product, duration) in durations.pairs {
-                    call.policy.durations[product] = try Self.number(duration, name)
-                }
-            case "refuseFamilySharing":
-                guard let refuses = value.bool else {
-                    throw HTTPQuestion.problem("refuseFamilySharing is not true or false")
-                }
-                call.policy.acceptsFamilySharing = !refuses
-            case "expectedAppAccountToken":
-                call.policy.expectedAppAccountToken = try HTTPQuestion.text(value, name)
-            default:
-                throw HTTPQuestion.problem(
-                    "unknown member \(HTTPQuestion.quoted(name)) of policy; the members: maxAgeMs, "
-                        + "billingRetryLeniencyMs, durationsMs, refuseFamilySharing, "
-                        + "expectedAppAccountToken")
-            }
-        }
-    }
-
-    /// A number of milliseconds, not negative.
-    private static func number(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> Int64 {
-        guard let number = value.int64, number >= 0 else {
-            throw HTTPQuestion.problem("\(name) is not a whole number of milliseconds")
-        }
-        return number
     }
 }

@@ -39,6 +39,8 @@ struct HTTPFormat: Sendable {
     var content = Content.report
     /// Whether the verification detects the kind of the evidence.
     var detectsKind = false
+    /// Whether the request is a Fetch, whose failures can be those of another server.
+    var isFetch = false
     /// Whether it is one line of the response to a batch.
     var isLine = false
     /// Whether the connection ends after the response.

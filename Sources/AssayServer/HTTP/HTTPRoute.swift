@@ -3,7 +3,7 @@ import AssayHTTP
 
 /// The paths.
 enum HTTPRoute: CaseIterable, Sendable {
-    case verify, batch, entitlements, health, info, openAPI
+    case verify, batch, entitlements, fetch, health, info, openAPI
     case verifyReceipt, sandboxVerifyReceipt, purchase, purchaseAlias
 
     var path: String {
@@ -11,6 +11,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .verify: "/v1/verify"
         case .batch: "/v1/verify/batch"
         case .entitlements: "/v1/entitlements"
+        case .fetch: "/v1/fetch"
         case .health: "/v1/health"
         case .info: "/v1/info"
         case .openAPI: "/v1/openapi.json"
@@ -32,8 +33,8 @@ enum HTTPRoute: CaseIterable, Sendable {
     var isRead: Bool {
         switch self {
         case .health, .info, .openAPI: true
-        case .verify, .batch, .entitlements, .verifyReceipt, .sandboxVerifyReceipt, .purchase,
-            .purchaseAlias:
+        case .verify, .batch, .entitlements, .fetch, .verifyReceipt, .sandboxVerifyReceipt,
+            .purchase, .purchaseAlias:
             false
         }
     }
@@ -56,7 +57,7 @@ enum HTTPRoute: CaseIterable, Sendable {
         case .verifyReceipt: .apple(VerifyReceiptQuery(isSandbox: false))
         case .sandboxVerifyReceipt: .apple(VerifyReceiptQuery(isSandbox: true))
         case .purchase, .purchaseAlias: .purchase(withPayload: false)
-        case .verify, .batch, .entitlements, .health, .info, .openAPI: .report
+        case .verify, .batch, .entitlements, .fetch, .health, .info, .openAPI: .report
         }
     }
 

@@ -69,6 +69,13 @@ final class HTTPSession {
 
     func format(of id: UInt64) -> HTTPFormat { places[place(id)].format }
 
+    /// Notes that the request is a Fetch.
+    func setIsFetch(of id: UInt64) {
+        var format = format(of: id)
+        format.isFetch = true
+        setFormat(of: id, format)
+    }
+
     func setFormat(of id: UInt64, _ format: HTTPFormat) { places[place(id)].format = format }
 
     /// Sets whether the connection ends after this response.
@@ -161,6 +168,8 @@ enum HTTPPlan {
     case json(HTTPJSONBody.Form, limit: Int)
     /// It is evidence of a Resolve, read whole.
     case resolve(app: String, limit: Int)
+    /// It is a Fetch, read whole; of the app entry that the API key chose, if keys are needed.
+    case fetch(app: String?, limit: Int)
     /// It is JSON on lines of their own, each answered by a line.
     case lines(HTTPFormat, limit: Int)
 
@@ -168,7 +177,7 @@ enum HTTPPlan {
     var limit: Int? {
         switch self {
         case .evidence(_, let limit), .json(_, let limit), .resolve(_, let limit),
-            .lines(_, let limit):
+            .fetch(_, let limit), .lines(_, let limit):
             limit
         case .skip, .receipt: nil
         }

@@ -23,6 +23,8 @@ package struct ServerHoldings: Equatable, Sendable {
     /// TLS handshakes in progress, including queued ones, and queued ones alone.
     package var handshakes = 0
     package var handshakesWaiting = 0
+    /// Fetches that ask the App Store.
+    package var fetches = 0
     package var turns: UInt64 = 0
 
     package init() {}

@@ -24,6 +24,9 @@ package struct ServerMetrics: Sendable {
     /// Nanoseconds of Resolve calls, from the last byte of the frame until the answer is in the
     /// output buffer.
     package private(set) var resolveHandling = Distribution.times
+    /// Nanoseconds of Fetch calls, from the last byte of the frame until the answer is in the
+    /// output buffer.
+    package private(set) var fetchHandling = Distribution.times
     /// Nanoseconds from the last byte of the frame until a worker takes the request.
     package private(set) var queueDelay = Distribution.times
     package private(set) var batchSizes = Distribution.batchSizes
@@ -92,6 +95,12 @@ extension ServerMetrics {
         didHandle(.resolve, .ok)
         resolveHandling.add(now > arrived ? now - arrived : 0)
         resolves[outcome.rawValue] &+= 1
+    }
+
+    /// Counts a Fetch whose answer was passed to its connection.
+    mutating func didFetch(arrived: UInt64, now: UInt64) {
+        didHandle(.fetch, .ok)
+        fetchHandling.add(now > arrived ? now - arrived : 0)
     }
 
     /// Counts an accepted request that ended without a result.

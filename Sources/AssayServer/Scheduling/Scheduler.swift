@@ -17,6 +17,8 @@ final class Scheduler {
     private let codecs = IdleCodecs()
     /// Gathers the items of Resolve requests.
     let resolver: Resolver
+    /// Runs Fetch requests, on no thread of this server.
+    let fetches: FetchRunner
     var batch: Batch
     private var queueDelay = QueueDelay()
     private var queueLimit = QueueLimit()
@@ -42,6 +44,7 @@ final class Scheduler {
         self.budget = budget
         self.workers = workers
         resolver = Resolver(context, turns, budget, workers: workers, codecs: codecs)
+        fetches = FetchRunner(context, turns, budget, codecs: codecs)
         tasks = WorkerTasks(workers, context.loop)
         batch = Batch(
             workers: workers.count, requestsPerSlice: limits.requestsPerSlice,
@@ -69,6 +72,7 @@ final class Scheduler {
     /// Whether no request waits or is being verified.
     var isIdle: Bool {
         batch.isEmpty && chainQueue.isEmpty && resolver.isIdle && tasks.isIdle
+            && fetches.isIdle
     }
 
     /// Whether a thread has exceeded the time limit of its work.
@@ -79,6 +83,7 @@ final class Scheduler {
         holdings.waiting = batch.waitingCount
         holdings.unknownChains = chainQueue.chainCount + chainQueue.running.count
         holdings.unknownChainRequests = chainQueue.requestCount
+        holdings.fetches = fetches.count
     }
 
     /// Ends the chain-validation thread.
@@ -244,6 +249,7 @@ final class Scheduler {
         let now = now
         for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
         for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
+        fetches.sweep()
         queueDelay.age(at: SystemClock.monotonicNanoseconds)
         buildIssuerTables()
         checkStall()

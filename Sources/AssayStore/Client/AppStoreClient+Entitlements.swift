@@ -48,6 +48,7 @@ extension AppStoreClient {
         var environments: [StoreEnvironment]?
         var items: [EvidenceItem] = []
         var revision: String?
+        var bytes = 0
         var calls: [StoreCall] = []
         if fetch.contains(.history) { calls.append(try .history(of: id)) }
         if fetch.contains(.statuses) { calls.append(try .statuses(of: id)) }
@@ -58,6 +59,10 @@ extension AppStoreClient {
                 walk: PageWalk(limit: configuration.pageLimit), next: .page(nil))
             while let page = try await pages.next() {
                 environments = [page.environment]
+                bytes += page.body.count
+                if let limit = configuration.byteLimit, bytes > limit {
+                    throw .tooManyBytes(limit: limit)
+                }
                 let label = "\(call.name) \(pages.walk.count)"
                 if let item = page.evidence(label: pages.isList ? label : call.name) {
                     items.append(item)

@@ -65,7 +65,8 @@ struct RetryPolicy: Sendable {
             case .libraryMissing, .untrusted, .answerTooLarge, .cancelled, .other: return false
             }
         case .unverified, .malformedAnswer, .deadlineExceeded, .cancelled, .tooManyPages,
-            .pagesRepeat, .emptyPages, .tooManyWaiting, .invalidArgument, .unusableKey:
+            .tooManyBytes, .pagesRepeat, .emptyPages, .tooManyWaiting, .invalidArgument,
+            .unusableKey:
             return false
         }
     }

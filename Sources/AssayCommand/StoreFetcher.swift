@@ -1,0 +1,74 @@
+import AssayIO
+import AssayModels
+import AssayServer
+import AssayStore
+
+/// Has `AssayStore`'s client answer the server's calls of Fetch.
+final class StoreFetcher: Fetcher {
+    private let client: AppStoreClient
+
+    init(_ client: AppStoreClient) { self.client = client }
+
+    func fetch(_ question: FetchQuestion) async throws(FetchError) -> FetchAnswer {
+        var lists: StoreFetch = []
+        if question.wantsStatuses { lists.insert(.statuses) }
+        if question.wantsHistory { lists.insert(.history) }
+        do throws(StoreError) {
+            let found = try await client.entitlements(
+                of: question.transactionId, fetching: lists, at: question.at,
+                policy: question.policy, timeout: question.timeout)
+            return FetchAnswer(
+                environment: found.environment, revision: found.revision, items: found.items,
+                entitlements: found.entitlements)
+        } catch {
+            throw FetchError(error, now: SystemClock.wallMilliseconds)
+        }
+    }
+
+    var statistics: FetchStatistics {
+        let metrics = client.metrics
+        var statistics = FetchStatistics()
+        statistics.requests = metrics.requests
+            .map { row, count in
+                .init(endpoint: row.endpoint, outcome: row.outcome.rawValue, count: count)
+            }
+            .sorted { ($0.endpoint, $0.outcome) < ($1.endpoint, $1.outcome) }
+        statistics.retries = metrics.retries
+        statistics.rateWaits = metrics.rateWaits
+        statistics.rateWaitNanoseconds = metrics.rateWaitNanoseconds
+        return statistics
+    }
+}
+
+extension FetchError {
+    /// - Parameter now: milliseconds since 1970.
+    init(_ error: StoreError, now: Int64) {
+        let text = error.description
+        switch error {
+        case .refused(let refusal): self.init(refusal, text, now: now)
+        case .unverified, .malformedAnswer, .pagesRepeat, .emptyPages:
+            self.init(.notVerified, text)
+        case .transport(.libraryMissing), .unusableKey: self.init(.keyNotAccepted, text)
+        case .transport: self.init(.unavailable, text)
+        case .deadlineExceeded: self.init(.deadlineExceeded, text)
+        case .cancelled: self.init(.cancelled, text)
+        case .tooManyPages, .tooManyBytes: self.init(.tooLarge, text)
+        case .tooManyWaiting: self.init(.rateLimited, text)
+        case .invalidArgument: self.init(.refused, text)
+        }
+    }
+
+    private init(_ refusal: StoreRefusal, _ text: String, now: Int64) {
+        let reason: Reason =
+            switch refusal.httpStatus {
+            case 401: .keyNotAccepted
+            case 429: .rateLimited
+            case 500...599: .unavailable
+            default:
+                refusal.code == StoreRefusal.transactionNotFound ? .unknownTransaction : .refused
+            }
+        let pause = refusal.retryAt.map { UInt32(clamping: max($0.milliseconds - now, 1)) }
+        self.init(
+            reason, text, appStoreCode: refusal.code, retryAfterMilliseconds: pause)
+    }
+}

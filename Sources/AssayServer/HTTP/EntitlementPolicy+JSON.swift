@@ -1,0 +1,48 @@
+import Assay
+import AssayModels
+
+extension EntitlementPolicy {
+    /// Reads the member `policy` of a body.
+    init(json value: JSONValue) throws(HTTPProblem) {
+        self.init()
+        guard let members = value.members else {
+            throw HTTPQuestion.problem("policy is not an object")
+        }
+        for (name, value) in members.pairs {
+            switch name {
+            case "maxAgeMs": maxAgeMilliseconds = try HTTPQuestion.number(value, name)
+            case "billingRetryLeniencyMs":
+                billingRetryLeniencyMilliseconds = try HTTPQuestion.number(value, name)
+            case "durationsMs":
+                guard let durations = value.members else {
+                    throw HTTPQuestion.problem("durationsMs is not an object")
+                }
+                for (product, duration) in durations.pairs {
+                    self.durations[product] = try HTTPQuestion.number(duration, name)
+                }
+            case "refuseFamilySharing":
+                guard let refuses = value.bool else {
+                    throw HTTPQuestion.problem("refuseFamilySharing is not true or false")
+                }
+                acceptsFamilySharing = !refuses
+            case "expectedAppAccountToken":
+                expectedAppAccountToken = try HTTPQuestion.text(value, name)
+            default:
+                throw HTTPQuestion.problem(
+                    "unknown member \(HTTPQuestion.quoted(name)) of policy; the members: maxAgeMs, "
+                        + "billingRetryLeniencyMs, durationsMs, refuseFamilySharing, "
+                        + "expectedAppAccountToken")
+            }
+        }
+    }
+}
+
+extension HTTPQuestion {
+    /// A number of milliseconds, not negative.
+    static func number(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> Int64 {
+        guard let number = value.int64, number >= 0 else {
+            throw HTTPQuestion.problem("\(name) is not a whole number of milliseconds")
+        }
+        return number
+    }
+}

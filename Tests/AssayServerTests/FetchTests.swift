@@ -1,0 +1,348 @@
+import Assay
+import AssayClient
+import AssayEntitlements
+import AssayIO
+import AssayModels
+import AssayServer
+import AssayWire
+import TestSupport
+import Testing
+
+/// An App Store by script.
+final class ScriptedFetcher: Fetcher {
+    typealias Script = @Sendable (FetchQuestion) async throws(FetchError) -> FetchAnswer
+    private let script: Script
+    private let questions = Locked<[FetchQuestion]>([])
+
+    init(_ script: @escaping Script) { self.script = script }
+
+    func fetch(_ question: FetchQuestion) async throws(FetchError) -> FetchAnswer {
+        questions.withLock { $0.append(question) }
+        return try await script(question)
+    }
+
+    var asked: [FetchQuestion] { questions.withLock { $0 } }
+
+    var statistics: FetchStatistics {
+        var statistics = FetchStatistics()
+        statistics.requests = [.init(endpoint: "history", outcome: "answered", count: 7)]
+        statistics.retries = 3
+        statistics.rateWaits = 2
+        statistics.rateWaitNanoseconds = 1_500_000_000
+        return statistics
+    }
+
+    /// A customer with one transaction.
+    static func answer(_ question: FetchQuestion) throws(FetchError) -> FetchAnswer {
+        guard let verifier = try? Minted.verifier(), let token = try? Minted.transaction.get() else {
+            throw FetchError(.unavailable, "nothing was minted")
+        }
+        let verification = verifier.verify(
+            token.span, as: .transaction, policy: Minted.policy, at: Minted.now)
+        let items = [EvidenceItem(verification, label: "history 1")]
+        return FetchAnswer(
+            environment: .sandbox, revision: "r1", items: items,
+            entitlements: Entitlements(
+                of: items, at: question.at ?? Minted.now, policy: question.policy))
+    }
+}
+
+/// Fetches that wait until they are released or cancelled.
+final class HeldFetches: Sendable {
+    private struct State: Sendable {
+        var isReleased = false
+        var cancelled = 0
+    }
+    private let state = Locked(State())
+
+    var cancelled: Int { state.withLock { $0.cancelled } }
+    func release() { state.withLock { $0.isReleased = true } }
+
+    func wait() async throws(FetchError) {
+        while !state.withLock({ $0.isReleased }) {
+            guard !Task.isCancelled else {
+                state.withLock { $0.cancelled += 1 }
+                throw FetchError(.cancelled, "cancelled")
+            }
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    var fetcher: ScriptedFetcher {
+        ScriptedFetcher { question async throws(FetchError) in
+            try await self.wait()
+            return try ScriptedFetcher.answer(question)
+        }
+    }
+}
+
+extension ServerConfiguration {
+    /// Lets the entry `game` ask this fetcher, and adds one that asks nobody.
+    mutating func ask(_ fetcher: any Fetcher, keys: [String] = []) {
+        guard let entry = reloadable.apps["game"] else { return }
+        reloadable.apps["silent"] = entry
+        reloadable.apps["game"] = AppEntry(
+            verifier: entry.verifier, policy: entry.policy,
+            secrets: AppSecrets(fetchKeys: keys), fetcher: fetcher)
+    }
+}
+
+extension RawClient {
+    static func fetch(
+        _ id: UInt64, _ call: FetchCall = FetchCall(of: "470001"), app: String = "",
+        timeout: UInt32 = 0, body: [UInt8] = []
+    ) -> [UInt8] {
+        frame(
+            RequestHead(id: id, call: .fetch(call), app: app, timeoutMilliseconds: timeout), body)
+    }
+}
+
+@Suite("Fetch", .ownThread, .serialized, .timeLimit(.minutes(3))) struct FetchTests {
+    private static let transaction = "470001500000001"
+
+    @Test("The answer has the environment, the revision, the evidence and the entitlements")
+    func answers() async throws {
+        let fetcher = ScriptedFetcher(ScriptedFetcher.answer)
+        try await withClient {
+            $0.ask(fetcher)
+        } _: { _, client in
+            var policy = EntitlementPolicy()
+            policy.durations = ["pass": 5]
+            let moment = Timestamp(milliseconds: Minted.now.milliseconds + 1)
+            let plain = try await client.fetch(of: Self.transaction)
+            let full = try await client.fetch(
+                of: Self.transaction, lists: [.history], at: moment, policy: policy,
+                returningPayloads: true, app: "game", timeout: .seconds(20))
+            #expect(plain.environment == .sandbox && plain.revision == "r1")
+            #expect(plain.items.map(\.label) == ["history 1"])
+            #expect(plain.items.map(\.verification.verdict) == [.valid])
+            #expect(plain.items.first?.verification.evidence == nil)
+            #expect(full.items.first?.verification.evidence != nil)
+            #expect(full.entitlements.at == moment)
+            let asked = fetcher.asked
+            #expect(asked.map(\.transactionId) == [Self.transaction, Self.transaction])
+            #expect(asked.map(\.wantsStatuses) == [true, false])
+            #expect(asked.map(\.wantsHistory) == [true, true])
+            #expect(asked.map(\.at) == [nil, moment])
+            #expect(asked.map(\.policy) == [EntitlementPolicy(), policy])
+            #expect(asked[1].timeout <= .seconds(20) && asked[1].timeout > .seconds(10))
+        }
+    }
+
+    @Test("Each failure has its status, Apple's code, and a retry where one can help")
+    func failures() throws {
+        let table: [(FetchError.Reason, AssayWire.Status, retries: Bool)] = [
+            (.keyNotAccepted, .failedPrecondition, false),
+            (.unknownTransaction, .notFound, false),
+            (.refused, .invalidArgument, false),
+            (.rateLimited, .resourceExhausted, true),
+            (.tooLarge, .resourceExhausted, false),
+            (.unavailable, .unavailable, true),
+            (.deadlineExceeded, .deadlineExceeded, false),
+            (.notVerified, .dataLoss, false),
+            (.cancelled, .cancelled, false),
+        ]
+        #expect(Set(table.map(\.0)) == Set(FetchError.Reason.allCases))
+        for (reason, status, retries) in table {
+            for pause: UInt32? in [nil, 4_200] {
+                let fetcher = ScriptedFetcher { _ throws(FetchError) in
+                    throw FetchError(
+                        reason, "because", appStoreCode: 4_000_006, retryAfterMilliseconds: pause)
+                }
+                try withServer {
+                    $0.ask(fetcher)
+                } _: { test in
+                    let client = try RawClient(test.unix)
+                    try client.send(RawClient.fetch(3))
+                    let head = try #require(try client.receive()?.head)
+                    #expect(head.id == 3 && head.status == status, "\(reason)")
+                    #expect(head.message == "because" && head.appStoreErrorCode == 4_000_006)
+                    let expected = retries ? pause ?? 1_000 : 0
+                    #expect(head.retryAfterMilliseconds == expected, "\(reason)")
+                    try client.expectPong()
+                    #expect(test.server.metrics?.handled(.fetch, status) == 1)
+                }
+            }
+        }
+    }
+
+    @Test("What can't be fetched is refused before anybody is asked")
+    func refusals() throws {
+        let fetcher = ScriptedFetcher(ScriptedFetcher.answer)
+        let long = [UInt8](repeating: 0, count: 70_000)
+        let table: [(frame: [UInt8], AssayWire.Status)] = [
+            (RawClient.fetch(1, app: "silent"), .failedPrecondition),
+            (RawClient.fetch(1, app: "other"), .notFound),
+            (RawClient.fetch(1, FetchCall(of: "")), .invalidArgument),
+            (RawClient.fetch(1, FetchCall(of: "1", lists: [.unknown(0)])), .invalidArgument),
+            (
+                RawClient.fetch(1, FetchCall(of: "1", lists: [.history, .unknown(9)])),
+                .invalidArgument
+            ),
+            (RawClient.fetch(1, body: long), .resourceExhausted),
+            (RawClient.fetch(0), .invalidArgument),
+        ]
+        try withServer {
+            $0.ask(fetcher)
+        } _: { test in
+            for (frame, status) in table {
+                let client = try RawClient(test.unix)
+                try client.send(frame)
+                let head = try #require(try client.receive()?.head)
+                #expect(head.status == status && !head.message.isEmpty, "\(head)")
+                #expect(head.appStoreErrorCode == nil && head.retryAfterMilliseconds == 0)
+            }
+        }
+        try withServer {
+            $0.ask(fetcher)
+            $0.limits.evidenceBytes = $0.limits.fetchBytes - 1
+        } _: { test in
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.fetch(1))
+            let head = try client.receive()?.head
+            #expect(head?.status == .resourceExhausted && head?.retryAfterMilliseconds == 0)
+        }
+        #expect(fetcher.asked.isEmpty)
+    }
+
+    @Test("Fetches at their limit cost other requests nothing, and more are refused")
+    func limit() throws {
+        let held = HeldFetches()
+        let fetcher = held.fetcher
+        let token = try Minted.transaction.get()
+        try withServer {
+            $0.ask(fetcher)
+            $0.limits.fetches = 32
+        } _: { test in
+            defer { held.release() }
+            let client = try RawClient(test.unix)
+            /// The time of a verification on the same connection, median of many.
+            func verificationTime() throws -> Duration {
+                var times: [Duration] = []
+                for _ in 0..<101 {
+                    let began = ContinuousClock.now
+                    try client.send(RawClient.verify(1_000, .transaction, token))
+                    let head = try client.receive()?.head
+                    #expect(head?.id == 1_000 && head?.status == .ok)
+                    times.append(ContinuousClock.now - began)
+                }
+                return times.sorted()[50]
+            }
+            let alone = try verificationTime()
+            for id in 1...32 { try client.send(RawClient.fetch(UInt64(id))) }
+            test.eventually { $0.fetches == 32 && $0.requestsInFlight == 32 }
+            let beside = try verificationTime()
+            // The tasks are idle. A worker that waited for one would take until the deadline.
+            #expect(beside < alone * 5 + .milliseconds(20), "\(beside), alone \(alone)")
+            try client.send(RawClient.fetch(33))
+            let head = try client.receive()?.head
+            #expect(head?.id == 33 && head?.status == .resourceExhausted)
+            #expect(head?.retryAfterMilliseconds == 1_000)
+            #expect((test.server.holdings?.heldBytes ?? 0) >= 32 * (4 << 20))
+            held.release()
+            try client.expectAnswers(1...32)
+            try client.send(RawClient.fetch(34))
+            try client.expectAnswers(34...34)
+        }
+    }
+
+    @Test("A deadline ends a fetch: that of the request, the default, or the longest")
+    func deadlines() throws {
+        for (timeout, milliseconds) in [(UInt32(500), UInt64(500)), (0, 30_000), (.max, 120_000)] {
+            let held = HeldFetches()
+            let fetcher = held.fetcher
+            try withServer {
+                $0.ask(fetcher)
+                $0.limits.idleMilliseconds = 1_000_000
+            } _: { test in
+                let client = try RawClient(test.unix)
+                try client.send(RawClient.fetch(5, timeout: timeout))
+                test.eventually { $0.fetches == 1 }
+                if milliseconds > 1_000 {
+                    test.server.advanceClock(byMilliseconds: milliseconds - 800)
+                    #expect(test.server.holdings?.requestsInFlight == 1)
+                }
+                test.server.advanceClock(byMilliseconds: 1_500)
+                let head = try client.receive()?.head
+                #expect(head?.id == 5 && head?.status == .deadlineExceeded)
+                test.eventually { $0.fetches == 0 }
+                #expect(held.cancelled == 1)
+                try client.expectPong()
+            }
+        }
+    }
+
+    @Test("The fetches of a closed connection are cancelled")
+    func closed() throws {
+        let held = HeldFetches()
+        let fetcher = held.fetcher
+        try withServer {
+            $0.ask(fetcher)
+        } _: { test in
+            let client = try RawClient(test.tcp)
+            try client.send(RawClient.fetch(1) + RawClient.fetch(2))
+            test.eventually { $0.fetches == 2 }
+            client.socket.reset()
+            test.eventually { $0.fetches == 0 }
+            #expect(held.cancelled == 2)
+            #expect(test.server.metrics?.handled(.fetch, .cancelled) == 2)
+        }
+    }
+
+    @Test("A drain answers the fetches that were accepted, and ends those that take too long")
+    func drains() throws {
+        for isReleased in [true, false] {
+            let held = HeldFetches()
+            let fetcher = held.fetcher
+            let test = try TestServer { $0.ask(fetcher) }
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.fetch(1))
+            test.eventually { $0.fetches == 1 }
+            test.server.drain()
+            #expect(try client.receive()?.head.id == 0)
+            try client.send(RawClient.fetch(2))
+            let refused = try client.receive()?.head
+            #expect(refused?.id == 2 && refused?.status == .unavailable)
+            if isReleased {
+                held.release()
+                let answer = try client.receive()?.head
+                #expect(answer?.id == 1 && answer?.status == .ok)
+            } else {
+                test.server.advanceClock(byMilliseconds: 11_000)
+            }
+            #expect(try client.receive() == nil)
+            client.socket.close()
+            test.server.wait()
+        }
+    }
+
+    @Test("A reload replaces what asks the App Store; a running fetch keeps its own")
+    func reload() throws {
+        let held = HeldFetches()
+        let fetcher = held.fetcher
+        let next = ScriptedFetcher(ScriptedFetcher.answer)
+        try withServer {
+            $0.ask(fetcher)
+        } _: { test in
+            defer { held.release() }
+            let client = try RawClient(test.unix)
+            try client.send(RawClient.fetch(1))
+            test.eventually { $0.fetches == 1 }
+            var configuration = ServerConfiguration(
+                listen: [],
+                apps: ["game": AppEntry(verifier: test.verifier, policy: Minted.policy)],
+                defaultApp: "game")
+            configuration.ask(next)
+            try test.server.reload(configuration)
+            try client.send(RawClient.fetch(2))
+            try client.expectAnswers(2...2)
+            held.release()
+            try client.expectAnswers(1...1)
+            #expect(fetcher.asked.count == 1 && next.asked.count == 1)
+            configuration.apps["game"] = configuration.apps["silent"]
+            try test.server.reload(configuration)
+            try client.send(RawClient.fetch(3))
+            #expect(try client.receive()?.head.status == .failedPrecondition)
+        }
+    }
+}
