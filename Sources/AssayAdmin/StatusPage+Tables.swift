@@ -93,10 +93,14 @@ extension StatusPage {
                 "\(text(used)) <small>of \(text(most))</small>",
             ]
         }
+        let fetches =
+            state.apps.values.contains { $0.fetcher != nil }
+            ? [row("fetches from the App Store", holdings.fetches, limits.fetches, Format.count)]
+            : []
         return table(
             "Limits", "Current use. Above a limit clients are refused or wait.",
             [],
-            [
+            fetches + [
                 row("connections", holdings.connections, limits.connections) { Format.count($0) },
                 row(
                     "memory held for connections", holdings.heldBytes, limits.evidenceBytes

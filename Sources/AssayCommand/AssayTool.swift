@@ -49,9 +49,9 @@ struct AssayTool: AsyncParsableCommand {
         version: "assay " + AssayVersion.current,
         subcommands: [
             VerifyCommand.self, ExplainCommand.self, InspectCommand.self,
-            EntitlementsCommand.self, FetchCommand.self, ServeCommand.self, MintCommand.self, StoreCommand.self,
-            ApiCommand.self,
-            LoadCommand.self, HealthCommand.self, VersionCommand.self,
+            EntitlementsCommand.self, FetchCommand.self, ServeCommand.self, MintCommand.self,
+            StoreCommand.self, ApiCommand.self, LoadCommand.self, HealthCommand.self,
+            VersionCommand.self,
         ])
 
     /// ArgumentParser puts this before its error messages; all other messages have it too.

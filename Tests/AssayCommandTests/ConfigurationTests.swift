@@ -80,11 +80,12 @@ struct ConfigurationTests {
                 $0.hasPrefix("| `limits.\(limit.key)` |")
             }
             #expect(row?.hasSuffix("| \(standard) |") == true, "\(limit.key): \(row ?? "none")")
-            // Sets each limit to its lower bound. timeout-ms must not exceed longest-timeout-ms.
+            // Sets each limit to its lower bound. A default must not exceed the longest timeout.
             let other = limit.range.lowerBound
             let changed = try settings(
                 Self.game + "[limits]\n\(limit.key) = \(other)\n"
-                    + (limit.key == "longest-timeout-ms" ? "timeout-ms = 1\n" : ""))
+                    + (limit.key.hasPrefix("longest-")
+                        ? "\(limit.key.dropFirst("longest-".count)) = 1\n" : ""))
             #expect(limit.get(changed.limits) == other, "\(limit.key)")
             #expect(changed.summary(now: .now).contains("\(limit.key.padded(to: 25))\(other)"))
         }

@@ -34,7 +34,8 @@ final class ScriptedFetcher: Fetcher {
 
     /// A customer with one transaction.
     static func answer(_ question: FetchQuestion) throws(FetchError) -> FetchAnswer {
-        guard let verifier = try? Minted.verifier(), let token = try? Minted.transaction.get() else {
+        guard let verifier = try? Minted.verifier(), let token = try? Minted.transaction.get()
+        else {
             throw FetchError(.unavailable, "nothing was minted")
         }
         let verification = verifier.verify(
@@ -314,6 +315,47 @@ extension RawClient {
             client.socket.close()
             test.server.wait()
         }
+    }
+
+    @Test("Metrics and the status page: by outcome and endpoint; absent where Fetch is off")
+    func metrics() throws {
+        let fetcher = ScriptedFetcher { question async throws(FetchError) in
+            guard question.transactionId == "1" else {
+                throw FetchError(.unknownTransaction, "unknown", appStoreCode: 4_040_010)
+            }
+            return try ScriptedFetcher.answer(question)
+        }
+        let admin = try AdminTest { $0.ask(fetcher) }
+        defer { admin.end() }
+        let client = try RawClient(admin.test.unix)
+        try client.send(RawClient.fetch(1, FetchCall(of: "1")))
+        try client.expectAnswers(1...1)
+        try client.send(RawClient.fetch(2, FetchCall(of: "2")))
+        #expect(try client.receive()?.head.status == .notFound)
+        let labels = #"{grpc_type="unary",grpc_service="assay.v1.Assay",grpc_method="Fetch"}"#
+        let handled = "grpc_server_handled_total" + labels.dropLast() + ",grpc_code="
+        let expected: [String: Double] = [
+            "grpc_server_started_total" + labels: 2, handled + "\"OK\"}": 1,
+            handled + "\"NotFound\"}": 1, "grpc_server_handling_seconds_count" + labels: 1,
+            #"assay_refused_requests_total{reason="unknown_app"}"#: 0,
+            "assay_fetches": 0, "assay_fetches_limit": 32,
+            #"assay_store_requests_total{app="game",endpoint="history",outcome="answered"}"#: 7,
+            #"assay_store_retries_total{app="game"}"#: 3,
+            #"assay_store_rate_waits_total{app="game"}"#: 2,
+            #"assay_store_rate_wait_seconds_total{app="game"}"#: 1.5,
+        ]
+        var metrics: [String: Double] = [:]
+        try admin.eventually {
+            metrics = try admin.metrics()
+            return metrics[handled + "\"NotFound\"}"] == 1
+        }
+        for (name, value) in expected { #expect(metrics[name] == value, "\(name)") }
+        #expect(admin.get("/status").body.contains("fetches from the App Store"))
+        client.socket.close()
+        let silent = try AdminTest()
+        defer { silent.end() }
+        #expect(try silent.metrics().keys.allSatisfy { !$0.contains("store_") })
+        #expect(!silent.get("/status").body.contains("fetches from the App Store"))
     }
 
     @Test("A reload replaces what asks the App Store; a running fetch keeps its own")

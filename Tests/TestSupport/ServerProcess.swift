@@ -30,8 +30,8 @@ package final class ServerProcess: @unchecked Sendable {
     /// - Parameter socket: a listening socket to pass to the process.
     /// - Parameter descriptors: the limit of open descriptors.
     package init(
-        _ options: [String], command: String = "serve", environment: [String: String] = [:], passing socket: Int32? = nil,
-        descriptors: Int? = nil
+        _ options: [String], command: String = "serve", environment: [String: String] = [:],
+        passing socket: Int32? = nil, descriptors: Int? = nil
     ) throws {
         logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("assay-log-\(UUID().uuidString)")

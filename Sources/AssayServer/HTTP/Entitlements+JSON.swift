@@ -2,8 +2,8 @@ import Assay
 package import AssayEntitlements
 package import AssayModels
 
-/// The JSON of `assay entitlements`, of `POST /v1/entitlements` and `/v1/fetch`. Dates are milliseconds since
-/// 1970. Members without a value are omitted.
+/// The JSON of `assay entitlements`, of `POST /v1/entitlements` and `/v1/fetch`. Dates are
+/// milliseconds since 1970. Members without a value are omitted.
 extension Entitlements {
     /// - Parameters:
     ///   - environment: of a Fetch, the environment that knows the customer.
