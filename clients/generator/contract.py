@@ -68,19 +68,19 @@ class Contract:
                 comment.append(line[2:].strip())
                 continue
             if found := re.match(r"message (\w+) \{(\})?$", line):
-                current = Message(found[1], " ".join(comment))
+                current = Message(found[1], joined(comment))
                 self.messages.append(current)
             elif found := re.match(r"enum (\w+) \{$", line):
-                current = Enumeration(found[1], " ".join(comment))
+                current = Enumeration(found[1], joined(comment))
                 self.enums.append(current)
             elif found := re.match(r"oneof (\w+) \{$", line):
                 oneof = found[1]
             elif found := re.match(r"(?:(optional|repeated) )?(\w+) (\w+) = (\d+)[^;]*;$", line):
-                current.fields.append(Field(*found.groups(), " ".join(comment), oneof))
+                current.fields.append(Field(*found.groups(), joined(comment), oneof))
             elif found := re.match(r"([A-Z0-9_]+) = (\d+);$", line):
                 prefix = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", current.name).upper() + "_"
                 current.values.append((found[1].removeprefix(prefix), int(found[2]),
-                                       " ".join(comment)))
+                                       joined(comment)))
             elif line == "}":
                 oneof = None
             elif line:
@@ -110,6 +110,23 @@ class Contract:
         return field.kind in self.message_names
 
 
-def wrapped(text, prefix):
-    return textwrap.wrap(text, COLUMNS, initial_indent=prefix, subsequent_indent=prefix,
-                         break_on_hyphens=False)
+def joined(lines):
+    """Joins the lines of a comment to paragraphs: each begins with an item of a list, or after an
+    empty line."""
+    paragraphs = [[]]
+    for line in lines:
+        if not line or line.startswith("- "):
+            paragraphs.append([])
+        paragraphs[-1].append(line)
+    return "\n".join(" ".join(words).strip() for words in paragraphs if any(words))
+
+
+def wrapped(text, prefix, columns=COLUMNS):
+    """Wraps paragraphs; an item of a list hangs."""
+    lines = []
+    for paragraph in text.split("\n"):
+        bullet = re.match(r" *- |<li>|", paragraph)[0]
+        lines += textwrap.wrap(
+            paragraph, columns, initial_indent=prefix, subsequent_indent=prefix + " " * len(bullet),
+            break_on_hyphens=False)
+    return lines

@@ -42,7 +42,9 @@ class Go:
         return lines
 
     def struct(self, message):
-        lines = [*wrapped(f"{message.name}: {message.comment}", "// "),
+        # gofmt's form of a list.
+        comment = message.comment.replace("\n- ", "\n  - ")
+        lines = [*wrapped(f"{message.name}: {comment}", "// "),
                  f"type {message.name} struct {{"]
         for field in message.fields:
             lines += [*wrapped(field.comment, "\t// "),

@@ -1,9 +1,17 @@
 """The messages in Java."""
+import re
 import textwrap
 
 from contract import COLUMNS, NOTICE, THREE_VALUED, Enumeration, wrapped
 
 JAVA = "clients/java/src/main/java/assay/client/model"
+
+
+def escaped(text):
+    """The text in Javadoc's HTML."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"((?:\n- .*)+)", lambda found: "\n<ul>" + found[1].replace("\n- ", "\n<li>")
+                  + "\n</ul>", text)
 
 
 class Java:
@@ -18,8 +26,8 @@ class Java:
         return f"List<{base}>" if field.repeated else base
 
     def comment(self, text, indent=""):
-        text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        if len(indent) + len(text) + 7 <= COLUMNS:
+        text = escaped(text)
+        if len(indent) + len(text) + 7 <= COLUMNS and "\n" not in text:
             return [f"{indent}/** {text} */"]
         return [f"{indent}/**", *wrapped(text, indent + " * "), f"{indent} */"]
 
@@ -39,12 +47,11 @@ class Java:
 
     def parameters(self, message):
         """The Javadoc of a record: its comment, and one tag for each component."""
-        lines = ["/**", *wrapped(message.comment.replace("<", "&lt;"), " * ")]
+        lines = ["/**", *wrapped(escaped(message.comment), " * ")]
         if message.fields:
             lines.append(" *")
         for field in message.fields:
-            text = field.comment.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            lines += textwrap.wrap(f"@param {field.camel()} {text}", COLUMNS,
+            lines += textwrap.wrap(f"@param {field.camel()} {escaped(field.comment)}", COLUMNS,
                                    initial_indent=" * ", subsequent_indent=" *     ",
                                    break_on_hyphens=False)
         return lines + [" */"]

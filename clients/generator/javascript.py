@@ -49,7 +49,7 @@ class JavaScript:
         return "\n".join(lines) + "\n"
 
     def comment(self, text, indent=""):
-        if len(indent) + len(text) + 7 <= COLUMNS:
+        if len(indent) + len(text) + 7 <= COLUMNS and "\n" not in text:
             return [f"{indent}/** {text} */"]
         return [f"{indent}/**", *wrapped(text, indent + " * "), f"{indent} */"]
 

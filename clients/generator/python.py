@@ -1,5 +1,5 @@
 """The messages as Python dataclasses."""
-from contract import NOTICE
+from contract import NOTICE, wrapped
 
 TYPES = {"string": "str", "bytes": "bytes", "bool": "bool", "int32": "int", "int64": "int", "uint32": "int",
          "uint64": "int"}
@@ -30,13 +30,8 @@ COLUMNS = 99
 
 
 def docstring(comment):
-    lines, line = [], '    """'
-    for word in comment.replace("\\", "\\\\").split():
-        if len(line) + 1 + len(word) > COLUMNS:
-            lines.append(line)
-            line = "    " + word
-        else:
-            line += word if line.endswith('"""') else " " + word
+    lines = wrapped('"""' + comment.replace("\\", "\\\\"), "    ", COLUMNS)
+    line = lines.pop()
     if len(line) + 3 > COLUMNS:
         return "\n".join([*lines, line, '    """\n'])
     return "\n".join([*lines, line + '"""\n'])

@@ -74,6 +74,7 @@ func setDefault[T int | time.Duration](value *T, standard T) {
 type Service interface {
 	Verify(context.Context, []byte, VerifyCall, ...CallOption) (*VerifyAnswer, error)
 	Resolve(context.Context, []Item, ResolveCall, ...CallOption) (*ResolveAnswer, error)
+	Fetch(context.Context, string, FetchCall, ...CallOption) (*FetchAnswer, error)
 	Health(context.Context) (bool, error)
 	Info(context.Context) (*ServerInfo, error)
 	Ping(context.Context) error
@@ -149,7 +150,7 @@ type Item struct {
 	Label string
 }
 
-// ResolvedAnswer is the outcome of one item of Resolve.
+// ResolvedAnswer is the outcome of one item of Resolve or Fetch.
 type ResolvedAnswer struct {
 	*Verification
 	Label string
@@ -185,28 +186,82 @@ func (c *Client) Resolve(
 	if head.Resolution == nil {
 		return nil, anotherCall()
 	}
-	return resolved(head.Resolution, body, len(items))
+	answers, err := resolved(head.Resolution.Items, body)
+	if err != nil {
+		return nil, err
+	}
+	if len(answers) != len(items) {
+		return nil, protocolError("the answer does not fit its items")
+	}
+	return &ResolveAnswer{answers, orEmpty(head.Resolution.Entitlements)}, nil
 }
 
 // resolved gives each item its part of the body.
-func resolved(resolution *Resolution, body []byte, count int) (*ResolveAnswer, error) {
-	answer := &ResolveAnswer{Entitlements: resolution.Entitlements}
-	for _, item := range resolution.Items {
+func resolved(items []*ResolvedItem, body []byte) ([]ResolvedAnswer, error) {
+	var answers []ResolvedAnswer
+	for _, item := range items {
 		length := uint64(Value(item.PayloadJSONLength))
 		if item.Verification == nil || length > uint64(len(body)) {
 			return nil, protocolError("the answer does not fit its items")
 		}
-		answer.Items = append(answer.Items,
+		answers = append(answers,
 			ResolvedAnswer{item.Verification, item.Label, body[:length:length]})
 		body = body[length:]
 	}
-	if len(answer.Items) != count || len(body) != 0 {
+	if len(body) != 0 {
 		return nil, protocolError("the answer does not fit its items")
 	}
-	if answer.Entitlements == nil {
-		answer.Entitlements = new(Entitlements)
+	return answers, nil
+}
+
+func orEmpty(entitlements *Entitlements) *Entitlements {
+	if entitlements == nil {
+		return new(Entitlements)
 	}
-	return answer, nil
+	return entitlements
+}
+
+// FetchAnswer is the answer to Fetch.
+type FetchAnswer struct {
+	// Environment is the one that knows the customer: Production or Sandbox.
+	Environment string
+	// Revision is that at the end of the history, if the call asked for it.
+	Revision string
+	// Items has the App Store's answers as evidence, all verified, in the order in which they came.
+	Items []ResolvedAnswer
+	// Entitlements is what the answers say together.
+	Entitlements *Entitlements
+}
+
+// Fetch asks the App Store for a customer's purchases, and returns what the customer owns. The
+// identifier is that of any transaction of the customer. The server needs a key of Apple's for
+// this. Error.AppStoreErrorCode is Apple's own reason for a refusal. Without a deadline the call
+// ends after 30 s. The client sets call.TransactionID.
+func (c *Client) Fetch(
+	ctx context.Context, transactionID string, call FetchCall, options ...CallOption,
+) (*FetchAnswer, error) {
+	call.TransactionID = transactionID
+	if _, ok := ctx.Deadline(); !ok {
+		// Apple takes its time.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, longestTimeout)
+		defer cancel()
+	}
+	head, body, err := c.perform(ctx, RequestHead{Fetch: &call}, nil, options)
+	if err != nil {
+		return nil, err
+	}
+	fetched := head.Fetched
+	if fetched == nil {
+		return nil, anotherCall()
+	}
+	answers, err := resolved(fetched.Items, body)
+	if err != nil {
+		return nil, err
+	}
+	return &FetchAnswer{
+		fetched.Environment, fetched.Revision, answers, orEmpty(fetched.Entitlements),
+	}, nil
 }
 
 // Health reports whether the server is serving.

@@ -48,7 +48,10 @@ type Error struct {
 	Message string
 	// RetryAfter is the delay that the server asks for before a retry. 0: it named none.
 	RetryAfter time.Duration
-	cause      error
+	// AppStoreErrorCode is Apple's errorCode, where the App Store refused a Fetch: 4040010 for an
+	// unknown transaction. 0: there is none.
+	AppStoreErrorCode int64
+	cause             error
 }
 
 // Error describes the error.
@@ -97,6 +100,7 @@ func answerError(head *ResponseHead) *Error {
 func statusError(head *ResponseHead) *Error {
 	return &Error{
 		Kind: ErrStatus, Status: head.Status, Message: head.Message,
-		RetryAfter: time.Duration(Value(head.RetryAfterMs)) * time.Millisecond,
+		RetryAfter:        time.Duration(Value(head.RetryAfterMs)) * time.Millisecond,
+		AppStoreErrorCode: Value(head.AppStoreErrorCode),
 	}
 }

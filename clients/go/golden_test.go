@@ -134,6 +134,7 @@ func TestBrokenFrames(t *testing.T) {
 var enumPrefixes = map[string]string{
 	"Verdict": "VERDICT_", "Status": "STATUS_", "EvidenceKind": "EVIDENCE_KIND_",
 	"ServingStatus": "SERVING_STATUS_", "InAppSelection": "IN_APP_SELECTION_",
+	"StoreList": "STORE_LIST_",
 }
 
 // jsonOf returns a message as protobuf's JSON has it, decoded. What is false, an empty text or an

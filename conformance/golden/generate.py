@@ -174,7 +174,8 @@ def requests():
     head = assay.RequestHead(id=11)
     head.fetch.transaction_id = ""
     head.fetch.lists[:] = [0, 99, assay.STORE_LIST_STATUSES]
-    file.add("fetch of unknown lists and an empty transaction", head)
+    # A client that does not know a list, or has no text without a value, does not write these bytes.
+    file.add("fetch of unknown lists and an empty transaction", head, data=head.SerializeToString())
     head = assay.RequestHead(id=7)
     head.ping.SetInParent()
     file.add("unknown fields are skipped", head, data=UNKNOWN + head.SerializeToString() + UNKNOWN)

@@ -9,12 +9,15 @@ import (
 )
 
 // Fake is an assay.Service without a server. It records the calls, and answers as its functions
-// say. Without functions it refuses all evidence, as a server would that trusts nobody.
+// say. Without functions it refuses all evidence, as a server would that trusts nobody and has no
+// key of Apple's.
 type Fake struct {
 	// OnVerify answers Verify.
 	OnVerify func(evidence []byte, call assay.VerifyCall) (*assay.VerifyAnswer, error)
 	// OnResolve answers Resolve.
 	OnResolve func(items []assay.Item, call assay.ResolveCall) (*assay.ResolveAnswer, error)
+	// OnFetch answers Fetch.
+	OnFetch func(transactionID string, call assay.FetchCall) (*assay.FetchAnswer, error)
 	// Err is the error of every call, if it is not nil.
 	Err error
 	// NotServing is what Health reports.
@@ -76,6 +79,22 @@ func (f *Fake) Resolve(
 		return answer, nil
 	}
 	return f.OnResolve(items, call)
+}
+
+// Fetch answers as OnFetch says.
+func (f *Fake) Fetch(
+	ctx context.Context, transactionID string, call assay.FetchCall, _ ...assay.CallOption,
+) (*assay.FetchAnswer, error) {
+	if err := f.record(ctx); err != nil {
+		return nil, err
+	}
+	if f.OnFetch == nil {
+		return nil, &assay.Error{
+			Kind: assay.ErrStatus, Status: assay.StatusFailedPrecondition,
+			Message: "Fetch is not configured",
+		}
+	}
+	return f.OnFetch(transactionID, call)
 }
 
 // Health reports whether NotServing is false.

@@ -48,3 +48,35 @@ func TestFake(t *testing.T) {
 		t.Error(answer, err)
 	}
 }
+
+func TestFetch(t *testing.T) {
+	ctx := context.Background()
+	var refusal *assay.Error
+	_, err := (&Fake{}).Fetch(ctx, "1", assay.FetchCall{})
+	if !errors.As(err, &refusal) || refusal.Status != assay.StatusFailedPrecondition ||
+		refusal.Retryable() {
+		t.Error(err)
+	}
+	fake := &Fake{
+		OnFetch: func(id string, call assay.FetchCall) (*assay.FetchAnswer, error) {
+			if id != "470001" {
+				return nil, &assay.Error{
+					Kind: assay.ErrStatus, Status: assay.StatusNotFound, AppStoreErrorCode: 4040010,
+				}
+			}
+			return &assay.FetchAnswer{Environment: "Sandbox"}, nil
+		},
+	}
+	if answer, err := fake.Fetch(ctx, "470001", assay.FetchCall{}); err != nil ||
+		answer.Environment != "Sandbox" {
+		t.Error(answer, err)
+	}
+	_, err = fake.Fetch(ctx, "2", assay.FetchCall{})
+	if !errors.As(err, &refusal) || refusal.AppStoreErrorCode != 4040010 {
+		t.Error(err)
+	}
+	fake.Err = &assay.Error{Kind: assay.ErrLost, Message: "lost"}
+	if _, err := fake.Fetch(ctx, "470001", assay.FetchCall{}); !errors.Is(err, assay.ErrLost) {
+		t.Error(err)
+	}
+}

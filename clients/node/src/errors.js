@@ -2,12 +2,13 @@ const RETRYABLE = new Set(['connect', 'lost', 'deadline', 'too-many'])
 
 /** Why a call has no answer. A refused purchase is an answer, not an error. */
 export class AssayError extends Error {
-  constructor(code, message, { status, retryAfter, cause } = {}) {
+  constructor(code, message, { status, retryAfter, appStoreErrorCode, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'AssayError'
     this.code = code
     if (status !== undefined) this.status = status
     if (retryAfter) this.retryAfter = retryAfter
+    if (appStoreErrorCode !== undefined) this.appStoreErrorCode = appStoreErrorCode
   }
 
   get retryable() {
@@ -21,9 +22,9 @@ export function protocolError(problem) {
 }
 
 /** The error of a frame whose status is not OK. */
-export function statusError({ status, message, retryAfterMs }) {
+export function statusError({ status, message, retryAfterMs, appStoreErrorCode }) {
   const text = message || `the server answered ${status}`
-  return new AssayError('status', text, { status, retryAfter: retryAfterMs })
+  return new AssayError('status', text, { status, retryAfter: retryAfterMs, appStoreErrorCode })
 }
 
 /** The error of an answer whose status is not OK. */

@@ -1,16 +1,17 @@
 import type {
-  AssayService, EvidenceKind, Item, JWSTransactionDecodedPayload, ResolveAnswer, ResolveCall, Verdict,
-  VerifyAnswer, VerifyCall,
+  AssayService, EvidenceKind, FetchAnswer, FetchCall, Item, JWSTransactionDecodedPayload, ResolveAnswer,
+  ResolveCall, Verdict, VerifyAnswer, VerifyCall,
 } from './index.js'
 
 /**
  * A client without a server, for the tests of programs that use one. Without functions it refuses all
- * evidence, as a server would that trusts nobody.
+ * evidence, as a server would that trusts nobody and has no key of Apple's.
  */
 export class FakeAssay implements AssayService {
   constructor(functions?: {
     onVerify?: (evidence: string | Uint8Array, call: VerifyCall) => VerifyAnswer
     onResolve?: (items: Item[], call: Omit<ResolveCall, 'items'>) => ResolveAnswer
+    onFetch?: (transactionId: string, call: Omit<FetchCall, 'transactionId'>) => FetchAnswer
   })
   /** What the calls so far have sent, item by item. */
   evidence: (string | Uint8Array)[]
@@ -20,6 +21,7 @@ export class FakeAssay implements AssayService {
   error: Error | undefined
   verify: AssayService['verify']
   resolve: AssayService['resolve']
+  fetch: AssayService['fetch']
   health: AssayService['health']
   info: AssayService['info']
   ping: AssayService['ping']

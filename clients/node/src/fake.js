@@ -1,15 +1,20 @@
+import { AssayError } from './errors.js'
+
 /** A client without a server, for the tests of programs that use one. */
 export class FakeAssay {
   evidence = []
   serving = true
   error = undefined
 
-  constructor({ onVerify, onResolve } = {}) {
+  constructor({ onVerify, onResolve, onFetch } = {}) {
     this.onVerify = onVerify ?? ((_, call) => refused(call.kind))
     this.onResolve = onResolve ?? ((items) => ({
       items: items.map(({ kind, label }) => ({ ...refused(kind), label })),
       entitlements: { apps: [], warnings: [] },
     }))
+    this.onFetch = onFetch ?? (() => {
+      throw new AssayError('status', 'fetch is not configured', { status: 'FAILED_PRECONDITION' })
+    })
   }
 
   async verify(evidence, call, options) {
@@ -20,6 +25,11 @@ export class FakeAssay {
   async resolve(items, call = {}, options) {
     this.#record(options, ...items.map(({ evidence }) => evidence))
     return this.onResolve(items, call)
+  }
+
+  async fetch(transactionId, call = {}, options) {
+    this.#record(options)
+    return this.onFetch(transactionId, call)
   }
 
   async health(options) {

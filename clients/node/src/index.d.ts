@@ -1,5 +1,5 @@
 import type {
-  Entitlements, EvidenceKind, ResolveCall, ServerInfo, Status, Verification, Verdict, VerifyCall,
+  Entitlements, EvidenceKind, FetchCall, ResolveCall, ServerInfo, Status, Verification, Verdict, VerifyCall,
 } from './messages.js'
 
 export * from './messages.js'
@@ -55,10 +55,14 @@ export interface CallOptions {
   signal?: AbortSignal
 }
 
-/** What concerns one call that verifies. */
-export interface VerifyOptions extends CallOptions {
+/** What concerns one call that is for an app. */
+export interface AppOptions extends CallOptions {
   /** The name of the server's app entry, whose policy applies. */
   app?: string
+}
+
+/** What concerns one call that verifies. */
+export interface VerifyOptions extends AppOptions {
   /**
    * Asks a busy server to queue the call instead of refusing it, for bulk work. The server serves such
    * calls after all others; use a long timeout.
@@ -83,7 +87,7 @@ export interface Item {
   label?: string
 }
 
-/** The outcome of one item of `resolve`. */
+/** The outcome of one item of `resolve` or `fetch`. */
 export interface ResolvedAnswer extends VerifyAnswer {
   /** The label of the request. */
   label?: string
@@ -94,6 +98,18 @@ export interface ResolveAnswer {
   /** The outcome of each item, in order. */
   items: ResolvedAnswer[]
   /** What the valid items say together. */
+  entitlements: Entitlements
+}
+
+/** The answer to `fetch`. */
+export interface FetchAnswer {
+  /** The environment that knows the customer: Production or Sandbox. */
+  environment: string
+  /** The revision at the end of the history, if the call asked for it. */
+  revision?: string
+  /** The App Store's answers as evidence, all verified, in the order in which they came. */
+  items: ResolvedAnswer[]
+  /** What the answers say together. */
   entitlements: Entitlements
 }
 
@@ -114,6 +130,14 @@ export interface AssayService {
   resolve(
     items: Item[], call?: Omit<ResolveCall, 'items'>, options?: VerifyOptions,
   ): Promise<ResolveAnswer>
+  /**
+   * Asks the App Store for a customer's purchases, by any transaction of the customer, and returns what
+   * the customer owns. The server needs a key of Apple's for this. An error has Apple's own reason as
+   * `appStoreErrorCode`. Apple takes its time: the timeout is 30 s, if absent.
+   */
+  fetch(
+    transactionId: string, call?: Omit<FetchCall, 'transactionId'>, options?: AppOptions,
+  ): Promise<FetchAnswer>
   /** Returns whether the server is serving. */
   health(options?: CallOptions): Promise<boolean>
   /** Returns the server's version, kinds, limits and roots. */
@@ -132,6 +156,7 @@ export class AssayClient implements AssayService {
   constructor(options?: ClientOptions)
   verify: AssayService['verify']
   resolve: AssayService['resolve']
+  fetch: AssayService['fetch']
   health: AssayService['health']
   info: AssayService['info']
   ping: AssayService['ping']
@@ -158,7 +183,9 @@ export type ErrorCode =
 export class AssayError extends Error {
   constructor(
     code: ErrorCode, message: string,
-    details?: { status?: Status; retryAfter?: number; cause?: unknown },
+    details?: {
+      status?: Status; retryAfter?: number; appStoreErrorCode?: bigint; cause?: unknown
+    },
   )
   /** The kind of the error. */
   readonly code: ErrorCode
@@ -166,6 +193,8 @@ export class AssayError extends Error {
   readonly status?: Status
   /** The delay before a retry that the server asks for, in milliseconds. */
   readonly retryAfter?: number
+  /** Apple's errorCode, where the App Store refused a fetch: 4040010n for an unknown transaction. */
+  readonly appStoreErrorCode?: bigint
   /** Whether the same call can succeed later without a change. All calls are safe to repeat. */
   get retryable(): boolean
 }

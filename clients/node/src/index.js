@@ -76,7 +76,18 @@ export class AssayClient {
     const { head, body } = await this.#perform(
       { resolve: { ...call, items: described } }, Buffer.concat(bodies), options)
     if (!head.resolution) throw anotherCall()
-    return resolved(head.resolution, body, items.length)
+    const answers = resolved(head.resolution.items, body)
+    if (answers.length !== items.length) throw unfit()
+    return { items: answers, entitlements: head.resolution.entitlements ?? nothing() }
+  }
+
+  async fetch(transactionId, call = {}, options = {}) {
+    const { head: { fetched }, body } = await this.#perform(
+      { fetch: { ...call, transactionId } }, undefined,
+      { ...options, timeout: options.timeout ?? LONGEST_TIMEOUT_MS })
+    if (!fetched) throw anotherCall()
+    const { environment = '', revision, entitlements = nothing() } = fetched
+    return { environment, revision, items: resolved(fetched.items, body), entitlements }
   }
 
   async health(options = {}) {
@@ -135,17 +146,21 @@ function anotherCall() {
 }
 
 /** Gives each item its part of the body. */
-function resolved(resolution, body, count) {
+function resolved(items, body) {
   let start = 0
-  const items = resolution.items.map(({ label, verification, payloadJsonLength = 0 }) => {
+  const answers = items.map(({ label, verification, payloadJsonLength = 0 }) => {
     const end = start + payloadJsonLength
     if (!verification || end > body.length) throw unfit()
     const item = { verdict: 'UNSPECIFIED', ...verification, label, payloadJson: body.subarray(start, end) }
     start = end
     return item
   })
-  if (items.length !== count || start !== body.length) throw unfit()
-  return { items, entitlements: resolution.entitlements ?? { apps: [], warnings: [] } }
+  if (start !== body.length) throw unfit()
+  return answers
+}
+
+function nothing() {
+  return { apps: [], warnings: [] }
 }
 
 function unfit() {

@@ -274,9 +274,9 @@ export interface Expectations {
 
 /**
  * Verifies many items of evidence, and decides what the customer owns. A refused item contributes
- * nothing and does not affect the others. The order of the items never changes the answer.  The
- * frame's body is the items' bytes, one after the other, with nothing between. The lengths of the
- * items add up to the body's.
+ * nothing and does not affect the others. The order of the items never changes the answer.
+ * The frame's body is the items' bytes, one after the other, with nothing between. The lengths of
+ * the items add up to the body's.
  */
 export interface ResolveCall {
   /** The items, in the order of their bytes: at least one, at most the server's limit. */
@@ -342,16 +342,16 @@ export interface ProductDuration {
 /**
  * Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and decides
  * what the customer owns. The request has no body. The server holds the key and chooses the
- * environment: production, and the sandbox for a transaction that production does not know.  The
- * status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept the
- * server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is 4040010),
- * or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier, an unknown
- * list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's rate limit
- * (429), or too many calls of Fetch; without it: the history has too many pages, or does not fit
- * into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be reached.
- * DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed. DATA_LOSS: an
- * answer is not as documented, or has a signed member that did not verify; the message names the
- * verdict, and nothing of the answer is believed.
+ * environment: production, and the sandbox for a transaction that production does not know.
+ * The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
+ * the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
+ * 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
+ * an unknown list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's
+ * rate limit (429), or too many calls of Fetch; without it: the history has too many pages, or does
+ * not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
+ * reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
+ * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
+ * message names the verdict, and nothing of the answer is believed.
  */
 export interface FetchCall {
   /** Any transaction identifier of the customer. Required. */
@@ -383,13 +383,14 @@ export interface ResponseHead {
   /**
    * The id of the request, or 0 for a response to the connection as a whole. The server sends id 0
    * - and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
-   * (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and does
-   * not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED). - and closes the connection after
-   * it has answered the accepted requests: for a frame above the limit (RESOURCE_EXHAUSTED); for
-   * bytes that are not a frame, a stream that ends within a frame, and plain bytes on a TLS address
-   * (INVALID_ARGUMENT); for a user or client certificate without permission (PERMISSION_DENIED);
-   * for an idle connection (UNAVAILABLE); for a frame that arrives too slowly (DEADLINE_EXCEEDED);
-   * when memory or connections run out (RESOURCE_EXHAUSTED).
+   *   (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and does
+   *   not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED).
+   * - and closes the connection after it has answered the accepted requests: for a frame above the
+   *   limit (RESOURCE_EXHAUSTED); for bytes that are not a frame, a stream that ends within a
+   *   frame, and plain bytes on a TLS address (INVALID_ARGUMENT); for a user or client certificate
+   *   without permission (PERMISSION_DENIED); for an idle connection (UNAVAILABLE); for a frame
+   *   that arrives too slowly (DEADLINE_EXCEEDED); when memory or connections run out
+   *   (RESOURCE_EXHAUSTED).
    */
   id?: bigint
   /** Whether the call was performed. A refused purchase has status OK and a verdict. */

@@ -209,3 +209,19 @@ test('the fake', async () => {
   assert.deepEqual(fake.evidence, ['a', 'b', 'c', 'd'])
   assert.equal((await new FakeAssay().resolve([{ evidence: 'a', label: 'x' }])).items[0].label, 'x')
 })
+
+test('the fake of a fetch', async () => {
+  await assert.rejects(new FakeAssay().fetch('1'), { code: 'status', status: 'FAILED_PRECONDITION', retryable: false })
+  const fake = new FakeAssay({
+    onFetch: (transactionId, { lists }) => {
+      if (transactionId !== '470001') {
+        throw new AssayError('status', 'unknown', { status: 'NOT_FOUND', appStoreErrorCode: 4040010n })
+      }
+      return { environment: 'Sandbox', items: [], entitlements: { apps: [], warnings: [] }, revision: lists[0] }
+    },
+  })
+  assert.equal((await fake.fetch('470001', { lists: ['HISTORY'] })).revision, 'HISTORY')
+  await assert.rejects(fake.fetch('2'), { status: 'NOT_FOUND', appStoreErrorCode: 4040010n })
+  fake.error = new AssayError('lost', 'lost')
+  await assert.rejects(fake.fetch('470001'), { code: 'lost' })
+})

@@ -60,8 +60,11 @@ async function outcome(client, call) {
 function failure(error) {
   if (error.name === 'AbortError') return { error: 'cancelled', retryable: false }
   if (!(error instanceof AssayError)) throw error
-  const { code, status, retryable, retryAfter, message } = error
-  return { error: code, status: status && known(status), retryable, retryAfterMs: retryAfter, message }
+  const { code, status, retryable, retryAfter, appStoreErrorCode, message } = error
+  return {
+    error: code, status: status && known(status), retryable, retryAfterMs: retryAfter,
+    appStoreErrorCode: appStoreErrorCode?.toString(), message,
+  }
 }
 
 function known(name) {
@@ -115,6 +118,12 @@ async function answer(client, call) {
           at: at && BigInt(at), policy: policy(call.policy), expectations: expectations(call.expectations),
           returnPayloadJson,
         }, options))
+    case 'fetch':
+      return fetched(await client.fetch(
+        call.transactionId ?? '', {
+          lists: call.lists, at: at && BigInt(at), policy: policy(call.policy),
+          returnTypedPayloads: call.returnTypedPayloads,
+        }, options))
     case 'health': return { ok: 'health', serving: await client.health(options) }
     case 'info': return info(await client.info(options))
     case 'ping':
@@ -141,6 +150,10 @@ function verification(answer) {
     productId: transaction?.productId, price: transaction?.price?.toString(),
     jsonBytes: payloadJson.length || undefined,
   }
+}
+
+function fetched({ environment, revision, ...answer }) {
+  return { ...resolution(answer), ok: 'fetch', environment, revision }
 }
 
 function resolution({ items, entitlements }) {

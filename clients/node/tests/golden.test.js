@@ -18,7 +18,7 @@ function frames(file) {
 }
 
 // The contract's prefixes of the enumerations' values.
-const PREFIXES = new Map(['Verdict', 'Status', 'EvidenceKind', 'ServingStatus', 'InAppSelection'].map(
+const PREFIXES = new Map(['Verdict', 'Status', 'EvidenceKind', 'ServingStatus', 'InAppSelection', 'StoreList'].map(
   (name) => [messages[name], name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase() + '_']))
 
 /** Compares a message with its form in protobuf's JSON. */

@@ -21,6 +21,19 @@ export const services: AssayService[] = [
   new FakeAssay({ onVerify: () => valid({ productId: 'gold' }) }),
 ]
 
+export async function owned(service: AssayService, transactionId: string): Promise<boolean> {
+  try {
+    const { environment, items, entitlements } = await service.fetch(
+      transactionId, { lists: ['STATUSES'], at: 1n }, { app: 'game', timeout: 2000 })
+    return environment === 'Production' && items.length > 0 && !entitlements.isStale
+  } catch (error) {
+    if (error instanceof AssayError && error.appStoreErrorCode === 4040010n) return false
+    throw error
+  }
+}
+
+// @ts-expect-error: a list that there is not
+void services[0].fetch('1', { lists: ['REFUNDS'] })
 // @ts-expect-error: a kind that there is not
 void services[0].verify('token', { kind: 'TRANSACTON' })
 // @ts-expect-error: a kind is required

@@ -9,19 +9,19 @@
 from ._address import TLS
 from ._aio import AsyncClient
 from ._blocking import Client
-from ._calls import Item, Resolved, Verified
+from ._calls import FetchAnswer, Item, Resolved, Verified
 from ._channel import Options
 from .errors import (
     AddressError, AssayError, ClientClosed, ConnectError, ConnectionLost, DeadlineExceeded, ProtocolError,
     RequestTooLarge, StatusError, TLSError, TooManyWaiting)
 from .messages import (
     EntitlementPolicy, Entitlements, EvidenceKind, Expectations, InAppSelection, ProductDuration, ServerInfo,
-    Status, Verdict, Verification)
+    Status, StoreList, Verdict, Verification)
 
 __all__ = [
     "AddressError", "AssayError", "AsyncClient", "Client", "ClientClosed", "ConnectError", "ConnectionLost",
-    "DeadlineExceeded", "EntitlementPolicy", "Entitlements", "EvidenceKind", "Expectations",
+    "DeadlineExceeded", "EntitlementPolicy", "Entitlements", "EvidenceKind", "Expectations", "FetchAnswer",
     "InAppSelection", "Item", "Options", "ProductDuration", "ProtocolError", "RequestTooLarge", "Resolved",
-    "ServerInfo", "Status", "StatusError", "TLS", "TLSError", "TooManyWaiting", "Verdict", "Verification",
-    "Verified",
+    "ServerInfo", "Status", "StatusError", "StoreList", "TLS", "TLSError", "TooManyWaiting", "Verdict",
+    "Verification", "Verified",
 ]

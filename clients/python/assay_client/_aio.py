@@ -6,11 +6,11 @@ from typing import Any, Optional, Sequence, Tuple, Union
 
 from . import _calls as calls
 from ._address import parse_addresses
-from ._calls import Evidence, Item, Moment, Resolved, Verified
-from ._channel import Channel, Options
+from ._calls import Evidence, FetchAnswer, Item, Moment, Resolved, Verified
+from ._channel import LONGEST_TIMEOUT, Channel, Options
 from .messages import (
     EntitlementPolicy, EvidenceKind, Expectations, HealthCall, InAppSelection, InfoCall, PingCall, RequestHead,
-    ResponseHead, ServerInfo)
+    ResponseHead, ServerInfo, StoreList)
 
 
 class AsyncClient:
@@ -53,6 +53,21 @@ class AsyncClient:
         is a result, not an error. `at` is the moment of the decision; None for the server's clock."""
         head, body = calls.resolve_request(items, at, policy, expectations, json, typed, app, may_wait)
         return calls.resolved(await self._perform(head, body, timeout), len(items))
+
+    async def fetch(
+        self, transaction_id: str, *, lists: Sequence[StoreList] = (), at: Optional[Moment] = None,
+        policy: Optional[EntitlementPolicy] = None, typed: bool = False, app: str = "",
+        timeout: Optional[float] = None,
+    ) -> FetchAnswer:
+        """Asks the App Store for a customer's purchases, and returns what the customer owns.
+
+        `transaction_id` is any transaction of the customer; `lists` are all unless the call names
+        some. The server needs a key of Apple's for this. A StatusError has Apple's own code, if it
+        sent one, as `app_store_error_code`. Apple takes its time: without a `timeout` it is 30 s.
+        """
+        head = calls.fetch_request(transaction_id, lists, at, policy, typed, app)
+        seconds = LONGEST_TIMEOUT if timeout is None else timeout
+        return calls.fetched(await self._perform(head, b"", seconds))
 
     async def health(self, *, timeout: Optional[float] = None) -> bool:
         """Returns whether the server accepts requests."""

@@ -10,8 +10,9 @@ from concurrent.futures import Future
 from typing import Any, Callable, Coroutine, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union
 
 from ._aio import AsyncClient
-from ._calls import Evidence, Item, Moment, Resolved, Verified
-from .messages import EntitlementPolicy, EvidenceKind, Expectations, InAppSelection, ServerInfo
+from ._calls import Evidence, FetchAnswer, Item, Moment, Resolved, Verified
+from .messages import (
+    EntitlementPolicy, EvidenceKind, Expectations, InAppSelection, ServerInfo, StoreList)
 
 T = TypeVar("T")
 
@@ -89,6 +90,15 @@ class Client:
         return self._run(self._mine.resolve(
             items, at=at, policy=policy, expectations=expectations, json=json, typed=typed, app=app,
             may_wait=may_wait, timeout=timeout))
+
+    def fetch(
+        self, transaction_id: str, *, lists: Sequence[StoreList] = (), at: Optional[Moment] = None,
+        policy: Optional[EntitlementPolicy] = None, typed: bool = False, app: str = "",
+        timeout: Optional[float] = None,
+    ) -> FetchAnswer:
+        """Asks the App Store for a customer's purchases, and returns what the customer owns."""
+        return self._run(self._mine.fetch(
+            transaction_id, lists=lists, at=at, policy=policy, typed=typed, app=app, timeout=timeout))
 
     def health(self, *, timeout: Optional[float] = None) -> bool:
         """Returns whether the server accepts requests."""

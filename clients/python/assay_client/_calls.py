@@ -8,9 +8,9 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 
 from .errors import ProtocolError
 from .messages import (
-    Entitlements, EntitlementPolicy, EvidenceItem, EvidenceKind, Expectations, InAppSelection, Message,
-    RequestHead, ResolveCall, ResponseHead, ServerInfo, ServingStatus, SigningCertificate, Verdict,
-    Verification, VerifyCall)
+    Entitlements, EntitlementPolicy, EvidenceItem, EvidenceKind, Expectations, FetchCall, InAppSelection,
+    Message, RequestHead, ResolveCall, ResolvedItem, ResponseHead, ServerInfo, ServingStatus,
+    SigningCertificate, StoreList, Verdict, Verification, VerifyCall)
 
 Evidence = Union[bytes, str]
 Moment = Union[int, datetime]
@@ -30,7 +30,7 @@ class Verified:
     json: bytes = b""
     """The signed JSON, if the call asked for it and the verdict is VALID."""
     label: Optional[str] = None
-    """The label of the item, in the answer to a Resolve."""
+    """The label of the item, in the answer to a Resolve or Fetch."""
 
     @property
     def is_valid(self) -> bool:
@@ -81,6 +81,20 @@ class Resolved:
     """What the valid items say together. `decided_by` names items by their index."""
 
 
+@dataclass
+class FetchAnswer:
+    """The answer to a Fetch."""
+
+    environment: str
+    """The environment that knows the customer: Production or Sandbox."""
+    items: List[Verified]
+    """The App Store's answers as evidence, all verified, in the order in which they came."""
+    entitlements: Entitlements
+    """What the answers say together. `decided_by` names items by their index."""
+    revision: Optional[str] = None
+    """The revision at the end of the history, if the call asked for it."""
+
+
 def data_of(evidence: Evidence) -> bytes:
     return evidence.encode() if isinstance(evidence, str) else bytes(evidence)
 
@@ -105,10 +119,23 @@ def resolve_request(
         items=[
             EvidenceItem(kind=item.kind, length=len(body), label=item.label)
             for item, body in zip(listed, bodies)],
-        at=int(at.timestamp() * 1000) if isinstance(at, datetime) else at, policy=policy,
+        at=_milliseconds(at), policy=policy,
         expectations=expectations, return_typed_payloads=True if typed else None,
         return_payload_json=True if json else None)
     return request(resolve=call, app=app, may_wait=may_wait), b"".join(bodies)
+
+
+def fetch_request(
+    transaction_id: str, lists: Sequence[StoreList], at: Optional[Moment], policy: Optional[EntitlementPolicy],
+    typed: bool, app: str,
+) -> RequestHead:
+    return request(app=app, fetch=FetchCall(
+        transaction_id=transaction_id, lists=list(lists), at=_milliseconds(at), policy=policy,
+        return_typed_payloads=True if typed else None))
+
+
+def _milliseconds(moment: Optional[Moment]) -> Optional[int]:
+    return int(moment.timestamp() * 1000) if isinstance(moment, datetime) else moment
 
 
 def request(app: str = "", may_wait: bool = False, **call: Message) -> RequestHead:
@@ -124,14 +151,29 @@ def verified(answer: Answer) -> Verified:
 def resolved(answer: Answer, count: int) -> Resolved:
     head, body = answer
     resolution = _result(head.resolution)
-    items, start = [], 0
-    for item in resolution.items:
-        end = start + (item.payload_json_length or 0)
-        items.append(Verified(item.verification or Verification(), body[start:end], item.label))
-        start = end
-    if start != len(body) or len(items) != count:
+    if len(resolution.items) != count:
         raise ProtocolError("the answer does not fit the items")
-    return Resolved(items, resolution.entitlements or Entitlements())
+    return Resolved(_items(resolution.items, body), resolution.entitlements or Entitlements())
+
+
+def fetched(answer: Answer) -> FetchAnswer:
+    head, body = answer
+    result = _result(head.fetched)
+    return FetchAnswer(
+        result.environment or "", _items(result.items, body), result.entitlements or Entitlements(),
+        result.revision)
+
+
+def _items(items: List[ResolvedItem], body: bytes) -> List[Verified]:
+    """Gives each item its part of the body."""
+    parts, start = [], 0
+    for item in items:
+        end = start + (item.payload_json_length or 0)
+        parts.append(Verified(item.verification or Verification(), body[start:end], item.label))
+        start = end
+    if start != len(body):
+        raise ProtocolError("the answer does not fit the items")
+    return parts
 
 
 def is_serving(answer: Answer) -> bool:

@@ -47,12 +47,17 @@ class StatusError(AssayError):
 
     kind = "status"
 
-    def __init__(self, message: str, number: int, retry_after: Optional[float] = None) -> None:
+    def __init__(
+        self, message: str, number: int, retry_after: Optional[float] = None,
+        app_store_error_code: Optional[int] = None,
+    ) -> None:
         # All arguments, so that the error can be pickled and copied.
-        super().__init__(message, number, retry_after)
+        super().__init__(message, number, retry_after, app_store_error_code)
         self.status: Status = Status._value2member_map_.get(number, Status.UNKNOWN)  # type: ignore[assignment]
         """The status; UNKNOWN for one that this version does not know."""
         self.retry_after = retry_after
+        self.app_store_error_code = app_store_error_code
+        """Apple's errorCode, if the App Store refused a Fetch: 4040010 for an unknown transaction."""
         self.retryable = retry_after is not None or self.status == Status.UNAVAILABLE
 
     def __str__(self) -> str:
@@ -94,4 +99,4 @@ def error_of(head: ResponseHead) -> Union[DeadlineExceeded, StatusError]:
     if head.status == Status.DEADLINE_EXCEEDED:
         return DeadlineExceeded(head.message or "the deadline passed")
     pause = head.retry_after_ms / 1000 if head.retry_after_ms else None
-    return StatusError(head.message or "", int(head.status or 0), pause)
+    return StatusError(head.message or "", int(head.status or 0), pause, head.app_store_error_code)

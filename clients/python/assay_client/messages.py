@@ -333,8 +333,9 @@ class Expectations(Message):
 class ResolveCall(Message):
     """Verifies many items of evidence, and decides what the customer owns. A refused item
     contributes nothing and does not affect the others. The order of the items never changes the
-    answer. The frame's body is the items' bytes, one after the other, with nothing between. The
-    lengths of the items add up to the body's."""
+    answer.
+    The frame's body is the items' bytes, one after the other, with nothing between. The lengths of
+    the items add up to the body's."""
 
     items: List[EvidenceItem] = field(default_factory=list)
     """The items, in the order of their bytes: at least one, at most the server's limit."""
@@ -441,14 +442,16 @@ class ResponseHead(Message):
 
     id: Optional[int] = None
     """The id of the request, or 0 for a response to the connection as a whole. The server sends id
-    0 - and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
-    (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and does
-    not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED). - and closes the connection after
-    it has answered the accepted requests: for a frame above the limit (RESOURCE_EXHAUSTED); for
-    bytes that are not a frame, a stream that ends within a frame, and plain bytes on a TLS address
-    (INVALID_ARGUMENT); for a user or client certificate without permission (PERMISSION_DENIED);
-    for an idle connection (UNAVAILABLE); for a frame that arrives too slowly (DEADLINE_EXCEEDED);
-    when memory or connections run out (RESOURCE_EXHAUSTED)."""
+    0
+    - and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
+      (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and does
+      not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED).
+    - and closes the connection after it has answered the accepted requests: for a frame above the
+      limit (RESOURCE_EXHAUSTED); for bytes that are not a frame, a stream that ends within a
+      frame, and plain bytes on a TLS address (INVALID_ARGUMENT); for a user or client certificate
+      without permission (PERMISSION_DENIED); for an idle connection (UNAVAILABLE); for a frame
+      that arrives too slowly (DEADLINE_EXCEEDED); when memory or connections run out
+      (RESOURCE_EXHAUSTED)."""
     status: Optional[Union[Status, int]] = None
     """Whether the call was performed. A refused purchase has status OK and a verdict."""
     message: Optional[str] = None

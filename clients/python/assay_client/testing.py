@@ -5,7 +5,8 @@
     fake.fail("later", StatusError("busy", Status.RESOURCE_EXHAUSTED, 0.1))
     assert fake.verify("token").is_valid
 
-What a test did not announce is MALFORMED. `calls` lists the requests: head and body.
+What a test did not announce is MALFORMED; a Fetch is FAILED_PRECONDITION, as by a server without a
+key of Apple's. `calls` lists the requests: head and body.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 from ._aio import AsyncClient
 from ._blocking import Client
 from ._calls import Evidence, data_of
-from .errors import AssayError, ClientClosed
+from .errors import AssayError, ClientClosed, StatusError
 from .messages import (
-    Entitlements, EvidenceKind, HealthResult, Pong, RequestHead, Resolution, ResolvedItem, ResponseHead,
-    ServerInfo, ServingStatus, Verdict, Verification)
+    Entitlements, EvidenceKind, Fetched, HealthResult, Pong, RequestHead, Resolution, ResolvedItem,
+    ResponseHead, ServerInfo, ServingStatus, Status, Verdict, Verification)
 
 Outcome = Union[Verification, AssayError]
 
@@ -33,6 +34,7 @@ class AsyncFakeClient(AsyncClient):
         self.server_info = ServerInfo(version="0.0.0")
         self.entitlements = Entitlements()
         """The answer to every Resolve."""
+        self.customers: Dict[str, Union[Fetched, AssayError]] = {}
         self._is_closed = False
 
     def accept(self, evidence: Evidence, **members: Any) -> None:
@@ -46,6 +48,16 @@ class AsyncFakeClient(AsyncClient):
     def fail(self, evidence: Evidence, error: AssayError) -> None:
         """Raises this error for this evidence; in a Resolve, for the whole call."""
         self.outcomes[data_of(evidence)] = error
+
+    def own(
+        self, transaction_id: str, entitlements: Entitlements, environment: str = "Production"
+    ) -> None:
+        """Answers a Fetch of this transaction with these entitlements."""
+        self.customers[transaction_id] = Fetched(environment=environment, entitlements=entitlements)
+
+    def fail_fetch(self, transaction_id: str, error: AssayError) -> None:
+        """Raises this error for a Fetch of this transaction."""
+        self.customers[transaction_id] = error
 
     async def close(self) -> None:
         self._is_closed = True
@@ -66,6 +78,8 @@ class AsyncFakeClient(AsyncClient):
                     label=item.label, verification=self._verification(body[start:end], item.kind)))
                 start = end
             return ResponseHead(resolution=Resolution(items=items, entitlements=self.entitlements)), b""
+        if head.fetch is not None:
+            return ResponseHead(fetched=self._customer(head.fetch.transaction_id or "")), b""
         status = ServingStatus.SERVING if self.is_serving else ServingStatus.NOT_SERVING
         return ResponseHead(health=HealthResult(status=status), info=self.server_info, pong=Pong()), b""
 
@@ -75,6 +89,13 @@ class AsyncFakeClient(AsyncClient):
             raise outcome
         return outcome or Verification(verdict=Verdict.MALFORMED, detail="unknown to the fake", kind=kind)
 
+    def _customer(self, transaction_id: str) -> Fetched:
+        customer = self.customers.get(transaction_id) or StatusError(
+            "Fetch is not configured", Status.FAILED_PRECONDITION)
+        if isinstance(customer, AssayError):
+            raise customer
+        return customer
+
 
 class FakeClient(Client):
     """A Client that answers as the test says: `fake` has what it answers and what it was asked."""
@@ -82,6 +103,7 @@ class FakeClient(Client):
     def __init__(self) -> None:
         self.fake = AsyncFakeClient()
         self.accept, self.refuse, self.fail = self.fake.accept, self.fake.refuse, self.fake.fail
+        self.own, self.fail_fetch = self.fake.own, self.fake.fail_fetch
         self.calls = self.fake.calls
 
     @property

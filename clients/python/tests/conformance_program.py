@@ -11,7 +11,7 @@ import time
 
 from assay_client import (
     TLS, AddressError, AssayError, AsyncClient, Client, EntitlementPolicy, EvidenceKind, Expectations, Item,
-    ProductDuration, Verdict)
+    ProductDuration, StoreList, Verdict)
 from assay_client._calls import PAYLOADS
 
 SECONDS = {"connectTimeoutMs": "connect_timeout", "timeoutMs": "timeout", "shortestPauseMs": "shortest_pause",
@@ -78,6 +78,11 @@ def arguments_of(call):
     """Returns the method's name, and its arguments."""
     name = call["call"]
     timeout = call["timeoutMs"] / 1000 if "timeoutMs" in call else None
+    if name == "fetch":
+        return name, [call.get("transactionId", "")], {
+            "lists": [StoreList[one] for one in call.get("lists", [])], "at": number(call.get("at")),
+            "policy": policy_of(call), "typed": call.get("returnTypedPayloads", False),
+            "app": call.get("app", ""), "timeout": timeout}
     if name not in ("verify", "resolve"):
         return name, [], {"timeout": timeout}
     named = {
@@ -131,6 +136,10 @@ def resolution(answer):
                       if app.subscription_groups]}
 
 
+def fetch(answer):
+    return {**resolution(answer), "ok": "fetch", "environment": answer.environment, "revision": answer.revision}
+
+
 def info(answer):
     return {
         "ok": "info", "version": answer.version, "frameBytes": answer.limits.frame_bytes,
@@ -139,7 +148,7 @@ def info(answer):
 
 
 ANSWERS = {
-    "verify": verification, "resolve": resolution, "info": info,
+    "verify": verification, "resolve": resolution, "fetch": fetch, "info": info,
     "health": lambda serving: {"ok": "health", "serving": serving}, "ping": lambda _: {"ok": "pong"}}
 
 
@@ -149,6 +158,7 @@ def failure(error):
     return {
         "error": error.kind, "retryable": error.retryable, "message": str(error),
         "status": getattr(error, "status", None) and error.status.name,
+        "appStoreErrorCode": getattr(error, "app_store_error_code", None) and str(error.app_store_error_code),
         "retryAfterMs": round(error.retry_after * 1000) if error.retry_after else None}
 
 

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 
 import assay_client
 from assay_client import (
-    AddressError, AsyncClient, Client, ClientClosed, ConnectError, DeadlineExceeded, EvidenceKind, Item,
-    RequestTooLarge, Status, StatusError, Verdict)
+    AddressError, AsyncClient, Client, ClientClosed, ConnectError, DeadlineExceeded, Entitlements, EvidenceKind, Item,
+    RequestTooLarge, Status, StatusError, StoreList, Verdict)
 from assay_client._address import parse_address, parse_addresses
 from assay_client._codec import decode, encode
 from assay_client.messages import (
@@ -48,12 +48,12 @@ class ErrorTests(unittest.TestCase):
         # A pool of processes pickles errors.
         for error in [
             StatusError("busy", int(Status.RESOURCE_EXHAUSTED), 0.25), StatusError("", 99), ConnectError("no"),
-            RequestTooLarge("large"),
+            RequestTooLarge("large"), StatusError("unknown", int(Status.NOT_FOUND), None, 4040010),
         ]:
             for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
                 self.assertEqual(
-                    (type(again), str(again), again.retryable, again.retry_after),
-                    (type(error), str(error), error.retryable, error.retry_after))
+                    (type(again), str(again), again.retryable, again.retry_after, vars(again)),
+                    (type(error), str(error), error.retryable, error.retry_after, vars(error)))
 
     def test_statuses(self):
         for number, name, pause, retryable in [
@@ -97,6 +97,23 @@ class FakeTests(unittest.TestCase):
         self.fake.close()
         with self.assertRaises(ClientClosed):
             self.fake.ping()
+
+    def test_fetch(self):
+        self.fake.own("470001", Entitlements(is_stale=True), environment="Sandbox")
+        self.fake.fail_fetch("1", StatusError("unknown", Status.NOT_FOUND, None, 4040010))
+        moment = datetime(2026, 11, 22, tzinfo=timezone.utc)
+        answer = self.fake.fetch("470001", lists=[StoreList.HISTORY], at=moment, app="game")
+        self.assertEqual((answer.environment, answer.items, answer.revision), ("Sandbox", [], None))
+        self.assertTrue(answer.entitlements.is_stale)
+        head, body = self.fake.calls[-1]
+        self.assertEqual((head.app, body, head.fetch.lists), ("game", b"", [StoreList.HISTORY]))
+        self.assertEqual(head.fetch.at, 1_795_305_600_000)
+        for transaction_id, status, code in [
+            ("1", Status.NOT_FOUND, 4040010), ("2", Status.FAILED_PRECONDITION, None),
+        ]:
+            with self.assertRaises(StatusError) as caught:
+                self.fake.fetch(transaction_id)
+            self.assertEqual((caught.exception.status, caught.exception.app_store_error_code), (status, code))
 
     def test_many(self):
         verdicts = [one.is_valid for one in self.fake.verify_many(["token", "old"] * 5, window=3)]

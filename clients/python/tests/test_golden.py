@@ -25,7 +25,8 @@ def camel(name):
 
 
 PREFIXES = {"EvidenceKind": "EVIDENCE_KIND_", "InAppSelection": "IN_APP_SELECTION_", "Verdict": "VERDICT_",
-            "Status": "STATUS_", "ServingStatus": "SERVING_STATUS_"}
+            "Status": "STATUS_", "ServingStatus": "SERVING_STATUS_",
+            "StoreList": "STORE_LIST_"}
 
 
 def as_json(message):
@@ -60,7 +61,8 @@ class GoldenTests(unittest.TestCase):
                 head = decode(RequestHead, frame[8 : 8 + length])
                 self.assertEqual(as_json(head), golden["head"])
                 encoded = encode_frame(head, bytes.fromhex(golden["body"]))
-                self.assertEqual(encoded == frame, golden["canonical"])
+                if golden["canonical"]:
+                    self.assertEqual(encoded, frame)
 
     def test_responses(self):
         responses = read("responses.jsonl")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,105 +18,6 @@ import (
 
 	assay "assay.internal/assay"
 )
-
-type testCase struct {
-	Name      string
-	Addresses []string
-	TLS       *struct{ Authority, Certificate, Key, ServerName string }
-	Options   struct {
-		ConnectTimeoutMs, TimeoutMs, InFlightLimit, WaitingLimit, FrameBytes int
-		ShortestPauseMs, LongestPauseMs                                      int
-		RetriesOnce                                                          *bool
-	}
-	Steps []struct {
-		Calls   []call
-		SleepMs int
-		Close   bool
-	}
-}
-
-type call struct {
-	Call                                string
-	Count                               int
-	TimeoutMs, CancelAfterMs            *int
-	MayWait                             bool
-	App, Kind                           string
-	Evidence                            evidence
-	Expectations                        *expectations
-	ReturnPayloadJSON, OmitTypedPayload bool
-	Items                               []struct {
-		Evidence    evidence
-		Kind, Label string
-	}
-	At     *int64 `json:",string"`
-	Policy *struct {
-		MaxAgeMs                *int64 `json:",string"`
-		BillingRetryLeniencyMs  *int64 `json:",string"`
-		RefuseFamilySharing     bool
-		ExpectedAppAccountToken string
-		Durations               map[string]string
-	}
-}
-
-type evidence struct {
-	File, Text string
-	Zeros      int
-}
-
-// files has what was read, because thousands of calls can send the same file.
-var files sync.Map
-
-func (e evidence) bytes() []byte {
-	if e.File != "" {
-		if data, ok := files.Load(e.File); ok {
-			return data.([]byte)
-		}
-		data, err := os.ReadFile(e.File)
-		if err != nil {
-			panic(err)
-		}
-		files.Store(e.File, data)
-		return data
-	}
-	return append([]byte(e.Text), make([]byte, e.Zeros)...)
-}
-
-type expectations struct {
-	BundleID             string
-	Environments         []string
-	ProductIDs           []string
-	AppAccountToken      string
-	TransactionID        string
-	NotOlderThan         *int64 `json:",string"`
-	AppAppleID           *int64 `json:",string"`
-	DeviceIdentifier     string
-	DeviceVerificationID string
-}
-
-func (e *expectations) message() *assay.Expectations {
-	if e == nil {
-		return nil
-	}
-	var device []byte
-	if e.DeviceIdentifier != "" {
-		device, _ = hex.DecodeString(e.DeviceIdentifier)
-	}
-	return &assay.Expectations{
-		BundleID: e.BundleID, Environments: e.Environments, ProductIDs: e.ProductIDs,
-		AppAccountToken: e.AppAccountToken, TransactionID: e.TransactionID,
-		NotOlderThan: e.NotOlderThan, AppAppleID: e.AppAppleID, DeviceIdentifier: device,
-		DeviceVerificationID: e.DeviceVerificationID,
-	}
-}
-
-func kindOf(name string) assay.EvidenceKind {
-	for kind := assay.KindUnspecified; kind < 100; kind++ {
-		if kind.String() == name {
-			return kind
-		}
-	}
-	return assay.KindUnspecified
-}
 
 type outcome map[string]any
 
@@ -249,6 +149,9 @@ func outcomeOf(client *assay.Client, c *call) outcome {
 	if known.Kind == assay.ErrStatus {
 		result["status"] = name(known.Status)
 	}
+	if known.AppStoreErrorCode != 0 {
+		result["appStoreErrorCode"] = fmt.Sprint(known.AppStoreErrorCode)
+	}
 	if known.RetryAfter > 0 {
 		result["retryAfterMs"] = known.RetryAfter.Milliseconds()
 	}
@@ -286,7 +189,16 @@ func answer(ctx context.Context, client *assay.Client, c *call) (outcome, error)
 		if err != nil {
 			return nil, err
 		}
-		return resolution(answer), nil
+		return owned("resolution", answer.Items, answer.Entitlements), nil
+	case "fetch":
+		answer, err := client.Fetch(ctx, c.TransactionID, fetchCall(c), callOptions...)
+		if err != nil {
+			return nil, err
+		}
+		result := owned("fetch", answer.Items, answer.Entitlements)
+		putText(result, "environment", answer.Environment)
+		putText(result, "revision", answer.Revision)
+		return result, nil
 	case "health":
 		serving, err := client.Health(ctx)
 		return outcome{"ok": "health", "serving": serving}, err
@@ -327,37 +239,6 @@ func putText(result outcome, key, value string) {
 	if value != "" {
 		result[key] = value
 	}
-}
-
-func items(c *call) []assay.Item {
-	var items []assay.Item
-	for _, item := range c.Items {
-		items = append(items, assay.Item{
-			Evidence: item.Evidence.bytes(), Kind: kindOf(item.Kind), Label: item.Label,
-		})
-	}
-	return items
-}
-
-func resolveCall(c *call) assay.ResolveCall {
-	result := assay.ResolveCall{
-		At: c.At, Expectations: c.Expectations.message(), ReturnPayloadJSON: c.ReturnPayloadJSON,
-	}
-	if c.Policy == nil {
-		return result
-	}
-	result.Policy = &assay.EntitlementPolicy{
-		MaxAgeMs: c.Policy.MaxAgeMs, BillingRetryLeniencyMs: c.Policy.BillingRetryLeniencyMs,
-		RefuseFamilySharing:     c.Policy.RefuseFamilySharing,
-		ExpectedAppAccountToken: c.Policy.ExpectedAppAccountToken,
-	}
-	for product, text := range c.Policy.Durations {
-		var duration int64
-		fmt.Sscan(text, &duration)
-		result.Policy.Durations = append(result.Policy.Durations,
-			&assay.ProductDuration{ProductID: product, DurationMs: &duration})
-	}
-	return result
 }
 
 func verification(answer *assay.VerifyAnswer) outcome {
@@ -405,13 +286,15 @@ func verification(answer *assay.VerifyAnswer) outcome {
 	return result
 }
 
-func resolution(answer *assay.ResolveAnswer) outcome {
+func owned(
+	call string, items []assay.ResolvedAnswer, entitlements *assay.Entitlements,
+) outcome {
 	verdicts, labels, entitled, decided := []string{}, []string{}, []string{}, []int32{}
-	for _, item := range answer.Items {
+	for _, item := range items {
 		verdicts = append(verdicts, name(item.Verdict))
 		labels = append(labels, item.Label)
 	}
-	for _, app := range answer.Entitlements.Apps {
+	for _, app := range entitlements.Apps {
 		for i, group := range app.SubscriptionGroups {
 			deciding := group.Deciding
 			if deciding == nil {
@@ -432,10 +315,10 @@ func resolution(answer *assay.ResolveAnswer) outcome {
 	}
 	sort.Strings(entitled)
 	result := outcome{
-		"ok": "resolution", "items": verdicts, "labels": labels, "entitled": entitled,
+		"ok": call, "items": verdicts, "labels": labels, "entitled": entitled,
 		"decidedBy": decided,
 	}
-	if answer.Entitlements.IsStale {
+	if entitlements.IsStale {
 		result["isStale"] = true
 	}
 	return result

@@ -1,6 +1,7 @@
 package assay.client;
 
 import assay.client.model.EvidenceItem;
+import assay.client.model.FetchCall;
 import assay.client.model.HealthCall;
 import assay.client.model.InfoCall;
 import assay.client.model.PingCall;
@@ -71,6 +72,17 @@ public final class AssayClient implements AssayService {
         return perform(RequestHead.builder().resolve(whole), body.toByteArray(), callOptions,
                 frame -> ResolveAnswer.of(
                         expect(frame.head().resolution()), frame.body(), items.size()));
+    }
+
+    @Override
+    public CompletableFuture<FetchAnswer> fetch(
+            String transactionId, FetchCall call, CallOptions callOptions) {
+        FetchCall whole = new FetchCall(transactionId, call.lists(), call.at(), call.policy(),
+                call.returnTypedPayloads());
+        CallOptions patient = callOptions.timeout() == null
+                ? callOptions.timeout(LONGEST_TIMEOUT) : callOptions;
+        return perform(RequestHead.builder().fetch(whole), NO_BODY, patient, frame ->
+                FetchAnswer.of(expect(frame.head().fetched()), frame.body()));
     }
 
     @Override

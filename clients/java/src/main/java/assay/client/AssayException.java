@@ -41,34 +41,43 @@ public final class AssayException extends RuntimeException {
     private final Kind kind;
     private final Status status;
     private final Duration retryAfter;
+    private final Long appStoreErrorCode;
 
     /** Makes an exception without a status. */
     public AssayException(Kind kind, String message) {
-        this(kind, message, null, null, Duration.ZERO);
+        this(kind, message, null, null, Duration.ZERO, null);
     }
 
     AssayException(Kind kind, String message, Throwable cause) {
-        this(kind, message, cause, null, Duration.ZERO);
+        this(kind, message, cause, null, Duration.ZERO, null);
     }
 
     /** Makes an exception of kind STATUS. */
     public AssayException(Status status, String message, Duration retryAfter) {
-        this(Kind.STATUS, status + ": " + message, null, status, retryAfter);
+        this(status, message, retryAfter, null);
     }
 
-    private AssayException(
-            Kind kind, String message, Throwable cause, Status status, Duration retryAfter) {
+    /** Makes an exception of kind STATUS with Apple's reason; null if Apple gave none. */
+    public AssayException(
+            Status status, String message, Duration retryAfter, Long appStoreErrorCode) {
+        this(Kind.STATUS, status + ": " + message, null, status, retryAfter, appStoreErrorCode);
+    }
+
+    private AssayException(Kind kind, String message, Throwable cause, Status status,
+            Duration retryAfter, Long appStoreErrorCode) {
         super(message, cause);
         this.kind = kind;
         this.status = status;
         this.retryAfter = retryAfter;
+        this.appStoreErrorCode = appStoreErrorCode;
     }
 
     /** Returns the exception of a frame whose status is not OK. */
     static AssayException ofNotice(ResponseHead head) {
         long pause = head.retryAfterMs() == null ? 0 : head.retryAfterMs();
         String message = head.message() == null ? "no reason given" : head.message();
-        return new AssayException(head.status(), message, Duration.ofMillis(pause));
+        return new AssayException(
+                head.status(), message, Duration.ofMillis(pause), head.appStoreErrorCode());
     }
 
     /** Returns the exception of an answer whose status is not OK. */
@@ -96,6 +105,14 @@ public final class AssayException extends RuntimeException {
     /** Returns the delay before a retry that the server asks for; zero if it named none. */
     public Duration retryAfter() {
         return retryAfter;
+    }
+
+    /**
+     * Returns Apple's errorCode, where the App Store refused a Fetch: 4040010 for an unknown
+     * transaction; null if there is none.
+     */
+    public Long appStoreErrorCode() {
+        return appStoreErrorCode;
     }
 
     /** Returns whether the same call can succeed later without a change. All calls may repeat. */

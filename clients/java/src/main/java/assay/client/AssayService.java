@@ -1,5 +1,6 @@
 package assay.client;
 
+import assay.client.model.FetchCall;
 import assay.client.model.ResolveCall;
 import assay.client.model.ServerInfo;
 import assay.client.model.VerifyCall;
@@ -32,6 +33,22 @@ public interface AssayService extends AutoCloseable {
     /** Verifies items of evidence with default options. */
     default CompletableFuture<ResolveAnswer> resolve(List<Item> items, ResolveCall call) {
         return resolve(items, call, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks the App Store for a customer's purchases, and returns what the customer owns. The server
+     * needs a key of Apple's for this. {@link AssayException#appStoreErrorCode} is Apple's own
+     * reason for a refusal. Apple takes its time: the timeout is 30 s, if absent. The client sets
+     * the transaction of the call.
+     *
+     * @param transactionId the identifier of any transaction of the customer
+     */
+    CompletableFuture<FetchAnswer> fetch(
+            String transactionId, FetchCall call, CallOptions options);
+
+    /** Asks the App Store with default options. */
+    default CompletableFuture<FetchAnswer> fetch(String transactionId, FetchCall call) {
+        return fetch(transactionId, call, CallOptions.DEFAULT);
     }
 
     /** Returns whether the server is serving. */

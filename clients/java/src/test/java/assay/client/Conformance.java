@@ -1,12 +1,15 @@
 package assay.client;
 
 import assay.client.model.EntitlementPolicy;
+import assay.client.model.Entitlements;
 import assay.client.model.EvidenceKind;
 import assay.client.model.Expectations;
+import assay.client.model.FetchCall;
 import assay.client.model.ProductDuration;
 import assay.client.model.ProductEntitlement;
 import assay.client.model.ResolveCall;
 import assay.client.model.ServerInfo;
+import assay.client.model.StoreList;
 import assay.client.model.Subscription;
 import assay.client.model.SubscriptionGroup;
 import assay.client.model.Verification;
@@ -132,6 +135,9 @@ public final class Conformance {
                     Conformance::verification);
             case "resolve" -> outcome(call, began, client.resolve(
                     items(call), resolveCall(call), options), Conformance::resolution);
+            case "fetch" -> outcome(call, began, client.fetch(
+                    (String) call.getOrDefault("transactionId", ""), fetchCall(call), options),
+                    Conformance::fetched);
             case "health" -> outcome(call, began, client.health(options),
                     serving -> map("ok", "health", "serving", serving));
             case "info" -> outcome(call, began, client.info(options), Conformance::info);
@@ -166,6 +172,9 @@ public final class Conformance {
                 "retryable", known.isRetryable(), "message", known.getMessage());
         if (known.status() != null) {
             result.put("status", name(known.status()));
+        }
+        if (known.appStoreErrorCode() != null) {
+            result.put("appStoreErrorCode", known.appStoreErrorCode().toString());
         }
         if (!known.retryAfter().isZero()) {
             result.put("retryAfterMs", known.retryAfter().toMillis());
@@ -248,22 +257,31 @@ public final class Conformance {
     }
 
     private static ResolveCall resolveCall(Map<String, Object> call) {
-        ResolveCall.Builder result = ResolveCall.builder().at(number(call.get("at")))
-                .expectations(expectations(call))
-                .returnPayloadJson(Boolean.TRUE.equals(call.get("returnPayloadJson")));
+        return ResolveCall.builder().at(number(call.get("at"))).expectations(expectations(call))
+                .returnPayloadJson(Boolean.TRUE.equals(call.get("returnPayloadJson")))
+                .policy(policy(call)).build();
+    }
+
+    private static FetchCall fetchCall(Map<String, Object> call) {
+        return FetchCall.builder().at(number(call.get("at"))).policy(policy(call))
+                .lists(texts(call.get("lists")).stream().map(StoreList::valueOf).toList())
+                .returnTypedPayloads(Boolean.TRUE.equals(call.get("returnTypedPayloads"))).build();
+    }
+
+    private static EntitlementPolicy policy(Map<String, Object> call) {
         if (!call.containsKey("policy")) {
-            return result.build();
+            return null;
         }
         Map<String, Object> given = Json.object(call.get("policy"));
         List<ProductDuration> durations = new ArrayList<>();
         Json.object(given.get("durations")).forEach((product, time) ->
                 durations.add(new ProductDuration(product, number(time))));
-        return result.policy(EntitlementPolicy.builder().maxAgeMs(number(given.get("maxAgeMs")))
+        return EntitlementPolicy.builder().maxAgeMs(number(given.get("maxAgeMs")))
                 .billingRetryLeniencyMs(number(given.get("billingRetryLeniencyMs")))
                 .durations(durations)
                 .refuseFamilySharing(Boolean.TRUE.equals(given.get("refuseFamilySharing")))
                 .expectedAppAccountToken((String) given.get("expectedAppAccountToken"))
-                .build()).build();
+                .build();
     }
 
     // ---- Answers
@@ -319,9 +337,21 @@ public final class Conformance {
     }
 
     private static Map<String, Object> resolution(ResolveAnswer answer) {
+        return owned("resolution", answer.items(), answer.entitlements());
+    }
+
+    private static Map<String, Object> fetched(FetchAnswer answer) {
+        Map<String, Object> result = owned("fetch", answer.items(), answer.entitlements());
+        result.put("environment", answer.environment());
+        result.put("revision", answer.revision());
+        return result;
+    }
+
+    private static Map<String, Object> owned(
+            String call, List<Resolved> items, Entitlements entitlements) {
         List<String> entitled = new ArrayList<>();
         List<Integer> decidedBy = new ArrayList<>();
-        answer.entitlements().apps().forEach(app -> {
+        entitlements.apps().forEach(app -> {
             app.subscriptionGroups().stream().map(SubscriptionGroup::deciding)
                     .filter(deciding -> deciding != null && deciding.isEntitled())
                     .map(Subscription::productId).forEach(entitled::add);
@@ -331,11 +361,11 @@ public final class Conformance {
             app.subscriptionGroups().stream().limit(1)
                     .forEach(group -> decidedBy.add(group.deciding().decidedBy().item()));
         });
-        return map("ok", "resolution",
-                "items", answer.items().stream().map(item -> name(item.verdict())).toList(),
-                "labels", answer.items().stream()
+        return map("ok", call,
+                "items", items.stream().map(item -> name(item.verdict())).toList(),
+                "labels", items.stream()
                         .map(item -> item.label() == null ? "" : item.label()).toList(),
                 "entitled", entitled.stream().sorted().toList(),
-                "isStale", answer.entitlements().isStale() ? true : null, "decidedBy", decidedBy);
+                "isStale", entitlements.isStale() ? true : null, "decidedBy", decidedBy);
     }
 }

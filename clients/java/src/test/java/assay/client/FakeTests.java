@@ -3,14 +3,20 @@ package assay.client;
 import static assay.client.Tests.equal;
 import static assay.client.Tests.fails;
 
+import assay.client.model.Entitlements;
 import assay.client.model.EvidenceKind;
+import assay.client.model.FetchCall;
 import assay.client.model.JWSTransactionDecodedPayload;
 import assay.client.model.ResolveCall;
+import assay.client.model.Status;
+import assay.client.model.StoreList;
 import assay.client.model.Verdict;
 import assay.client.model.VerifyCall;
 import assay.client.testing.FakeAssay;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletionException;
 
 /** The fake, used as a program's tests use it. */
@@ -18,7 +24,7 @@ final class FakeTests {
     private FakeTests() {}
 
     static Map<String, Tests.Test> all() {
-        return Map.of("the fake", FakeTests::fake);
+        return Map.of("the fake", FakeTests::fake, "the fake of a fetch", FakeTests::fetch);
     }
 
     private static String unlock(AssayService service, String token) {
@@ -44,5 +50,27 @@ final class FakeTests {
                 .resolve(List.of(item), ResolveCall.builder().build()).join();
         equal(answer.items().get(0).label(), "x");
         equal(answer.entitlements().apps(), List.of());
+    }
+
+    private static void fetch() {
+        FetchCall call = FetchCall.builder().lists(List.of(StoreList.HISTORY)).build();
+        failsWith(Status.FAILED_PRECONDITION, null, () -> new FakeAssay().fetch("1", call).join());
+        FakeAssay fake = new FakeAssay().onFetch((transactionId, asked) -> {
+            if (!transactionId.equals("470001")) {
+                throw new AssayException(Status.NOT_FOUND, "unknown", Duration.ZERO, 4040010L);
+            }
+            return new FetchAnswer("Sandbox", asked.lists().get(0).name(), List.of(),
+                    Entitlements.builder().build());
+        });
+        equal(fake.fetch("470001", call).join().revision(), "HISTORY");
+        failsWith(Status.NOT_FOUND, 4040010L, () -> fake.fetch("2", call).join());
+    }
+
+    private static void failsWith(Status status, Long code, Tests.Test body) {
+        fails(CompletionException.class, error -> {
+            AssayException cause = (AssayException) error.getCause();
+            return cause.status() == status && Objects.equals(cause.appStoreErrorCode(), code)
+                    && !cause.isRetryable();
+        }, body);
     }
 }

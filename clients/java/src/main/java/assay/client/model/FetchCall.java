@@ -7,16 +7,16 @@ import java.util.List;
 /**
  * Asks Apple's App Store Server API for a customer's purchases, verifies every answer, and decides
  * what the customer owns. The request has no body. The server holds the key and chooses the
- * environment: production, and the sandbox for a transaction that production does not know.  The
- * status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept the
- * server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is 4040010),
- * or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier, an unknown
- * list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's rate limit
- * (429), or too many calls of Fetch; without it: the history has too many pages, or does not fit
- * into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be reached.
- * DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed. DATA_LOSS: an
- * answer is not as documented, or has a signed member that did not verify; the message names the
- * verdict, and nothing of the answer is believed.
+ * environment: production, and the sandbox for a transaction that production does not know.
+ * The status is FAILED_PRECONDITION if Fetch is not configured for the app, or Apple did not accept
+ * the server's key. NOT_FOUND: no environment knows the transaction (app_store_error_code is
+ * 4040010), or the server has no app entry of that name. INVALID_ARGUMENT: a malformed identifier,
+ * an unknown list, or another refusal by Apple. RESOURCE_EXHAUSTED with retry_after_ms: Apple's
+ * rate limit (429), or too many calls of Fetch; without it: the history has too many pages, or does
+ * not fit into an answer. UNAVAILABLE with retry_after_ms: Apple answered 5xx, or could not be
+ * reached. DEADLINE_EXCEEDED: the time limit passed, possibly after attempts that failed.
+ * DATA_LOSS: an answer is not as documented, or has a signed member that did not verify; the
+ * message names the verdict, and nothing of the answer is believed.
  *
  * @param transactionId Any transaction identifier of the customer. Required.
  * @param lists The lists to ask for. Empty: all. An unknown list refuses the request.

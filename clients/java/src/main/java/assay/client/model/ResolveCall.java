@@ -6,9 +6,9 @@ import java.util.List;
 
 /**
  * Verifies many items of evidence, and decides what the customer owns. A refused item contributes
- * nothing and does not affect the others. The order of the items never changes the answer.  The
- * frame's body is the items' bytes, one after the other, with nothing between. The lengths of the
- * items add up to the body's.
+ * nothing and does not affect the others. The order of the items never changes the answer.
+ * The frame's body is the items' bytes, one after the other, with nothing between. The lengths of
+ * the items add up to the body's.
  *
  * @param items The items, in the order of their bytes: at least one, at most the server's limit.
  * @param at The moment of the decision, in milliseconds since 1970. Absent: the server's clock.

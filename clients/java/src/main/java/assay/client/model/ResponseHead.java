@@ -5,15 +5,15 @@ package assay.client.model;
  * Head of a response frame.
  *
  * @param id The id of the request, or 0 for a response to the connection as a whole. The server
- *     sends id 0 - and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
- *     (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and does
- *     not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED). - and closes the connection
- *     after it has answered the accepted requests: for a frame above the limit
+ *     sends id 0 <ul> <li>and continues: when it begins to drain (UNAVAILABLE); for a head above
+ *     its limit (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded
+ *     and does not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED). <li>and closes the
+ *     connection after it has answered the accepted requests: for a frame above the limit
  *     (RESOURCE_EXHAUSTED); for bytes that are not a frame, a stream that ends within a frame, and
  *     plain bytes on a TLS address (INVALID_ARGUMENT); for a user or client certificate without
  *     permission (PERMISSION_DENIED); for an idle connection (UNAVAILABLE); for a frame that
  *     arrives too slowly (DEADLINE_EXCEEDED); when memory or connections run out
- *     (RESOURCE_EXHAUSTED).
+ *     (RESOURCE_EXHAUSTED). </ul>
  * @param status Whether the call was performed. A refused purchase has status OK and a verdict.
  * @param message Explains a status other than OK.
  * @param retryAfterMs The delay before a retry, in milliseconds. 0 or absent: a retry does not
@@ -152,15 +152,18 @@ public record ResponseHead(Long id, Status status, String message, Long retryAft
 
         /**
          * The id of the request, or 0 for a response to the connection as a whole. The server sends
-         * id 0 - and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
-         * (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded and
-         * does not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED). - and closes the
-         * connection after it has answered the accepted requests: for a frame above the limit
-         * (RESOURCE_EXHAUSTED); for bytes that are not a frame, a stream that ends within a frame,
-         * and plain bytes on a TLS address (INVALID_ARGUMENT); for a user or client certificate
-         * without permission (PERMISSION_DENIED); for an idle connection (UNAVAILABLE); for a frame
-         * that arrives too slowly (DEADLINE_EXCEEDED); when memory or connections run out
-         * (RESOURCE_EXHAUSTED).
+         * id 0
+         * <ul>
+         * <li>and continues: when it begins to drain (UNAVAILABLE); for a head above its limit
+         *     (RESOURCE_EXHAUSTED); for a head whose id is absent or 0, or that cannot be decoded
+         *     and does not begin with its id (INVALID_ARGUMENT, RESOURCE_EXHAUSTED).
+         * <li>and closes the connection after it has answered the accepted requests: for a frame
+         *     above the limit (RESOURCE_EXHAUSTED); for bytes that are not a frame, a stream that
+         *     ends within a frame, and plain bytes on a TLS address (INVALID_ARGUMENT); for a user
+         *     or client certificate without permission (PERMISSION_DENIED); for an idle connection
+         *     (UNAVAILABLE); for a frame that arrives too slowly (DEADLINE_EXCEEDED); when memory
+         *     or connections run out (RESOURCE_EXHAUSTED).
+         * </ul>
          */
         public Builder id(Long id) {
             this.id = id;

@@ -3,17 +3,22 @@ package assay.client.testing;
 import assay.client.AssayException;
 import assay.client.AssayService;
 import assay.client.CallOptions;
+import assay.client.FetchAnswer;
 import assay.client.Item;
 import assay.client.ResolveAnswer;
+import assay.client.Resolved;
 import assay.client.VerifyAnswer;
 import assay.client.model.Entitlements;
 import assay.client.model.EvidenceKind;
+import assay.client.model.FetchCall;
 import assay.client.model.JWSTransactionDecodedPayload;
 import assay.client.model.ResolveCall;
 import assay.client.model.ServerInfo;
+import assay.client.model.Status;
 import assay.client.model.Verdict;
 import assay.client.model.Verification;
 import assay.client.model.VerifyCall;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,7 +27,7 @@ import java.util.function.Supplier;
 
 /**
  * A client without a server, for the tests of programs that use one. Without functions it refuses
- * all evidence, as a server would that trusts nobody.
+ * all evidence, as a server would that trusts nobody and has no key of Apple's.
  */
 public final class FakeAssay implements AssayService {
     private BiFunction<byte[], VerifyCall, VerifyAnswer> onVerify =
@@ -31,6 +36,11 @@ public final class FakeAssay implements AssayService {
             (items, call) -> new ResolveAnswer(
                     items.stream().map(FakeAssay::refused).toList(),
                     Entitlements.builder().build());
+    private BiFunction<String, FetchCall, FetchAnswer> onFetch =
+            (transactionId, call) -> {
+                throw new AssayException(
+                        Status.FAILED_PRECONDITION, "Fetch is not configured", Duration.ZERO);
+            };
     private AssayException error;
     private boolean isServing = true;
     private final List<byte[]> evidence = new ArrayList<>();
@@ -46,6 +56,13 @@ public final class FakeAssay implements AssayService {
     public synchronized FakeAssay onResolve(
             BiFunction<List<Item>, ResolveCall, ResolveAnswer> function) {
         onResolve = function;
+        return this;
+    }
+
+    /** Answers fetch by this function from now on. It can throw an AssayException. */
+    public synchronized FakeAssay onFetch(
+            BiFunction<String, FetchCall, FetchAnswer> function) {
+        onFetch = function;
         return this;
     }
 
@@ -81,6 +98,12 @@ public final class FakeAssay implements AssayService {
     }
 
     @Override
+    public synchronized CompletableFuture<FetchAnswer> fetch(
+            String transactionId, FetchCall call, CallOptions options) {
+        return answer(() -> onFetch.apply(transactionId, call));
+    }
+
+    @Override
     public synchronized CompletableFuture<Boolean> health(CallOptions options) {
         return answer(() -> isServing);
     }
@@ -99,8 +122,14 @@ public final class FakeAssay implements AssayService {
     public void close() {}
 
     private <T> CompletableFuture<T> answer(Supplier<T> result) {
-        return error == null ? CompletableFuture.completedFuture(result.get())
-                : CompletableFuture.failedFuture(error);
+        if (error != null) {
+            return CompletableFuture.failedFuture(error);
+        }
+        try {
+            return CompletableFuture.completedFuture(result.get());
+        } catch (AssayException exception) {
+            return CompletableFuture.failedFuture(exception);
+        }
     }
 
     /** Returns the answer to a genuine transaction. */
@@ -118,9 +147,9 @@ public final class FakeAssay implements AssayService {
                 .detail("refused by the fake").build(), new byte[0]);
     }
 
-    private static ResolveAnswer.Resolved refused(Item item) {
+    private static Resolved refused(Item item) {
         VerifyAnswer answer = refused(item.kind(), Verdict.UNTRUSTED_CHAIN);
-        return new ResolveAnswer.Resolved(
+        return new Resolved(
                 item.label(), answer.verification(), answer.payloadJson());
     }
 }
