@@ -126,7 +126,7 @@ def members(words):
             target.setdefault("items", []).append(item)
         elif name == "evidence":
             target[name] = read_evidence(value)
-        elif name in ("environments", "productIds"):
+        elif name in ("environments", "productIds", "lists"):
             target[name] = value.split(",")
         elif value in ("true", "false"):
             target[name] = value == "true"

@@ -1,7 +1,7 @@
 """Compares outcomes with what a case expects.
 
 OUTCOME, in a line `expect`:
-    pong, serving, not-serving, info, valid, refused VERDICT, resolution
+    pong, serving, not-serving, info, valid, refused VERDICT, resolution, fetch
     connect, tls, lost, deadline, cancelled, protocol, closed, too-large, too-many
     status NAME      retryable if retryAfterMs is expected or the status is UNAVAILABLE
     address          the client could not be made
@@ -26,7 +26,7 @@ ANSWERS = {
     "pong": {"ok": "pong"}, "serving": {"ok": "health", "serving": "true"},
     "not-serving": {"ok": "health", "serving": "false"}, "info": {"ok": "info"},
     "valid": {"ok": "verification", "valid": "true", "verdict": "VALID"},
-    "resolution": {"ok": "resolution"},
+    "resolution": {"ok": "resolution"}, "fetch": {"ok": "fetch"},
 }
 
 
@@ -80,7 +80,7 @@ def mismatch_one(words, actual):
     if kind == "refused":
         members = {"ok": "verification", "valid": "false", "verdict": rest[0], **members}
     elif kind == "status":
-        members = {"retryAfterMs": "none", **members}
+        members = {"retryAfterMs": "none", "appStoreErrorCode": "none", **members}
         retryable = members["retryAfterMs"] != "none" or rest[0] == "UNAVAILABLE"
         members = {"error": "status", "status": rest[0], "retryable": text(retryable), **members}
     elif kind in RETRYABLE:

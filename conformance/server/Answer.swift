@@ -17,13 +17,25 @@ enum Answer {
         }
     }
 
+    /// What a call carries, for events that name it.
+    static func details(_ call: RequestHead.Call) -> String {
+        guard case .fetch(let fetch) = call else { return "" }
+        let lists = fetch.lists.map { "\($0)" }.joined(separator: "+")
+        let moment = fetch.at.map { ":at=\($0.milliseconds)" } ?? ""
+        let leniency = fetch.policy.billingRetryLeniencyMilliseconds
+        return ":of=\(fetch.transactionId):lists=\(lists)\(moment)"
+            + (leniency == 0 ? "" : ":leniency=\(leniency)")
+            + (fetch.returnsTypedPayloads ? ":typed" : "")
+    }
+
     /// Returns the frame of an answer; without a request that of a notice.
     static func frame(
         _ codec: MessageCodec, _ request: RequestHead?, _ id: UInt64, _ options: AnswerOptions?
     ) -> [UInt8] {
         var head = ResponseHead(
             id: options?.id ?? id, status: options?.status ?? .ok,
-            message: options?.message ?? "", retryAfterMilliseconds: options?.retryAfter ?? 0)
+            message: options?.message ?? "", retryAfterMilliseconds: options?.retryAfter ?? 0,
+            appStoreErrorCode: options?.appStoreErrorCode)
         var body: [UInt8] = []
         if head.status == .ok, let request {
             head.result = result(of: options?.result ?? name(request.call), request.call)

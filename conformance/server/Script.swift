@@ -34,12 +34,13 @@ enum Statement {
     }
 }
 
-/// How an answer differs from the usual one: `status=NAME`, `retry=MS`, `message=TEXT` (an
-/// underscore is a space), `id=NUMBER`, `result=KIND`, `append=HEX` (bytes after the head's
+/// How an answer differs from the usual one: `status=NAME`, `retry=MS`, `code=NUMBER` (Apple's),
+/// `message=TEXT` (an underscore is a space), `id=NUMBER`, `result=KIND`, `append=HEX` (bytes after the head's
 /// fields), `body=COUNT` (zero bytes as the body).
 struct AnswerOptions {
     var status = Status.ok
     var retryAfter: UInt32 = 0
+    var appStoreErrorCode: Int64?
     var message = ""
     var id: UInt64?
     var result: String?
@@ -58,6 +59,7 @@ struct AnswerOptions {
         switch name {
         case "status": status = try Self.status(value)
         case "retry": retryAfter = try Script.number(value)
+        case "code": appStoreErrorCode = try Script.number(value)
         case "message": message = value.replacing("_", with: " ")
         case "id": id = try Script.number(value)
         case "result": result = value

@@ -90,7 +90,8 @@ final class ScriptedConnection {
         let waits = request.mayWait ? ":may-wait" : ""
         onEvent(
             "request:@.\(requests.count):\(Answer.name(request.call))"
-                + ":timeout=\(request.timeoutMilliseconds)\(app)\(waits)")
+                + ":timeout=\(request.timeoutMilliseconds)\(app)\(waits)"
+                + Answer.details(request.call))
         if serves { answerAll() } else { run() }
     }
 
