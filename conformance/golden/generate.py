@@ -174,8 +174,10 @@ def requests():
     head = assay.RequestHead(id=11)
     head.fetch.transaction_id = ""
     head.fetch.lists[:] = [0, 99, assay.STORE_LIST_STATUSES]
-    # A client that does not know a list, or has no text without a value, does not write these bytes.
-    file.add("fetch of unknown lists and an empty transaction", head, data=head.SerializeToString())
+    # Not packed: bytes that no client writes. One that does not know a list can't write its number.
+    inner = tag(1, 2) + b"\0" + bytes([16, 0, 16, 99, 16, 1])
+    data = tag(1, 0) + varint(11) + tag(11, 2) + varint(len(inner)) + inner
+    file.add("fetch of unknown lists and an empty transaction", head, data=data)
     head = assay.RequestHead(id=7)
     head.ping.SetInParent()
     file.add("unknown fields are skipped", head, data=UNKNOWN + head.SerializeToString() + UNKNOWN)

@@ -61,8 +61,7 @@ class GoldenTests(unittest.TestCase):
                 head = decode(RequestHead, frame[8 : 8 + length])
                 self.assertEqual(as_json(head), golden["head"])
                 encoded = encode_frame(head, bytes.fromhex(golden["body"]))
-                if golden["canonical"]:
-                    self.assertEqual(encoded, frame)
+                self.assertEqual(encoded == frame, golden["canonical"])
 
     def test_responses(self):
         responses = read("responses.jsonl")
