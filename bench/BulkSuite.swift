@@ -1,3 +1,4 @@
+import Assay
 import AssayIO
 import Foundation
 import Glibc
@@ -50,7 +51,7 @@ enum BulkSuite {
         let different = 2_000
         let tokens = try AssayProcess.run(
             processors: nil, ["mint", "transaction", "--ca", ca, "--count", "\(different)"])
-        FileManager.default.createFile(atPath: path, contents: nil)
+        try Data().write(to: URL(fileURLWithPath: path))
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         for _ in 0..<(count / different) { try file.write(contentsOf: tokens) }
         try file.close()
@@ -70,7 +71,7 @@ enum BulkSuite {
     private static var processorTimeOfChildren: Double {
         var usage = rusage()
         // Fails only for a wrong constant.
-        unsafe getrusage(RUSAGE_CHILDREN, &usage)
+        unsafe getrusage(RUSAGE_CHILDREN.rawValue, &usage)
         return [usage.ru_utime, usage.ru_stime].reduce(0) {
             $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
         }
