@@ -240,7 +240,8 @@ let package = Package(
         .testTarget(
             name: "AssayCommandTests",
             dependencies: [
-                "AssayCommand", "Assay", "AssayIO", "AssayModels", "AssayServer", "TestSupport",
+                "AssayCommand", "Assay", "AssayIO", "AssayModels", "AssayServer", "AssayStore",
+                "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),

@@ -67,7 +67,7 @@ extension FetchError {
             default:
                 refusal.code == StoreRefusal.transactionNotFound ? .unknownTransaction : .refused
             }
-        let pause = refusal.retryAt.map { UInt32(clamping: max($0.milliseconds - now, 1)) }
+        let pause = refusal.retryAt.map { UInt32(clamping: max($0.milliseconds, now + 1) - now) }
         self.init(
             reason, text, appStoreCode: refusal.code, retryAfterMilliseconds: pause)
     }
