@@ -51,6 +51,8 @@ let package = Package(
         .target(name: "CAssayBase64"),
         // P-256 by vector instructions, which Swift cannot choose at run time.
         .target(name: "CAssayP256"),
+        // Points of P-384 by instructions with two carry flags, which Swift does not use.
+        .target(name: "CAssayP384"),
         // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
         .target(name: "CMicrohttpd"),
         // libcurl (libcurl4-openssl-dev): its header alone; the library is loaded on demand.
@@ -65,7 +67,9 @@ let package = Package(
         // The one lock, which ThreadSanitizer understands.
         .target(name: "AssayLocks", swiftSettings: settings),
         // Elliptic-curve arithmetic for public data: fields, points, tables, ECDSA verification.
-        .target(name: "AssayCurves", dependencies: ["CAssayP256"], swiftSettings: settings),
+        .target(
+            name: "AssayCurves", dependencies: ["CAssayP256", "CAssayP384"],
+            swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
             name: "Assay",
@@ -187,12 +191,14 @@ let package = Package(
         .testTarget(
             name: "AssayCurvesTests",
             dependencies: [
-                "AssayCurves", "AssayLocks", "CAssayP256", "CAssayP256Checks", "COpenSSL",
-                "TestSupport",
+                "AssayCurves", "AssayLocks", "CAssayP256", "CAssayP256Checks",
+                "CAssayP384Checks", "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
         // The formulas of CAssayP256 over intervals, and one at a time in vectors.
         .target(name: "CAssayP256Checks", path: "Tests/CAssayP256Checks"),
+        // The field of CAssayP384, one operation at a time.
+        .target(name: "CAssayP384Checks", path: "Tests/CAssayP384Checks"),
         .testTarget(
             name: "AssayTests",
             dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],

@@ -25,6 +25,15 @@ import Testing
             .init($0)
         }.check()
     }
+    /// The field of CAssayP384 alone. The points that it computes are compared in `P384PointsTests`.
+    @Test(.enabled(if: P384.hasFastPoints, "needs BMI2 and ADX"))
+    func p384FieldWithTwoCarries() {
+        FieldComparison<FastP384Field>(seed: 3, bitsOfR: 0) {
+            $0.number
+        } make: {
+            .init($0)
+        }.check()
+    }
     @Test func p384Order() {
         FieldComparison<P384Order>(seed: 4, bitsOfR: 0) {
             $0.number

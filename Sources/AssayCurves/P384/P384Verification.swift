@@ -2,11 +2,15 @@
 package enum P384Verification {
     package typealias Table = FixedBaseTable<P384>
 
-    /// Verifies one signature; see `ECDSABatch.verifies`.
+    /// Verifies one signature; see `ECDSABatch.append`.
+    ///
+    /// - Returns: nil if another implementation has to decide.
     package static func verifies(
         _ table: Table, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
     ) -> Bool? {
-        ECDSABatch<P384>.verifies(table, digest: digest, r: r, s: s)
+        P384.hasFastPoints
+            ? ECDSAWithTable<P384>.verify(table, digest: digest, r: r, s: s).holds
+            : ECDSABatch<P384>.verifies(table, digest: digest, r: r, s: s)
     }
 
     /// Verifies one signature of a key without a table; see `ECDSAWithoutTable.verify`.

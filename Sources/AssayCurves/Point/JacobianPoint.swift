@@ -17,10 +17,37 @@ package struct JacobianPoint<Curve: PrimeCurve>: Sendable, BitwiseCopyable {
         (self.x, self.y, self.z) = (x, y, z)
     }
 
-    /// The double (EFD, "dbl-2001-b", for a = −3, with Z of 2·Y·Z, which is faster here). Only
-    /// infinity has an infinite double, because the order is odd.
+    /// Doubles this point. Only infinity has an infinite double, because the order is odd.
     @inline(never)
+    package mutating func double() {
+        if Curve.hasFastPoints { Curve.double(&self) } else { self = portableDouble() }
+    }
+
+    /// Adds an affine point, without a case distinction.
+    ///
+    /// Where both are the same point, or opposite ones, or this one is at infinity, H is zero or Z
+    /// is, and so is the sum's Z, and that of each later sum or double. So one test at the end
+    /// finds all sums that this formula does not know.
+    @inline(never)
+    package mutating func add(_ other: AffinePoint<Curve>) {
+        if Curve.hasFastPoints { Curve.add(other, to: &self) } else { self = portableSum(other) }
+    }
+
     package func doubled() -> Self {
+        var result = self
+        result.double()
+        return result
+    }
+
+    package func adding(_ other: AffinePoint<Curve>) -> Self {
+        var result = self
+        result.add(other)
+        return result
+    }
+
+    /// The double, in Swift (EFD, "dbl-2001-b", for a = −3, with Z of 2·Y·Z, which is faster here).
+    @inline(__always)
+    package func portableDouble() -> Self {
         let delta = z.squared()
         let gamma = y.squared()
         let twoGamma = gamma.doubled()
@@ -32,13 +59,9 @@ package struct JacobianPoint<Curve: PrimeCurve>: Sendable, BitwiseCopyable {
         return Self(x: newX, y: alpha * (beta - newX) - last, z: (y * z).doubled())
     }
 
-    /// The sum with an affine point (Cohen, Miyaji and Ono, 1998), without a case distinction.
-    ///
-    /// Where both are the same point, or opposite ones, or this one is at infinity, H is zero or Z
-    /// is, and so is the sum's Z, and that of each later sum or double. So one test at the end
-    /// finds all sums that this formula does not know.
-    @inline(never)
-    package func adding(_ other: AffinePoint<Curve>) -> Self {
+    /// The sum with an affine point, in Swift (Cohen, Miyaji and Ono, 1998).
+    @inline(__always)
+    package func portableSum(_ other: AffinePoint<Curve>) -> Self {
         let zz = z.squared()
         let h = other.x * zz - x
         let r = other.y * (z * zz) - y

@@ -12,10 +12,25 @@ package protocol PrimeCurve: Sendable {
     static var windowBits: Int { get }
     /// The table of the generator, built at its first use.
     static var generatorTable: FixedBaseTable<Self> { get }
+
+    /// Whether this processor has instructions for `double` and `add`, which must not be called
+    /// otherwise.
+    static var hasFastPoints: Bool { get }
+    /// Doubles the point, as `JacobianPoint.portableDouble` does.
+    static func double(_ point: inout JacobianPoint<Self>)
+    /// Adds a point, as `JacobianPoint.portableSum` does.
+    static func add(_ other: AffinePoint<Self>, to point: inout JacobianPoint<Self>)
 }
 
 extension PrimeCurve {
     package static var windowBits: Int { 8 }
+    package static var hasFastPoints: Bool { false }
+    package static func double(_ point: inout JacobianPoint<Self>) {
+        point = point.portableDouble()
+    }
+    package static func add(_ other: AffinePoint<Self>, to point: inout JacobianPoint<Self>) {
+        point = point.portableSum(other)
+    }
 }
 
 /// A point with affine coordinates: any but the point at infinity.

@@ -36,11 +36,11 @@ package enum VariableBaseProduct<Curve: PrimeCurve> {
         var sum = unsafe JacobianPoint(multiples[Int(digits[place]) >> 1])
         while place > 0 {
             place &-= 1
-            sum = sum.doubled()
+            sum.double()
             let digit = unsafe Int(digits[place])
             if digit == 0 { continue }
             let multiple = unsafe multiples[Int(digit.magnitude) &>> 1]
-            sum = sum.adding(digit < 0 ? -multiple : multiple)
+            sum.add(digit < 0 ? -multiple : multiple)
         }
         return sum
     }
@@ -62,7 +62,7 @@ package enum VariableBaseProduct<Curve: PrimeCurve> {
         ) { sums in
             unsafe multiples[0] = point
             for index in 1..<NonAdjacentForm.multiples {
-                sum = sum.adding(step)
+                sum.add(step)
                 unsafe sums[index] = sum
                 inversion.append(sum.z * double.z)
             }

@@ -22,6 +22,13 @@ struct ECDSANumbers<Curve: PrimeCurve> {
             (self.r, self.s, isInRange) = (.zero, .one, false)
         }
     }
+
+    /// u₁ = e / s and u₂ = r / s, which is not 0, or nil if r or s is out of range.
+    var scalars: (u1: Curve.Order, u2: Curve.Order)? {
+        guard isInRange else { return nil }
+        let inverse = s.inverted()
+        return (e * inverse, r * inverse)
+    }
 }
 
 /// The outcome of a verification.
