@@ -215,6 +215,28 @@ struct JSONTests {
         #expect(try !parse("12").equals("12"))
     }
 
+    /// Blocks, words and single bytes are scanned apart; a byte that is not plain can be in each.
+    @Test("A byte that is not plain is found at every place of a string")
+    func bytesAtEveryPlace() throws {
+        for length in 0...100 {
+            for place in 0...length {
+                func text(_ byte: String) -> String {
+                    String(repeating: "a", count: place) + byte
+                        + String(repeating: "b", count: length - place)
+                }
+                let plain = try parse("\"" + text("") + "\"")
+                #expect(plain.string == text(""))
+                for (escape, meaning) in [("é", "é"), ("\\n", "\n"), ("\\\"", "\"")] {
+                    let value = try parse("\"" + text(escape) + "\"").string
+                    #expect(value == text(meaning))
+                }
+                #expect(throws: JSONError.controlCharacter(offset: 1 + place)) {
+                    try parse("\"" + text("\u{1F}") + "\"")
+                }
+            }
+        }
+    }
+
     @Test func members() throws {
         let text = #"{"b":[1,{"c":null}],"\u0061":"x","":0,"null":null,"long":{"x":1.50}}"#
         let root = try parse(text)

@@ -10,12 +10,15 @@ extension Span<UInt8> {
 
     @inline(__always)
     var isASCII: Bool {
-        // Without a branch per octet, and eight octets at once.
+        // Blocks first: a nested token has thousands of octets.
+        let start = skipBlocks(from: 0) { $0 & 0x8080_8080_8080_8080 }
+        guard count &- start < 32 else { return false }
+        // Then without a branch per octet, and eight octets at once.
         var bits: UInt64 = 0
         if count >= 8 {
             // The last word overlaps the word before it.
             bits = word(at: count &- 8)
-            for index in 0..<count / 8 { bits |= word(at: index &* 8) }
+            for index in start / 8..<count / 8 { bits |= word(at: index &* 8) }
         } else {
             for index in indices { bits |= UInt64(self[index]) }
         }

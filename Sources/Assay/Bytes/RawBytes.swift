@@ -18,6 +18,27 @@ extension Span<UInt8> {
         }
     }
 
+    /// Returns the offset, from `start` on, of the first 32 bytes with a word that `stops` maps to
+    /// anything but zero, or of the last ones that are fewer. Words are little-endian.
+    @inline(__always)
+    func skipBlocks(from start: Int, _ stops: (UInt64) -> UInt64) -> Int {
+        unsafe withUnsafeBytes { bytes in
+            precondition(start >= 0 && start <= bytes.count)
+            var position = start
+            while position &+ 32 <= bytes.count {
+                var seen: UInt64 = 0
+                for index in 0..<4 {
+                    let word = unsafe bytes.loadUnaligned(
+                        fromByteOffset: position &+ index &* 8, as: UInt64.self)
+                    seen |= stops(UInt64(littleEndian: word))
+                }
+                if seen != 0 { break }
+                position &+= 32
+            }
+            return position
+        }
+    }
+
     /// Copies these bytes over the array's from `start` on, or appends them when `start` is its
     /// end.
     @inline(__always)

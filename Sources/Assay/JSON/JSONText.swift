@@ -5,18 +5,12 @@ extension Span<UInt8> {
     /// none.
     @inline(__always)
     func endOfPlainJSON(from start: Int) -> Int {
-        var position = start
-        // Scans eight bytes at a time, the first in the lowest byte of the word. A byte's high
-        // bit marks a stop; the lowest mark is exact.
+        // Long strings, such as nested tokens, are scanned in blocks first.
+        var position = skipBlocks(from: start) { PlainJSON.stops($0) }
+        // Then eight bytes at a time, the first in the lowest byte of the word. A byte's high bit
+        // marks a stop; the lowest mark is exact.
         while position + 8 <= count {
-            let word = word(at: position).byteSwapped
-            let ones: UInt64 = 0x0101_0101_0101_0101
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            let below =
-                ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
-                | ((backslash &- ones) & ~backslash)
-            let stops = (below | word) & (ones &* 0x80)
+            let stops = PlainJSON.stops(word(at: position).byteSwapped)
             if stops != 0 { return position + stops.trailingZeroBitCount / 8 }
             position += 8
         }
@@ -148,5 +142,21 @@ struct JSONStringBytes: ~Escapable {
         position += 6
         let (high, low) = (UInt32(unit) - 0xD800, UInt32(trail) - 0xDC00)
         return Unicode.Scalar(0x10000 + (high << 10 | low)) ?? replacement
+    }
+}
+
+/// The bytes that end a run of plain ASCII in a string.
+private enum PlainJSON {
+    /// Returns a mark in the high bit of each such byte of a word. Bytes above the lowest mark can
+    /// be marked wrongly.
+    @inline(__always)
+    static func stops(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        let below =
+            ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
+            | ((backslash &- ones) & ~backslash)
+        return (below | word) & (ones &* 0x80)
     }
 }

@@ -45,7 +45,7 @@ final class SignedNotification: Sendable {
             guard let token else { continue }
             let jws = try naming(member) { () throws(Refusal) in
                 try UnverifiedJWS.read(
-                    Array(token.utf8).span, chains: chains, now: now, unknownChains: unknownChains,
+                    token.utf8.span, chains: chains, now: now, unknownChains: unknownChains,
                     log: log?.inside(member, kind))
             }
             switch jws {
