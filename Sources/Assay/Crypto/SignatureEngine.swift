@@ -1,5 +1,9 @@
 import AssayCurves
 
+#if DEBUG
+    import Glibc
+#endif
+
 /// The engines that verify ES256 signatures. All give the same answers.
 public enum SignatureEngine: String, CaseIterable, Sendable {
     /// Own arithmetic, eight signatures at a time with AVX-512 IFMA.
@@ -10,7 +14,24 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     case openssl
 
     /// The fastest engine that this processor supports.
-    public static var best: SignatureEngine { SignatureEngine.ifma.isSupported ? .ifma : .portable }
+    public static var best: SignatureEngine {
+        #if DEBUG
+            if let forced { return forced }
+        #endif
+        return SignatureEngine.ifma.isSupported ? .ifma : .portable
+    }
+
+    #if DEBUG
+        /// The engine that tests run with: ASSAY_TEST_ENGINE in the environment. An unknown or
+        /// unsupported one ends the process: its tests would pass with another.
+        private static let forced: SignatureEngine? = {
+            guard let name = unsafe getenv("ASSAY_TEST_ENGINE") else { return nil }
+            guard let engine = unsafe SignatureEngine(rawValue: String(cString: name)),
+                engine.isSupported
+            else { fatalError("ASSAY_TEST_ENGINE names no engine of this processor") }
+            return engine
+        }()
+    #endif
 
     /// Whether this processor and its operating system support the engine.
     public var isSupported: Bool { arithmetic?.isSupported ?? true }
