@@ -22,12 +22,24 @@ enum JWSSuite {
             $0.row(against: $0.name.hasPrefix("part:") ? nil : measurements[0])
         }
         if part == nil {
+            rows.append(signatures(of: notification, in: measurements))
             rows.append(try allocations(ca, trust))
             rows.append(Primitives.allocations())
         }
         if part == nil { rows += try unknownChains(ca, trust, rounds: isQuick ? 3 : 9) }
         if part == nil { rows += try answers(ca, trust, rounds: isQuick ? 5 : 25) }
         return rows
+    }
+
+    private static let notification = "notification, batch of 64"
+
+    /// A notification against the three bare signatures that it has.
+    private static func signatures(of name: String, in measurements: [Measurement]) -> Row {
+        var row = measurements.first { $0.name == name }!.row(against: measurements[0])
+        row.name = name + ", against its three signatures"
+        row.ratio = row.ratio.map { 3 * $0 }
+        row.ratioSpread = row.ratioSpread.map { 3 * $0 }
+        return row
     }
 
     static func evp(_ signer: Signer) -> Measurement {
