@@ -59,6 +59,7 @@ import Testing
                 built += verifier.buildPendingTokenKeyTables()
             }
         }
-        #expect(built == (building == .onRequest ? 1 : 0))
+        let hasTables = building == .onRequest && SignatureEngine.best != .openssl
+        #expect(built == (hasTables ? 1 : 0))
     }
 }

@@ -15,6 +15,11 @@ import Testing
         EngineInUse(.portable, selfTest: { _ in true }, judge: { _ in true })
     }
 
+    /// An engine with tables, also where the tests run with OpenSSL's.
+    private static var engineWithTables: EngineInUse {
+        EngineInUse(SignatureEngine.best == .openssl ? .portable : .best)
+    }
+
     private static func trust() -> TrustStore { Fixture.trust(Fixture.ca.rootCertificate) }
 
     private static func verify(_ chain: SigningChain, by verifier: Verifier) -> Verdict {
@@ -25,7 +30,8 @@ import Testing
     private static func newChain() -> SigningChain { Fixture.chain(intermediate: { _ in }) }
 
     @Test func rootsAtOnceAndIntermediatesWhenValidated() {
-        let verifier = Verifier(trust: Self.trust(), keyTables: .onRequest)
+        let verifier = Verifier(
+            trust: Self.trust(), keyTables: .onRequest, engine: Self.engineWithTables)
         #expect(verifier.hasPendingIssuerTables && verifier.hasPendingKeyTables)
         #expect(!verifier.hasPendingTokenKeyTables)
         #expect(verifier.buildPendingKeyTables() == 1)
@@ -70,7 +76,8 @@ import Testing
 
     /// A process that verifies a few tokens builds none. One that verifies many chains does.
     @Test func afterEnoughSignaturesWhereNoOtherThreadBuilds() {
-        let verifier = Verifier(trust: Self.trust(), keyTables: .withSignatures)
+        let verifier = Verifier(
+            trust: Self.trust(), keyTables: .withSignatures, engine: Self.engineWithTables)
         #expect(!verifier.hasPendingKeyTables)
         for _ in 0..<Limits.issuerTableUses - 1 {
             #expect(Self.verify(Fixture.chain(), by: verifier) == .valid)
@@ -163,7 +170,7 @@ import Testing
     @Test func wrongAnswersAreAudited() throws {
         let (key, other) = (Self.key(3), Self.key(4))
         key.adopt(IssuerTable(other)!)
-        let engine = EngineInUse()
+        let engine = Self.engineWithTables
         let tables = IssuerTables(.onRequest, engine: engine)
         let message = Array("message".utf8)
         let signature = Self.signature(of: message, by: 3)
