@@ -25,7 +25,7 @@ import Testing
             .init($0)
         }.check()
     }
-    /// The field of CAssayP384 alone. The points that it computes are compared in `P384PointsTests`.
+    /// The field of CAssayP384 alone. `P384PointsTests` compares the points that it computes.
     @Test(.enabled(if: P384.hasFastPoints, "needs BMI2 and ADX"))
     func p384FieldWithTwoCarries() {
         FieldComparison<FastP384Field>(seed: 3, bitsOfR: 0) {
