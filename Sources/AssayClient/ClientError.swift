@@ -13,8 +13,11 @@ public enum ClientError: Error, Hashable, Sendable {
     /// The task was cancelled.
     case cancelled
     /// The server could not perform the call, or not on this connection. A retry can succeed
-    /// after `retryAfterMilliseconds`; 0 means that retrying does not help.
-    case status(AssayWire.Status, message: String, retryAfterMilliseconds: UInt32)
+    /// after `retryAfterMilliseconds`; 0 means that retrying does not help. `appStoreErrorCode` is
+    /// Apple's `errorCode`, where the App Store refused a Fetch.
+    case status(
+        AssayWire.Status, message: String, retryAfterMilliseconds: UInt32,
+        appStoreErrorCode: Int64? = nil)
     /// The peer does not follow the protocol.
     case protocolViolation(String)
     /// The client was closed.
@@ -31,14 +34,14 @@ extension ClientError {
         switch self {
         case .connectFailed(.tls): false
         case .connectFailed, .connectionLost, .deadlineExceeded, .tooManyWaiting: true
-        case .status(let status, _, let pause): pause > 0 || status == .unavailable
+        case .status(let status, _, let pause, _): pause > 0 || status == .unavailable
         case .cancelled, .protocolViolation, .closed, .requestTooLarge: false
         }
     }
 
     /// How long to wait before the call is repeated; nil if the server did not say it.
     public var retryAfter: Duration? {
-        guard case .status(_, _, let pause) = self, pause > 0 else { return nil }
+        guard case .status(_, _, let pause, _) = self, pause > 0 else { return nil }
         return .milliseconds(Int64(pause))
     }
 }
@@ -50,7 +53,7 @@ extension ClientError: CustomStringConvertible {
         case .connectionLost: "the connection was lost"
         case .deadlineExceeded: "the deadline passed"
         case .cancelled: "cancelled"
-        case .status(let status, let message, _):
+        case .status(let status, let message, _, _):
             message.isEmpty ? "the server answered \(status)" : message
         case .protocolViolation(let what): "the peer is not an Assay server: \(what)"
         case .closed: "the client is closed"

@@ -219,6 +219,7 @@ extension ClientError {
     init(_ head: ResponseHead) {
         self = .status(
             head.status, message: head.message,
-            retryAfterMilliseconds: head.retryAfterMilliseconds)
+            retryAfterMilliseconds: head.retryAfterMilliseconds,
+            appStoreErrorCode: head.appStoreErrorCode)
     }
 }

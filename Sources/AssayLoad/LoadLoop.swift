@@ -198,7 +198,7 @@ extension Outcome {
         switch result {
         case .success(let answer):
             self = Self.outcome(of: answer.result, expected)
-        case .failure(.status(.resourceExhausted, let message, _)):
+        case .failure(.status(.resourceExhausted, let message, _, _)):
             self = .refused("RESOURCE_EXHAUSTED: " + message)
         case .failure(let error): self = .error(error.description)
         }

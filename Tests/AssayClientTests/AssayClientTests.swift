@@ -122,6 +122,13 @@ private func error<Answer>(
                 } == .protocolViolation("the answer does not fit the items"))
             let refused = ClientError.status(
                 .notFound, message: "no app shop", retryAfterMilliseconds: 9)
+            let unknown = ClientError.status(
+                .notFound, message: "470001", retryAfterMilliseconds: 0,
+                appStoreErrorCode: 4_040_010)
+            #expect(
+                await error {
+                    () async throws(ClientError) in try await client.fetch(of: "470001")
+                } == unknown)
             #expect(
                 await error {
                     () async throws(ClientError) in

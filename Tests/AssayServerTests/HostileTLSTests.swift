@@ -127,7 +127,7 @@ import Testing
                 let error = try await Self.ask(endpoint, pki.client(identity))
                 if row.isAllowed {
                     #expect(error == nil, "\(row)")
-                } else if case .status(.permissionDenied, _, _)? = error {
+                } else if case .status(.permissionDenied, _, _, _)? = error {
                     continue
                 } else {
                     Issue.record("\(row): \(String(describing: error))")

@@ -14,6 +14,7 @@ struct Call: Sendable {
     private let items: [ResolveItem]
     private let moment: Timestamp?
     private let policy: EntitlementPolicy
+    private let fetch: FetchCall
 
     init(_ members: JSON) throws {
         name = members["call"] as? String ?? ""
@@ -35,6 +36,10 @@ struct Call: Sendable {
         }
         moment = Self.time(members["at"])
         policy = Self.policy(members["policy"] as? JSON ?? [:])
+        fetch = FetchCall(
+            of: members["transactionId"] as? String ?? "",
+            lists: try (members["lists"] as? [String] ?? []).map(Self.list),
+            returnsTypedPayloads: members["returnTypedPayloads"] as? Bool ?? false)
     }
 
     /// Performs the call once.
@@ -64,6 +69,11 @@ struct Call: Sendable {
                     items, at: moment, policy: policy, expecting: verify.expectations,
                     returning: verify.returnsPayloadJSON ? .json : [], app: app,
                     timeout: timeout, mayWait: mayWait))
+        case "fetch":
+            return Outcome.members(
+                of: try await client.fetch(
+                    of: fetch.transactionId, lists: fetch.lists, at: moment, policy: policy,
+                    returningPayloads: fetch.returnsTypedPayloads, app: app, timeout: timeout))
         default:
             return Outcome.members(
                 of: try await client.verify(
@@ -87,6 +97,14 @@ struct Call: Sendable {
         let kind = EvidenceKind(name: name.lowercased().replacing("_", with: "-"))
         guard let kind else { throw CaseError("unknown kind: \(name)") }
         return kind
+    }
+
+    private static func list(_ name: String) throws -> FetchCall.List {
+        switch name {
+        case "STATUSES": .statuses
+        case "HISTORY": .history
+        default: throw CaseError("unknown list: \(name)")
+        }
     }
 
     private static func time(_ value: Any?) -> Timestamp? {

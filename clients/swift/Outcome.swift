@@ -11,9 +11,10 @@ struct Outcome: @unchecked Sendable {
         var members: JSON = [
             "error": kind(of: error), "retryable": error.isRetryable, "message": "\(error)",
         ]
-        if case .status(let status, _, let pause) = error {
+        if case .status(let status, _, let pause, let code) = error {
             members["status"] = "\(status)".screamed
             if pause > 0 { members["retryAfterMs"] = Int(pause) }
+            if let code { members["appStoreErrorCode"] = String(code) }
         }
         return members
     }
@@ -81,9 +82,27 @@ struct Outcome: @unchecked Sendable {
     }
 
     static func members(of answer: ResolveAnswer) -> JSON {
+        var members = members(of: answer.entitlements)
+        members["ok"] = "resolution"
+        members["items"] = answer.items.map(\.verification.verdict.name)
+        members["labels"] = answer.items.map { $0.label ?? "" }
+        return members
+    }
+
+    static func members(of fetched: Fetched) -> JSON {
+        var members = members(of: fetched.entitlements)
+        members["ok"] = "fetch"
+        members["items"] = fetched.items.map(\.verification.verdict.name)
+        members["labels"] = fetched.items.map { $0.label ?? "" }
+        members["environment"] = fetched.environment.rawValue
+        if let revision = fetched.revision { members["revision"] = revision }
+        return members
+    }
+
+    private static func members(of entitlements: Entitlements) -> JSON {
         var entitled: [String] = []
         var decidedBy: [Int] = []
-        for app in answer.entitlements.apps {
+        for app in entitlements.apps {
             entitled += app.subscriptionGroups.filter(\.deciding.isEntitled).compactMap {
                 $0.deciding.productId
             }
@@ -92,12 +111,8 @@ struct Outcome: @unchecked Sendable {
                 decidedBy.append(group.deciding.decidedBy.item)
             }
         }
-        var members: JSON = [
-            "ok": "resolution", "items": answer.items.map(\.verification.verdict.name),
-            "labels": answer.items.map { $0.label ?? "" }, "entitled": entitled.sorted(),
-            "decidedBy": decidedBy,
-        ]
-        if answer.entitlements.isStale { members["isStale"] = true }
+        var members: JSON = ["entitled": entitled.sorted(), "decidedBy": decidedBy]
+        if entitlements.isStale { members["isStale"] = true }
         return members
     }
 

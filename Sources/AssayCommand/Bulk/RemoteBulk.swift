@@ -111,10 +111,10 @@ enum RetryRule {
         guard attempt < attempts else { return nil }
         let own = min(shortestPause << UInt32(min(attempt - 1, 6)), longestPause)
         switch error {
-        case .status(.resourceExhausted, _, let pause):
+        case .status(.resourceExhausted, _, let pause, _):
             // 0 says that the request can never succeed.
             return pause == 0 ? nil : min(max(pause, own), longestPause)
-        case .status(.unavailable, _, let pause): return min(max(pause, own), longestPause)
+        case .status(.unavailable, _, let pause, _): return min(max(pause, own), longestPause)
         case .connectionLost: return own
         default: return nil
         }
