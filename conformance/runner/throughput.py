@@ -80,6 +80,8 @@ def own_rate(servers, address, payload):
         raise SystemExit(f"throughput: assay load failed: {done.stdout}{done.stderr}")
     with open(servers.file("load.json"), encoding="utf-8") as file:
         result = json.load(file)
+    # The tool does not write over a file.
+    os.remove(servers.file("load.json"))
     return Rate(result["throughput"], result["processorsGenerator"] / result["throughput"])
 
 
