@@ -100,12 +100,7 @@ private func error<Answer>(
                             Resolution(
                                 items: call.items.count == 3 ? [] : items,
                                 entitlements: Entitlements(at: call.at ?? Self.moment)))))
-            case .fetch(let call):
-                peer.answer(
-                    ResponseHead(
-                        id: head.id, status: .notFound, message: call.transactionId,
-                        appStoreErrorCode: 4_040_010))
-            case .unknown: peer.close()
+            case .fetch, .unknown: peer.close()
             }
         } _: { _, client in
             try await client.ping()
@@ -122,13 +117,6 @@ private func error<Answer>(
                 } == .protocolViolation("the answer does not fit the items"))
             let refused = ClientError.status(
                 .notFound, message: "no app shop", retryAfterMilliseconds: 9)
-            let unknown = ClientError.status(
-                .notFound, message: "470001", retryAfterMilliseconds: 0,
-                appStoreErrorCode: 4_040_010)
-            #expect(
-                await error {
-                    () async throws(ClientError) in try await client.fetch(of: "470001")
-                } == unknown)
             #expect(
                 await error {
                     () async throws(ClientError) in
@@ -138,6 +126,23 @@ private func error<Answer>(
         let last = try #require(seen.withLock { $0.last })
         #expect(last.call == .verify(call) && last.app == "shop")
         #expect((2_000...3_000).contains(last.timeoutMilliseconds))
+    }
+
+    @Test func errorsHaveTheCodeOfTheAppStore() async throws {
+        try await withServer { peer, head, _ in
+            peer.answer(
+                ResponseHead(
+                    id: head.id, status: .notFound, message: "unknown",
+                    appStoreErrorCode: 4_040_010))
+        } _: { _, client in
+            let unknown = ClientError.status(
+                .notFound, message: "unknown", retryAfterMilliseconds: 0,
+                appStoreErrorCode: 4_040_010)
+            #expect(
+                await error {
+                    () async throws(ClientError) in try await client.fetch(of: "470001")
+                } == unknown)
+        }
     }
 
     @Test func theServerLearnsWhichCallsMayWait() async throws {

@@ -35,8 +35,8 @@ enum Statement {
 }
 
 /// How an answer differs from the usual one: `status=NAME`, `retry=MS`, `code=NUMBER` (Apple's),
-/// `message=TEXT` (an underscore is a space), `id=NUMBER`, `result=KIND`, `append=HEX` (bytes after the head's
-/// fields), `body=COUNT` (zero bytes as the body).
+/// `message=TEXT` (an underscore is a space), `id=NUMBER`, `result=KIND`, `append=HEX` (bytes after
+/// the head's fields), `body=COUNT` (zero bytes as the body).
 struct AnswerOptions {
     var status = Status.ok
     var retryAfter: UInt32 = 0
