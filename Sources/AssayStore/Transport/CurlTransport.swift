@@ -30,7 +30,11 @@ final class CurlTransport: Transport {
         self.settings = settings
     }
 
-    deinit { close() }
+    deinit {
+        close()
+        // A thread that nobody joins keeps its stack: a server makes a client with each reload.
+        if !loop.isCurrent { loop.join() }
+    }
 
     func close() {
         loop.post { [multi] in multi.value.close() }
