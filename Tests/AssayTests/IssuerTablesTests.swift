@@ -17,7 +17,7 @@ import Testing
 
     /// An engine with tables, also where the tests run with OpenSSL's.
     private static var engineWithTables: EngineInUse {
-        EngineInUse(SignatureEngine.best == .openssl ? .portable : .best)
+        EngineInUse(.bestWithTables)
     }
 
     private static func trust() -> TrustStore { Fixture.trust(Fixture.ca.rootCertificate) }
