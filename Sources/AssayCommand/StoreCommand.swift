@@ -118,6 +118,14 @@ struct StoreCommand: ParsableCommand {
         help: ArgumentHelp("Items of a page of the API. (default: 20, as Apple's)", valueName: "n"))
     var pageSize: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep the store in this folder: started again, it goes on where it was, and "
+                + "--customer has no effect. (default: it is gone with the process)",
+            valueName: "folder"),
+        completion: .directory)
+    var state: String?
+
     @Flag(help: "Answer any number of requests a second.")
     var noRateLimits = false
 
@@ -139,7 +147,7 @@ struct StoreCommand: ParsableCommand {
         do throws(LocalStoreError) {
             server = try LocalStoreServer(
                 settings, at: listen, allowsAnyAddress: anyAddress, residents: residents,
-                speed: speed)
+                folder: state, speed: speed)
             // Before the line of a store that is ready: its reader can end it at once.
             try server.followSignals()
         } catch {
@@ -189,7 +197,7 @@ struct StoreCommand: ParsableCommand {
             name = String(argument.dropLast(side.count))
             isSandbox = side == "@Sandbox"
         }
-        return .init(try MintScenarioCommand.scenario(name), isSandbox: isSandbox)
+        return .init(try MintScenarioCommand.checkedSource(name), isSandbox: isSandbox)
     }
 }
 

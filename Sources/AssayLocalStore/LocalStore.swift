@@ -46,7 +46,7 @@ package struct StoreSettings: Sendable {
 /// notifications that fall due. A value without clock, sockets or threads: requests and results
 /// of sending in, answers and notifications to send out.
 package struct LocalStore: Sendable {
-    let settings: StoreSettings
+    private(set) var settings: StoreSettings
     let minter: Minter
     /// When the authority's signatures end: the store's time cannot pass it.
     let lastMoment: Int64
@@ -80,6 +80,12 @@ package struct LocalStore: Sendable {
                     + "valid")
         }
         lastMoment = validity.upperBound
+    }
+
+    /// Replaces the URLs of notifications.
+    mutating func notify(production: NotificationTarget?, sandbox: NotificationTarget?) {
+        settings.production = production
+        settings.sandbox = sandbox
     }
 
     /// One step of a customer's life that happened.

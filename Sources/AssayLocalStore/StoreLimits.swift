@@ -32,6 +32,8 @@ enum StoreLimits {
     static let notificationMilliseconds: UInt64 = 10_000
     /// Bytes of the head of the backend's answer.
     static let answerHeadBytes = 16 << 10
+    /// Bytes of the file that keeps a store. A line of a usual request has some hundred.
+    static let journalBytes = 256 << 20
     /// Items of a page, as Apple's.
     static let page = 20
 }

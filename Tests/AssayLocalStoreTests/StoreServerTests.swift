@@ -48,7 +48,9 @@ private final class StoreHarness {
                 authority: TestStore.authority.get(), start: TestStore.start, production: target,
                 limitsRates: false),
             at: .http(host: "127.0.0.1", port: 0),
-            residents: try scenarios.map { .init(try Scenario.named($0), isSandbox: false) })
+            residents: scenarios.compactMap(Scenario.builtInSource).map {
+                .init($0, isSandbox: false)
+            })
     }
 
     deinit {

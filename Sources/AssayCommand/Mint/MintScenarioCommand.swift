@@ -119,9 +119,11 @@ struct MintScenarioCommand: ParsableCommand {
                 + "; a scenario of yours is a file that ends in .json")
     }
 
-    /// The scenario with a name, or of a file.
-    static func scenario(_ name: String) throws -> Scenario {
-        try scenario(name, source(name))
+    /// The text of a scenario that can be played.
+    static func checkedSource(_ name: String) throws -> [UInt8] {
+        let source = try source(name)
+        _ = try scenario(name, source)
+        return source
     }
 
     private static func scenario(_ name: String, _ source: [UInt8]) throws -> Scenario {

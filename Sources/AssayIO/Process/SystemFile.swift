@@ -99,6 +99,20 @@ package enum SystemFile {
         }
     }
 
+    /// Opens a file for writing at its end, whatever its length then is.
+    static func openAppending(_ path: String, mode: Int32) throws(LoopError) -> Int32 {
+        let flags = UV_FS_O_WRONLY | UV_FS_O_CREAT | UV_FS_O_APPEND
+        return try unsafe call { request in
+            unsafe uv_fs_open(nil, request, path, flags, mode, nil)
+        }
+    }
+
+    static func truncate(_ file: Int32, to count: Int) throws(LoopError) {
+        _ = try unsafe call { request in
+            unsafe uv_fs_ftruncate(nil, request, file, Int64(count), nil)
+        }
+    }
+
     /// Reads once, at the file's current position. Returns 0 at the end of the file.
     static func read(_ file: Int32, into chunk: inout [UInt8]) throws(LoopError) -> Int {
         try unsafe chunk.withUnsafeMutableBufferPointer {
@@ -118,7 +132,7 @@ package enum SystemFile {
         }
     }
 
-    private static func write(_ content: [UInt8], to file: Int32) throws(LoopError) {
+    static func write(_ content: [UInt8], to file: Int32) throws(LoopError) {
         var rest = content
         while !rest.isEmpty {
             let count = try unsafe rest.withUnsafeMutableBufferPointer {

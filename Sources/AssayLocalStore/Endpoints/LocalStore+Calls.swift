@@ -14,8 +14,7 @@ extension LocalStore {
             reason = "a fault"
         } else {
             do throws(TokenRefusal) {
-                let bundle = try settings.tokens.bundleId(
-                    of: request.authorization, now: request.time / 1000)
+                let bundle = try bundleId(of: request)
                 answer = self.answer(call, request, bundle, fault)
                 if bundle != settings.bundleId {
                     reason = "the token's bid is another app's: nothing is found"
@@ -28,6 +27,12 @@ extension LocalStore {
         answer.delivery = fault?.delivery ?? answer.delivery
         requests.add(request, call.side, answer.status, reason)
         return answer
+    }
+
+    /// The bundle identifier of the request's token.
+    func bundleId(of request: StoreRequest) throws(TokenRefusal) -> String {
+        if let accepted = request.acceptedBundleId { return accepted }
+        return try settings.tokens.bundleId(of: request.authorization, now: request.time / 1000)
     }
 
     private mutating func answer(

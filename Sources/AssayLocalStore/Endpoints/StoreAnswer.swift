@@ -9,6 +9,8 @@ struct StoreRequest: Sendable {
     var contentType = ""
     /// The value of the Authorization field.
     var authorization: [UInt8]?
+    /// The bundle identifier of a token that was accepted earlier, of a request that is replayed.
+    var acceptedBundleId: String?
     var body: [UInt8] = []
     /// Milliseconds since 1970 by the machine's clock, which tokens and rate limits use.
     var time: Int64

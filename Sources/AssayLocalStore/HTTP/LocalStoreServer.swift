@@ -1,7 +1,7 @@
 import Assay
 package import AssayIO
 import AssayLocks
-package import AssayMint
+import AssayMint
 import AssayModels
 
 /// A local App Store on a socket, for development and tests.
@@ -9,16 +9,18 @@ package final class LocalStoreServer: Sendable {
     /// The address, with the port that the system chose.
     package let endpoint: Endpoint
     private let loop: EventLoop
+    private let owner: LoopBound<StoreOwner>
     private let ended: Mailbox<ProcessSignal>
 
     /// A customer that is there from the beginning.
     package struct Resident: Sendable {
-        package var scenario: Scenario
-        package var isSandbox: Bool
+        /// The JSON of its scenario.
+        let scenario: [UInt8]
+        let side: StoreSide
 
-        package init(_ scenario: Scenario, isSandbox: Bool) {
+        package init(_ scenario: [UInt8], isSandbox: Bool) {
             self.scenario = scenario
-            self.isSandbox = isSandbox
+            side = isSandbox ? .sandbox : .production
         }
     }
 
@@ -27,40 +29,59 @@ package final class LocalStoreServer: Sendable {
     /// - Parameters:
     ///   - endpoint: an `http` endpoint.
     ///   - allowsAnyAddress: whether other machines may reach it.
+    ///   - residents: the customers of a new store; one that is kept has its own.
+    ///   - folder: keeps the store for later processes; nil: it is gone with this one.
     ///   - speed: how much faster than the machine's clock time goes by; 0: it stands still.
     package init(
         _ settings: StoreSettings, at endpoint: Endpoint, allowsAnyAddress: Bool = false,
-        residents: [Resident] = [], speed: Double = 0
+        residents: [Resident] = [], folder: String? = nil, speed: Double = 0
     ) throws(LocalStoreError) {
         guard case .http = endpoint else { throw .notHTTP }
         guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal }
-        var store: LocalStore
-        do throws(MintError) { store = try LocalStore(settings) } catch {
-            throw .unusable(error.sentence)
-        }
-        for resident in residents {
-            do throws(StoreProblem) {
-                try store.add(resident.scenario, resident.isSandbox ? .sandbox : .production)
-            } catch {
-                throw .unusable(error.reason)
-            }
-        }
+        let journal: StoreJournal? =
+            if let folder { try StoreJournal(folder, settings) } else { nil }
+        let store = try Self.store(settings, residents, journal)
         do throws(LoopError) {
             let loop = try EventLoop(name: "assay-store")
             self.loop = loop
             ended = try Mailbox()
             try loop.start()
-            let opened = store
-            self.endpoint = try loop.call { () throws(LoopError) in
-                let owner = StoreOwner(opened, on: loop)
+            (self.endpoint, owner) = try loop.call { () throws(LoopError) in
+                let owner = StoreOwner(store, journal, on: loop)
                 let listener = try Listener(on: loop, at: endpoint) { owner.accept($0) }
                 if speed > 0 { try owner.run(speed: speed) }
                 owner.begin()
-                return listener.endpoint
+                return (listener.endpoint, LoopBound(owner, to: loop))
             }
         } catch {
             throw .system(error)
         }
+    }
+
+    /// The store of the journal; a new one with these residents where it has none.
+    private static func store(
+        _ settings: StoreSettings, _ residents: [Resident], _ journal: StoreJournal?
+    ) throws(LocalStoreError) -> LocalStore {
+        let new: LocalStore
+        do throws(MintError) { new = try LocalStore(settings) } catch {
+            throw .unusable(error.sentence)
+        }
+        let kept = journal?.inputs ?? []
+        let added = kept.isEmpty ? residents.map { StoreInput.resident($0.scenario, $0.side) } : []
+        var replay = StoreReplay(new)
+        do throws(StoreProblem) {
+            for input in kept + added { try replay.take(input) }
+        } catch {
+            throw .unusable(error.reason)
+        }
+        do throws(LoopError) {
+            for input in added { try journal?.append(input) }
+        } catch {
+            throw .system(error)
+        }
+        var store = replay.store
+        store.notify(production: settings.production, sandbox: settings.sandbox)
+        return store
     }
 
     /// Ends the store on SIGTERM and SIGINT: `wait` returns then.
@@ -86,6 +107,9 @@ package final class LocalStoreServer: Sendable {
 
     /// Closes all connections and ends the loop.
     package func stop() {
+        let owner = owner
+        // Fails where the loop has stopped before.
+        try? loop.call { () throws(LoopError) in owner.value.noteTime() }
         loop.stop()
         loop.join()
     }

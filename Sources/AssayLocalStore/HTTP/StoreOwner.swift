@@ -6,6 +6,10 @@ import AssayModels
 /// loop's thread.
 final class StoreOwner {
     private var store: LocalStore
+    /// Keeps the store; nil for one in memory, or after a failure to write.
+    private var journal: StoreJournal?
+    /// The time that the journal has, where time goes by on its own.
+    private var notedTime: Timestamp?
     private let loop: EventLoop
     private var connections: [ObjectIdentifier: StoreConnection] = [:]
     /// Requests that are answered when time stands still.
@@ -13,8 +17,9 @@ final class StoreOwner {
     private var isSending = false
     private var ticker: AssayIO.Timer?
 
-    init(_ store: LocalStore, on loop: EventLoop) {
+    init(_ store: LocalStore, _ journal: StoreJournal?, on loop: EventLoop) {
         self.store = store
+        self.journal = journal
         self.loop = loop
     }
 
@@ -23,14 +28,51 @@ final class StoreOwner {
         let period: UInt64 = 100
         let step = Int64((Double(period) * speed).rounded())
         let ticker = try AssayIO.Timer(on: loop)
+        var ticks = 0
+        notedTime = store.now
         ticker.start(afterMilliseconds: period, everyMilliseconds: period) { [self] in
             store.move(to: store.now.advanced(by: step))
             work()
+            ticks += 1
+            if ticks.isMultiple(of: Self.ticksOfAnEntry) { noteTime() }
         }
         self.ticker = ticker
     }
 
-    func begin() { work() }
+    /// Ticks between two entries of the time: a killed process loses a second.
+    private static let ticksOfAnEntry = 10
+
+    func begin() {
+        note(.began(notifying: StoreSide.allCases.filter { store.settings.target($0) != nil }))
+        work()
+    }
+
+    // MARK: Journal
+
+    /// Writes an input before the store takes it.
+    private func note(_ input: StoreInput) {
+        noteTime()
+        write(input)
+    }
+
+    func noteTime() {
+        guard let noted = notedTime, case let time = store.target ?? store.now, time != noted
+        else { return }
+        write(.moved(to: time))
+        notedTime = time
+    }
+
+    private func write(_ input: StoreInput) {
+        do throws(LoopError) { try journal?.append(input) } catch {
+            journal = nil
+            store.problem = "the store is no longer kept: \(error)"
+        }
+    }
+
+    /// Whether a request can change the store: one that only reads takes faults.
+    private func canChange(_ request: StoreRequest) -> Bool {
+        request.method != .get || !store.faults.faults.isEmpty
+    }
 
     // MARK: Requests
 
@@ -48,6 +90,9 @@ final class StoreOwner {
     }
 
     private func handle(_ request: StoreRequest, _ connection: StoreConnection) {
+        if journal != nil, canChange(request) {
+            note(.request(request, bundleId: try? store.bundleId(of: request)))
+        }
         switch store.reply(to: request) {
         case .answer(let answer): connection.answer(answer)
         case .moving(let moved):
@@ -70,6 +115,7 @@ final class StoreOwner {
         case .send(let id, let body, let target):
             isSending = true
             NotificationPost.start(body, to: target, on: loop) { [self] result in
+                note(.sent(id, result))
                 store.didSend(id, result)
                 isSending = false
                 work()

@@ -15,6 +15,15 @@ package struct NotificationTarget: Sendable, Equatable {
         case invalid(String)
     }
 
+    /// Stands for a URL to which an earlier process sent.
+    static let earlier = NotificationTarget(.tcp(host: "127.0.0.1", port: 9), host: "", path: "")
+
+    private init(_ endpoint: Endpoint, host: String, path: String) {
+        self.endpoint = endpoint
+        self.host = host
+        self.path = path
+    }
+
     /// Parses `http://HOST[:PORT][/PATH]`.
     package init(_ url: String) throws(Problem) {
         guard !url.lowercased().hasPrefix("https://") else { throw .https }
