@@ -51,7 +51,10 @@ package final class ScriptedStore: Sendable {
         self.port = port
     }
 
-    deinit { loop.stop() }
+    deinit {
+        loop.stop()
+        loop.join()
+    }
 
     package var requests: [Request] { seen.withLock { $0 } }
     package var connectionCount: Int { peers.withLock { $0.count } }
