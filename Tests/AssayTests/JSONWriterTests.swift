@@ -92,6 +92,47 @@ struct JSONWriterTests {
         #expect(JSONEscaping.escapingUnprintable(writer.text) == writer.text)
     }
 
+    @Test("a character that needs an escape is found at every place of a long string")
+    func places() {
+        let plain = String(repeating: "a", count: 70)
+        for (character, required, unprintable) in [
+            ("\u{7f}", "\u{7f}", "\\u007f"), ("\u{80}", "\u{80}", "\\u0080"),
+            ("\u{1f}", "\\u001f", "\\u001f"), ("\"", "\\\"", "\\\""), ("\\", "\\\\", "\\\\"),
+            ("~", "~", "~"), ("é", "é", "é"),
+        ] {
+            for place in 0...70 {
+                let (start, end) = (plain.prefix(place), plain.dropFirst(place))
+                let string = start + character + end
+                for (escaping, escaped) in [
+                    (JSONEscaping.required, required), (.unprintable, unprintable),
+                ] {
+                    var writer = JSONWriter(escaping: escaping)
+                    writer.value(String(string))
+                    #expect(writer.text == Array("\"\(start)\(escaped)\(end)\"".utf8))
+                }
+            }
+        }
+    }
+
+    @Test(
+        "white space outside of strings is left out, and nothing else",
+        arguments: [
+            (#"{"a":1}"#, #"{"a":1}"#), (" { \"a\" :\t[ 1 ,\r\n2 ] } ", #"{"a":[1,2]}"#),
+            (#"{"a b": "c d \" e" }"#, #"{"a b":"c d \" e"}"#),
+            (#"["\\" , "x"]"#, #"["\\","x"]"#), (#"["\\\" , " ]"#, #"["\\\" , "]"#),
+            (#"["é 購 \u0020 " ,1]"#, #"["é 購 \u0020 ",1]"#), ("\n\"a \"", "\"a \""), (" 1 ", "1"),
+        ])
+    func compact(text: String, compact: String) throws {
+        // Strings are scanned in blocks, which begin anywhere.
+        for length in 0...40 {
+            let long = String(repeating: "x ", count: length)
+            let (start, end) = ("[\"\(long)\",", "]")
+            #expect(
+                Array((start + text + end).utf8).compactJSON
+                    == Array((start + compact + end).utf8))
+        }
+    }
+
     @Test(
         "invalid UTF-8 becomes U+FFFD: surrogates, overlong forms, cut characters",
         arguments: [

@@ -90,8 +90,9 @@ extension String {
 extension String {
     /// The digits of a number that is not negative, with zeros in front up to `width` digits.
     package init(_ number: some BinaryInteger, width: Int, radix: Int = 10) {
-        let digits = String(number, radix: radix)
-        self = String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+        // Dates are written often: `description` and short strings need no memory of their own.
+        self = radix == 10 ? number.description : String(number, radix: radix)
+        while utf8.count < width { self = "0" + self }
     }
 }
 

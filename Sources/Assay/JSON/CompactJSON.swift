@@ -11,9 +11,14 @@ extension [UInt8] {
     }
 
     private var firstWhiteSpaceOfJSON: Int? {
-        var text = JSONTextScan()
         let bytes = span
-        for index in bytes.indices where text.isWhiteSpace(bytes[index]) { return index }
+        var text = JSONTextScan()
+        var index = 0
+        while index < bytes.count {
+            if text.isWhiteSpace(bytes[index]) { return index }
+            index += 1
+            if text.isInPlainString { index = bytes.endOfPlainJSON(from: index) }
+        }
         return nil
     }
 }
@@ -22,6 +27,9 @@ extension [UInt8] {
 private struct JSONTextScan {
     private var isInString = false
     private var isEscaped = false
+
+    /// Whether the next bytes up to one with a meaning are a string's.
+    var isInPlainString: Bool { isInString && !isEscaped }
 
     /// Whether the next byte is white space outside of a string.
     @inline(__always)

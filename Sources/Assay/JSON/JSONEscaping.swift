@@ -11,6 +11,8 @@ package enum JSONEscaping: Sendable {
     func append(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         switch self {
+        // Most strings, at once.
+        case _ where string.utf8Span.span.isPrintableJSON: text += string.utf8
         case .required:
             for byte in string.utf8 { Self.append(byte, to: &text) }
         case .unprintable:
@@ -29,7 +31,7 @@ package enum JSONEscaping: Sendable {
     /// strings JSON allows no such character but white space. Invalid UTF-8 becomes U+FFFD.
     package static func escapingUnprintable(_ json: [UInt8]) -> [UInt8] {
         // JSON has no unescaped control characters of ASCII, except DEL.
-        guard json.contains(where: { $0 >= 0x7F }) else { return json }
+        guard json.span.hasByteAboveTilde else { return json }
         var text: [UInt8] = []
         text.reserveCapacity(json.count)
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
@@ -64,6 +66,22 @@ package enum JSONEscaping: Sendable {
             text += "\\u".utf8
             text += String(unit, width: 4, radix: 16).utf8
         }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether each byte is printable ASCII that a string of JSON has as itself.
+    fileprivate var isPrintableJSON: Bool {
+        endOfPlainJSON(from: 0) == count && !hasByteAboveTilde
+    }
+
+    /// Whether there is DEL or a byte that is not ASCII.
+    fileprivate var hasByteAboveTilde: Bool {
+        let start = skipBlocks(from: 0) { word in
+            (word | (word &+ 0x0101_0101_0101_0101)) & 0x8080_8080_8080_8080
+        }
+        for index in start..<count where self[index] > 0x7E { return true }
+        return false
     }
 }
 

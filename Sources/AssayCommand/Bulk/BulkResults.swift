@@ -18,6 +18,8 @@ struct BulkRecords: Sendable {
 
     init(_ batch: BulkBatch, _ answers: [BulkAnswer]) {
         bytes = batch.bytes
+        // A record has the payload, and not the certificates and signatures of its evidence.
+        text.reserveCapacity(bytes / 4)
         for (item, answer) in zip(batch.items, answers) {
             answer.append(to: &text, at: item.place)
             tally.note(answer, bytes: item.bytes)
