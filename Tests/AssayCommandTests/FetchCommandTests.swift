@@ -12,9 +12,7 @@ import Testing
     private static let transaction = "470001000000100"
 
     init() throws {
-        let made = try Tool.run(
-            "mint", "ca", "--date", "2025-01-01T00:00:00Z", folder("ca"))
-        try #require(made.status == 0, "\(made.error)")
+        try MintedAuthority.write(to: folder, date: "2025-01-01T00:00:00Z")
         let openssl = try #require(try OpenSSLTool())
         defer { openssl.cleanUp() }
         let key = try openssl.run(

@@ -13,8 +13,7 @@ struct LoadCommandTests {
     private let server: ServerProcess
 
     init() throws {
-        let made = try Tool.run("mint", "ca", folder("ca"))
-        try #require(made.status == 0, "\(made.error)")
+        try MintedAuthority.write(to: folder)
         server = try ServerProcess(
             [
                 "--listen", "tcp://127.0.0.1:0", "--root", folder("ca") + "/root.pem", "--root",

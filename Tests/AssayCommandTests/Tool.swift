@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TestSupport
+import Synchronization
 import Testing
 
 /// Runs the built `assay` as its users do.
@@ -52,6 +53,53 @@ enum Tool {
             status: process.terminationStatus,
             output: try String(contentsOfFile: output, encoding: .utf8),
             error: try String(contentsOfFile: error, encoding: .utf8))
+    }
+}
+
+/// Development authorities for tests: `assay mint ca` takes most of a second, so the tests share
+/// what it made.
+enum MintedAuthority {
+    private struct File: Sendable {
+        let name: String
+        let content: Data
+        let permissions: Int
+    }
+
+    /// The files of the authority of each date; without a date, of now.
+    private static let made = Mutex<[String?: [File]]>([:])
+
+    /// Writes an authority to the folder `ca` of a test.
+    ///
+    /// - Parameter date: the first day of its certificates, in the form of `--date`.
+    static func write(to folder: TemporaryFolder, date: String? = nil) throws {
+        let files = try made.withLock { made in
+            let files = try made[date] ?? mint(date)
+            made[date] = files
+            return files
+        }
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: folder("ca"), withIntermediateDirectories: false)
+        for file in files {
+            try #require(
+                manager.createFile(
+                    atPath: folder("ca/" + file.name), contents: file.content,
+                    attributes: [.posixPermissions: file.permissions]))
+        }
+    }
+
+    private static func mint(_ date: String?) throws -> [File] {
+        let folder = TemporaryFolder()
+        let options = date.map { ["--date", $0] } ?? []
+        let minted = try Tool.run(["mint", "ca", folder("ca")] + options)
+        try #require(minted.status == 0, "\(minted.error)")
+        let manager = FileManager.default
+        return try manager.contentsOfDirectory(atPath: folder("ca")).map { name in
+            let path = folder("ca/" + name)
+            let permissions = try manager.attributesOfItem(atPath: path)[.posixPermissions]
+            return File(
+                name: name, content: try Data(contentsOf: URL(fileURLWithPath: path)),
+                permissions: try #require(permissions as? Int))
+        }
     }
 }
 
