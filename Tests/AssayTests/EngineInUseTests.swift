@@ -116,7 +116,7 @@ import Testing
             judge: { answer in judge.load(ordering: .relaxed) == answer.holdsByOpenSSL },
             answersPerAudit: answersPerAudit)
         let checks = Self.checks(8)
-        let tables = KeyTables(isEnabled: true)
+        let tables = KeyTables(isEnabled: true, engine: .portable)
         let verifier = ES256BatchVerifier(tables: tables, engine: engine)
         func verifyAll() -> Bool {
             verifier.clear()

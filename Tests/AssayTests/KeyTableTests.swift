@@ -83,7 +83,8 @@ import Testing
 
     /// A table that cannot be built costs speed, never a verdict.
     @Test func worksWithoutATable() {
-        let tables = KeyTables(isEnabled: true, build: { _, _ in nil })
+        let tables = KeyTables(
+            isEnabled: true, engine: .bestWithTables, build: { _, _ in nil })
         let signer = Signer(seed: 16)
         let key = signer.key()
         tables.note(key, held: Limits.keyTableUses)
