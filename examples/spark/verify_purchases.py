@@ -19,27 +19,32 @@ from pyspark.sql import SparkSession
 SCHEMA = """
     id string, kind string, verdict string, detail string, environment string, dedup_key string
 """
-# Requests in flight of one task. The server batches what waits together.
-WINDOW = 512
+# Rows that a task has in memory. The server batches what waits together.
+CHUNK = 1024
 
 
-def verifying(address, kind):
-    """What verifies the rows of one partition, all of one kind, in their order."""
-    evidence_kind = EvidenceKind[kind.upper().replace("-", "_")]
-
+def verifying(address):
+    """What verifies the rows of one partition, in their order."""
     def verify(rows):
-        # Both halves move on together but for two windows, so the memory does not grow.
-        rows, ahead = itertools.tee(rows)
         with Client(address) as client:
-            # A server that can't answer ends the task with an exception, and Spark repeats it.
-            answers = client.verify_many(
-                (row.evidence.encode() for row in ahead), evidence_kind, window=WINDOW,
-                typed=False)
-            for row, answer in zip(rows, answers):
-                environment = answer.verification.environment
-                yield (row.id, kind, answer.verdict.name, answer.detail,
-                       environment or None, answer.dedup_key)
+            while chunk := list(itertools.islice(rows, CHUNK)):
+                yield from verdicts(client, chunk)
     return verify
+
+
+def verdicts(client, rows):
+    answers = [None] * len(rows)
+    for kind in {kind for _, kind, _ in rows}:
+        of_kind = [index for index, row in enumerate(rows) if row.kind == kind]
+        # A server that can't answer ends the task with an exception, and Spark repeats it.
+        found = client.verify_many(
+            (rows[index].evidence.encode() for index in of_kind),
+            EvidenceKind[kind.upper().replace("-", "_")], typed=False)
+        for index, answer in zip(of_kind, found):
+            answers[index] = answer
+    for (id, kind, _), answer in zip(rows, answers):
+        yield (id, kind, answer.verdict.name, answer.detail,
+               answer.verification.environment or None, answer.dedup_key)
 
 
 def main():
@@ -53,12 +58,9 @@ def main():
     is_lines = options.input.rstrip("/").endswith(".jsonl")
     read = spark.read.schema("id string, kind string, evidence string")
     purchases = (read.json if is_lines else read.parquet)(options.input)
-    kinds = sorted(row.kind for row in purchases.select("kind").distinct().collect())
-    for number, kind in enumerate(kinds):
-        rows = purchases.where(purchases.kind == kind).rdd
-        verdicts = spark.createDataFrame(
-            rows.mapPartitions(verifying(options.address, kind)), SCHEMA)
-        verdicts.write.mode("overwrite" if number == 0 else "append").parquet(options.output)
+    found = spark.createDataFrame(
+        purchases.rdd.mapPartitions(verifying(options.address)), SCHEMA)
+    found.write.mode("overwrite").parquet(options.output)
     counts = spark.read.parquet(options.output).groupBy("kind", "verdict").count()
     for row in sorted(counts.collect()):
         print(f"{row.kind} {row.verdict} {row['count']}")
