@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -49,6 +50,8 @@ final class Channel {
         });
         timers.setRemoveOnCancelPolicy(true);
         timers.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        // A writer whose connection the close ended still asks for a timer.
+        timers.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     }
 
     /** Does work later, with the lock. */
