@@ -1,7 +1,7 @@
+import AssayIO
 import Foundation
 import Glibc
 import TestSupport
-import Synchronization
 import Testing
 
 /// Runs the built `assay` as its users do.
@@ -66,7 +66,7 @@ enum MintedAuthority {
     }
 
     /// The files of the authority of each date; without a date, of now.
-    private static let made = Mutex<[String?: [File]]>([:])
+    private static let made = Locked<[String?: [File]]>([:])
 
     /// Writes an authority to the folder `ca` of a test.
     ///
