@@ -5,10 +5,17 @@ extension Span<UInt8> {
     /// none.
     @inline(__always)
     func endOfPlainJSON(from start: Int) -> Int {
-        // Long strings, such as nested tokens, are scanned in blocks first.
-        var position = skipBlocks(from: start) { PlainJSON.stops($0) }
-        // Then eight bytes at a time, the first in the lowest byte of the word. A byte's high bit
-        // marks a stop; the lowest mark is exact.
+        // Eight bytes at a time, the first in the lowest byte of the word. A high bit marks a
+        // stop; the lowest mark is exact. Most strings are short.
+        let short = Swift.min(start + 32, count)
+        var position = start
+        while position + 8 <= short {
+            let stops = PlainJSON.stops(word(at: position).byteSwapped)
+            if stops != 0 { return position + stops.trailingZeroBitCount / 8 }
+            position += 8
+        }
+        // Long strings, such as nested tokens, are scanned in blocks.
+        position = skipBlocks(from: position) { PlainJSON.stops($0) }
         while position + 8 <= count {
             let stops = PlainJSON.stops(word(at: position).byteSwapped)
             if stops != 0 { return position + stops.trailingZeroBitCount / 8 }
