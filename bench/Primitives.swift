@@ -23,9 +23,10 @@ enum Primitives {
         }
         measurements.append(contentsOf: certificates())
         measurements.append(contentsOf: digests())
-        let base = measurements[0]
-        if let part { measurements.removeAll { !$0.name.contains(part) && $0.name != base.name } }
+        let first = measurements[0].name
+        if let part { measurements.removeAll { !$0.name.contains(part) && $0.name != first } }
         Measurement.rounds(isQuick ? 5 : 25, of: .milliseconds(20), &measurements)
+        let base = measurements[0]
         return measurements.map { measurement in
             if measurement.name.hasPrefix("SHA") { return measurement.row(against: nil) }
             let isP384 = measurement.name.hasPrefix("P-384")
