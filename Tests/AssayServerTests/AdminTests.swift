@@ -187,6 +187,16 @@ import Testing
         }
     }
 
+    @Test("a server that has started is ready, without a wait") func started() throws {
+        for _ in 0..<5 {
+            let monitor = ServerMonitor()
+            let test = try TestServer { $0.monitor = monitor }
+            #expect(monitor.latest?.state.phase == .serving)
+            test.server.drain()
+            test.server.wait()
+        }
+    }
+
     @Test("all paths report a blocked event loop at once") func stuck() throws {
         let clock = HeldClock()
         let admin = try AdminTest { $0.clock = clock.now }

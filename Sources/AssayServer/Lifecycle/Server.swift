@@ -54,6 +54,14 @@ public final class Server: Sendable {
         }
         endpoints = try Self.listen(server, loop, workers, configuration)
         readiness.isReady.store(true, ordering: .releasing)
+        publishState()
+    }
+
+    /// Publishes the state of a server that has just started: a probe that follows the ready line
+    /// must not find it starting.
+    private func publishState() {
+        let server = server
+        try? loop.call { () throws(LoopError) in server.value.publisher.publish() }
     }
 
     private static func listen(
