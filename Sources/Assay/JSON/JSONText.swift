@@ -5,28 +5,33 @@ extension Span<UInt8> {
     /// none.
     @inline(__always)
     func endOfPlainJSON(from start: Int) -> Int {
-        // Eight bytes at a time, the first in the lowest byte of the word. A high bit marks a
-        // stop; the lowest mark is exact. Most strings are short.
-        let short = Swift.min(start + 32, count)
+        // Most strings are short.
         var position = start
-        while position + 8 <= short {
-            let stops = PlainJSON.stops(word(at: position).byteSwapped)
-            if stops != 0 { return position + stops.trailingZeroBitCount / 8 }
-            position += 8
-        }
+        if findStop(&position, before: Swift.min(start + 32, count)) { return position }
         // Long strings, such as nested tokens, are scanned in blocks.
         position = skipBlocks(from: position) { PlainJSON.stops($0) }
-        while position + 8 <= count {
-            let stops = PlainJSON.stops(word(at: position).byteSwapped)
-            if stops != 0 { return position + stops.trailingZeroBitCount / 8 }
-            position += 8
-        }
+        if findStop(&position, before: count) { return position }
         while position < count {
             let byte = self[position]
             if byte < 0x20 || byte >= 0x80 || byte == 0x22 || byte == 0x5C { return position }
             position += 1
         }
         return position
+    }
+
+    /// Moves to the first stop in the whole words before `end`; returns whether there is one.
+    @inline(__always)
+    private func findStop(_ position: inout Int, before end: Int) -> Bool {
+        while position + 8 <= end {
+            // The first byte is in the lowest of the word. The lowest mark is exact.
+            let stops = PlainJSON.stops(word(at: position).byteSwapped)
+            if stops != 0 {
+                position += stops.trailingZeroBitCount / 8
+                return true
+            }
+            position += 8
+        }
+        return false
     }
 
     /// Returns the length of the well-formed sequence of two to four bytes at `position`
