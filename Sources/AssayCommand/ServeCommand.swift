@@ -86,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
         transform: choiceArgument)
     var engine: EngineChoice?
 
-    @Flag(help: "The same as --engine openssl.")
+    @Flag(help: "Verify by --engine openssl, and without its tables for frequent keys.")
     var noKeyTables = false
 
     @Option(

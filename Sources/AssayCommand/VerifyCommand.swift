@@ -186,10 +186,8 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private func verifier() throws -> Verifier {
-        let engine = try (engine ?? .auto).supported
-        return Verifier(
-            trust: try accepted.store(), keyTables: engine == .openssl ? .never : .withSignatures,
-            engine: EngineInUse(engine))
+        Verifier(
+            trust: try accepted.store(), engine: EngineInUse(try (engine ?? .auto).supported))
     }
 
     private var question: EvidenceQuestion {

@@ -107,16 +107,18 @@ import Testing
         #expect(places.count == 8)
     }
 
-    @Test("A verifier audits its own answers, and uses OpenSSL after a disagreement")
-    func verifier() throws {
+    @Test(
+        "A verifier audits its own answers, and uses EVP after a disagreement",
+        arguments: [SignatureEngine.portable, .openssl])
+    func verifier(name: SignatureEngine) throws {
         let answersPerAudit = 64
         let judge = Atomic(true)
         let engine = EngineInUse(
-            .portable, selfTest: { _ in true },
+            name, selfTest: { _ in true },
             judge: { answer in judge.load(ordering: .relaxed) == answer.holdsByOpenSSL },
             answersPerAudit: answersPerAudit)
         let checks = Self.checks(8)
-        let tables = KeyTables(isEnabled: true, engine: .portable)
+        let tables = KeyTables(isEnabled: true, engine: name)
         let verifier = ES256BatchVerifier(tables: tables, engine: engine)
         func verifyAll() -> Bool {
             verifier.clear()
@@ -136,7 +138,7 @@ import Testing
         judge.store(false, ordering: .relaxed)
         while !engine.hasPendingAudits { #expect(verifyAll()) }
         #expect(engine.audit().count == 1 && engine.current == .openssl)
-        // OpenSSL's answers are not audited.
+        // EVP's answers are not audited.
         for _ in 0..<3 * answersPerAudit / checks.count { #expect(verifyAll()) }
         #expect(!engine.hasPendingAudits)
     }

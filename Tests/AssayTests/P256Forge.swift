@@ -204,12 +204,14 @@ enum Batches {
     /// The engines that this processor supports.
     static let engines = SignatureEngine.allCases.filter(\.isSupported)
 
-    /// A key with a table for the engine; without one for OpenSSL.
-    static func key(_ point: [UInt8], engine: SignatureEngine) -> PublicKey {
+    /// A key with a table for the engine.
+    ///
+    /// - Parameter engine: nil for a key without a table.
+    static func key(_ point: [UInt8], engine: SignatureEngine?) -> PublicKey {
+        guard let engine else { return PublicKey.ec(.p256, point: point.span)! }
         let name = TabledKey(point: point, engine: engine)
         if let key = tabled.withLock({ $0[name] }) { return key }
         let key = PublicKey.ec(.p256, point: point.span)!
-        guard engine != .openssl else { return key }
         build(for: key, in: KeyTables(isEnabled: true, engine: engine))
         tabled.withLock { tabled in
             if tabled.count == 16 { tabled.removeAll() }
@@ -221,7 +223,7 @@ enum Batches {
     /// Builds a table as the service does: after enough uses.
     static func build(
         for key: PublicKey,
-        in tables: KeyTables = KeyTables(isEnabled: true, engine: .bestWithTables)
+        in tables: KeyTables = KeyTables(isEnabled: true)
     ) {
         tables.note(key, held: Limits.keyTableUses)
         precondition(tables.buildPending() == 1)
@@ -249,6 +251,6 @@ enum Batches {
 }
 
 extension SignatureEngine {
-    /// The default engine, or one with tables where the tests run with OpenSSL's.
+    /// The default engine, or one with tables of issuers where the tests run with OpenSSL's.
     static var bestWithTables: SignatureEngine { best == .openssl ? .portable : best }
 }

@@ -1,7 +1,8 @@
-import Assay
 import AssayCurves
 import Foundation
 import Testing
+
+@testable import Assay
 
 @Suite struct SignatureEngineTests {
     /// The vector engine is used exactly where the processor has it, unless the tests run with
@@ -14,15 +15,46 @@ import Testing
         #expect(SignatureEngine.best.rawValue == chosen ?? fastest.rawValue)
     }
 
-    /// OpenSSL alone: no key gets a table, whatever is asked for.
-    @Test func openSSLHasNoTables() {
-        let tables = KeyTables(isEnabled: true, engine: .openssl)
+    /// A table for one engine, and none for a point that is not on the curve.
+    @Test("Each engine has tables of its own", arguments: Batches.engines)
+    func tables(engine: SignatureEngine) throws {
         let forge = P256Forge()
+        let tables = KeyTables(isEnabled: true, engine: engine)
         let key = PublicKey.ec(.p256, point: forge.publicKey(P256Forge.number(5)).span)!
         tables.note(key, held: Limits.keyTableUses)
-        #expect(!tables.hasPending)
-        let others = KeyTables(isEnabled: true, engine: .portable)
-        others.note(key, held: Limits.keyTableUses)
-        #expect(others.buildPending() == 1)
+        #expect(tables.buildPending() == 1)
+        switch try #require(key.table).points {
+        case .own: #expect(engine != .openssl)
+        case .openssl: #expect(engine == .openssl)
+        }
+    }
+
+    @Test("OpenSSL's table needs a point on the curve")
+    func noPoint() {
+        let point = P256Forge().publicKey(P256Forge.number(5))
+        let other = point.dropLast() + [point[64] ^ 1]
+        for (octets, isPoint) in [(point, true), (Array(other), false), ([], false)] {
+            let table = OpenSSLTable(uncompressed: octets.span)
+            #expect((table != nil) == isPoint)
+        }
+    }
+
+    /// Where one s has no inverse, none of the batch is decided, and EVP decides all. No signature
+    /// in range has one, so this never happens.
+    @Test("A batch of OpenSSL's that can't be inverted is left to EVP")
+    func noInverse() {
+        let forge = P256Forge()
+        let table = OpenSSLTable(uncompressed: forge.publicKey(P256Forge.number(5)).span)!
+        let digest = P256Forge.number(7)
+        let signature = forge.sign(digest, d: P256Forge.number(5), k: P256Forge.number(3))
+        let (r, s) = (Array(signature[..<32]), Array(signature[32...]))
+        let batch = OpenSSLBatch(capacity: 2)
+        for (second, expected) in [(s, true), (P256Forge.order, nil), (s, true)] {
+            batch.removeAll()
+            batch.append(table, digest: digest.span, r: r.span, s: s.span)
+            batch.append(table, digest: digest.span, r: r.span, s: second.span)
+            batch.verify()
+            #expect(batch.outcome(0) == expected && batch.outcome(1) == expected)
+        }
     }
 }

@@ -1,11 +1,9 @@
-import AssayCurves
-
 /// Verifies batches of ES256 signatures (RFC 7518, section 3.4; SEC 1, section 4.1.4). Reuses its
 /// buffers, so that no signature needs an allocation. Not thread-safe.
 ///
 /// The signatures of keys with a table are verified in batches of up to
 /// `Limits.signaturesPerInversion` by the engine. Other keys are verified by EVP. EVP is the
-/// reference: it also decides where the engine cannot.
+/// reference: it also decides where the engine cannot, and all once the audit has failed.
 package final class ES256BatchVerifier: @unchecked Sendable {
     /// The batch. The caller fills and clears it.
     package var checks: [ES256Check] = []
@@ -20,8 +18,8 @@ package final class ES256BatchVerifier: @unchecked Sendable {
     /// The indices of the signatures queued for the engine.
     private var waiting: [Int] = []
     /// Created at the first signature of a key with a table: its buffers are large.
-    private lazy var batch = P256Verification(
-        capacity: Limits.signaturesPerInversion, arithmetic: tables.engine.arithmetic ?? .words)
+    private lazy var batch = TableBatch(
+        capacity: Limits.signaturesPerInversion, engine: tables.engine)
 
     package init(tables: KeyTables, engine: EngineInUse = EngineInUse()) {
         self.tables = tables
@@ -33,7 +31,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
     /// Verifies all of `checks` and fills `holds`.
     package func verify() {
         holds.removeAll(keepingCapacity: true)
-        let usesTables = engine.current != .openssl
+        let usesTables = !engine.isDistrusted
         var run: Run?
         for index in checks.indices {
             holds.append(false)
@@ -44,7 +42,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
             if usesTables, let table = run!.table {
                 waiting.append(index)
                 batch.append(
-                    table.points, digest: checks[index].digest.octets.span,
+                    table, digest: checks[index].digest.octets.span,
                     r: checks[index].signature.r, s: checks[index].signature.s)
                 if waiting.count == Limits.signaturesPerInversion { verifyWaiting() }
             } else {
@@ -88,11 +86,7 @@ package final class ES256BatchVerifier: @unchecked Sendable {
         guard !waiting.isEmpty else { return }
         batch.verify()
         for (place, index) in waiting.enumerated() {
-            switch batch.outcome(place) {
-            case .holds: holds[index] = true
-            case .fails: holds[index] = false
-            case .undecided: holds[index] = holdsByEVP(index)
-            }
+            holds[index] = batch.holds(place) ?? holdsByEVP(index)
         }
         if let audited = sample.next(of: waiting.count) {
             let index = waiting[audited]

@@ -16,7 +16,7 @@ public final class EngineInUse: Sendable {
     private let judge: @Sendable (AuditedAnswer) -> Bool
     let answersPerAudit: Int
     let certificatesPerAudit: Int
-    private let isDistrusted = Atomic<Bool>(false)
+    private let hasFailed = Atomic<Bool>(false)
     private let waiting = Locked<[AuditedAnswer]>([])
     /// Lets `hasPendingAudits` answer without a lock.
     private let waitingCount = Atomic<Int>(0)
@@ -57,15 +57,18 @@ public final class EngineInUse: Sendable {
             if selfTest(chosen) {
                 hasPassed.store(true, ordering: .releasing)
             } else {
-                isDistrusted.store(true, ordering: .relaxed)
+                hasFailed.store(true, ordering: .relaxed)
             }
         }
     }
 
     /// The engine that verifies now: the chosen one, or OpenSSL once that has failed.
     public var current: SignatureEngine {
-        isDistrusted.load(ordering: .relaxed) ? .openssl : chosen
+        isDistrusted ? .openssl : chosen
     }
+
+    /// Whether the self-test or the audit has failed. EVP verifies then, without any table.
+    var isDistrusted: Bool { hasFailed.load(ordering: .relaxed) }
 
     /// Whether the self-test has run and passed. Keys without a table wait for it.
     var hasPassedSelfTest: Bool { hasPassed.load(ordering: .acquiring) }
@@ -104,7 +107,7 @@ public final class EngineInUse: Sendable {
         let wrong = answers.filter { judge($0) != $0.holds }
         agreements.add(answers.count - wrong.count, ordering: .relaxed)
         disagreements.add(wrong.count, ordering: .relaxed)
-        if !wrong.isEmpty { isDistrusted.store(true, ordering: .relaxed) }
+        if !wrong.isEmpty { hasFailed.store(true, ordering: .relaxed) }
         return wrong
     }
 }

@@ -22,7 +22,7 @@ package final class KeyTables: Sendable {
 
     package init(isEnabled: Bool, engine: SignatureEngine = .best, build: Builder? = nil) {
         self.engine = engine
-        self.isEnabled = isEnabled && engine != .openssl
+        self.isEnabled = isEnabled
         self.build = build ?? { KeyTable($0, engine: engine, place: $1) }
     }
 
@@ -48,7 +48,7 @@ package final class KeyTables: Sendable {
         }
     }
 
-    /// Builds the requested tables one after another; each takes about two milliseconds.
+    /// Builds the requested tables one after another; each takes 2 ms, OpenSSL's 30.
     ///
     /// - Returns: The number of tables built.
     @discardableResult

@@ -10,7 +10,7 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     case ifma
     /// Own arithmetic, for any 64-bit processor.
     case portable
-    /// OpenSSL's own routine for each signature.
+    /// OpenSSL's arithmetic, with its own tables for keys in frequent use.
     case openssl
 
     /// The fastest engine that this processor supports.
@@ -36,7 +36,7 @@ public enum SignatureEngine: String, CaseIterable, Sendable {
     /// Whether this processor and its operating system support the engine.
     public var isSupported: Bool { arithmetic?.isSupported ?? true }
 
-    /// What verifies the signatures of keys with a table; nil for OpenSSL, which needs none.
+    /// The own arithmetic for signatures of keys with a table; nil for OpenSSL's.
     var arithmetic: P256Verification.Arithmetic? {
         switch self {
         case .ifma: .vectors

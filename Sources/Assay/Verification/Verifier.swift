@@ -43,7 +43,7 @@ public final class Verifier: Sendable {
         signatures = ES256Verifiers(
             tables: KeyTables(isEnabled: keyTables != .never, engine: engine.chosen) { key, place in
                 engine.test()
-                guard engine.current != .openssl else { return nil }
+                guard !engine.isDistrusted else { return nil }
                 return KeyTable(key, engine: engine.chosen, place: place)
             },
             engine: engine)

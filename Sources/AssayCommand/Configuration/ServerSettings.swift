@@ -11,7 +11,7 @@ struct ServerSettings {
     /// The number of workers; nil for one per processor.
     var workers: Int?
     var keyTables = KeyTableBuilding.onRequest
-    /// The signature engine, `openssl` with `--no-key-tables`.
+    /// The signature engine; `openssl` with `--no-key-tables`.
     var engine = SignatureEngine.best
     var limits: LimitSettings
     var unix: UnixSettings
@@ -70,7 +70,7 @@ struct ServerSettings {
         }
         self.workers = workers ?? file?.workers
         engine = flags.noKeyTables ? .openssl : try flags.engine.supported
-        keyTables = engine == .openssl ? .never : .onRequest
+        keyTables = flags.noKeyTables ? .never : .onRequest
         limits = file?.limits ?? LimitSettings()
         if let seconds = flags.drainDelay {
             limits.server.drainDelayMilliseconds = UInt64(seconds) * 1000
