@@ -16,7 +16,7 @@ struct Bench {
     private static let usage = """
         usage: bench [--quick] [--peers] [--json FILE] [--html FILE] [SUITE [NAME]]
                bench compare BEFORE.json AFTER.json
-               bench differential [COUNT] [--curve p256|p384] [--against openssl|portable]
+               bench differential [COUNT] [--curve p256|p384] [--engine NAME]
         suites: \(suites.joined(separator: " "))
         Use bench/run, which builds everything and sets the folder: bench/run --help
         """

@@ -3,8 +3,8 @@ import AssayIO
 import Foundation
 import Glibc
 
-/// `assay verify --lines`, in process and by a server on a Unix socket, without the signature
-/// engine's help: OpenSSL verifies on both sides.
+/// `assay verify --lines`, in process and by a server on a Unix socket, without own
+/// arithmetic: OpenSSL verifies on both sides.
 enum BulkSuite {
     /// The number that the values are about. Fewer are measured.
     private static let claimed = 200_000.0

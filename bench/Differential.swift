@@ -3,8 +3,8 @@ import AssayCurves
 import COpenSSL
 import Foundation
 
-/// Compares the signature engine with OpenSSL, or with the portable engine, on random signatures
-/// of several keys. A quarter of them is damaged: a bit of r, s or the digest is changed, or the
+/// Compares a signature engine with EVP, or with the portable engine, on random signatures of
+/// several keys. A quarter of them is damaged: a bit of r, s or the digest is changed, or the
 /// key is another one.
 ///
 /// A signature needs no signing: with the nonce k and its r, every s is valid for the digest
@@ -12,8 +12,8 @@ import Foundation
 struct Differential {
     private static let usage =
         """
-        usage: bench differential [COUNT] [--curve p256|p384] [--against openssl|portable]
-                                  [--wycheproof FOLDER]
+        usage: bench differential [COUNT] [--curve p256|p384] [--engine NAME]
+                                  [--against evp|portable] [--wycheproof FOLDER]
         """
     private static let standardCount = 1_000_000
     private static let keys = 8
@@ -34,12 +34,13 @@ struct Differential {
         let keys: [PublicKey]
         let verifier: ES256BatchVerifier
 
-        init(_ engine: SignatureEngine, _ pairs: [Pair]) {
+        /// - Parameter engine: nil for EVP, without tables.
+        init(_ engine: SignatureEngine?, _ pairs: [Pair]) {
             keys = pairs.map { PublicKey.ec(.p256, point: $0.point.span)! }
-            let tables = KeyTables(isEnabled: true, engine: engine)
+            let tables = KeyTables(isEnabled: engine != nil, engine: engine ?? .openssl)
             for key in keys { tables.note(key, held: Limits.keyTableUses) }
-            precondition(tables.buildPending() == (engine == .openssl ? 0 : keys.count))
-            verifier = ES256BatchVerifier(tables: tables, engine: EngineInUse(engine))
+            precondition(tables.buildPending() == (engine == nil ? 0 : keys.count))
+            verifier = ES256BatchVerifier(tables: tables, engine: EngineInUse(tables.engine))
         }
 
         func holds(_ batch: [(key: Int, digest: SHA256Digest, signature: ES256Signature)]) -> [Bool]
@@ -61,43 +62,50 @@ struct Differential {
     /// Ends the process: with 0 if there was no disagreement.
     static func main(_ arguments: [String]) -> Never {
         var arguments = arguments
-        var reference = SignatureEngine.openssl
-        if let index = arguments.firstIndex(of: "--against"), index + 1 < arguments.count {
-            guard let engine = SignatureEngine(rawValue: arguments[index + 1]) else {
+        func value<Value>(of option: String, _ read: (String) -> Value?) -> Value? {
+            guard let index = arguments.firstIndex(of: option) else { return nil }
+            guard index + 1 < arguments.count, let value = read(arguments[index + 1]) else {
                 Bench.fail(usage)
             }
-            reference = engine
             arguments.removeSubrange(index...index + 1)
+            return value
         }
-        if let index = arguments.firstIndex(of: "--wycheproof"), index + 1 < arguments.count {
+        let engine = value(of: "--engine", SignatureEngine.init) ?? .best
+        let reference = value(of: "--against", Reference.init) ?? .evp
+        let wycheproof = value(of: "--wycheproof") { $0 }
+        let curve = value(of: "--curve", Curve.init) ?? .p256
+        guard arguments.count < 2, let count = arguments.first.map(Int.init) ?? standardCount,
+            curve == .p256 || (engine, reference) == (.best, .evp)
+        else { Bench.fail(usage) }
+        if let wycheproof {
             do {
-                guard try Wycheproof(folder: arguments[index + 1]).run() else { exit(1) }
+                guard try Wycheproof(folder: wycheproof).run() else { exit(1) }
             } catch {
-                Bench.fail("\(arguments[index + 1]): \(error)")
+                Bench.fail("\(wycheproof): \(error)")
             }
-            arguments.removeSubrange(index...index + 1)
         }
-        var isP384 = false
-        if let index = arguments.firstIndex(of: "--curve"), index + 1 < arguments.count {
-            guard let curve = ["p256": false, "p384": true][arguments[index + 1]],
-                !curve || reference == .openssl
-            else { Bench.fail(usage) }
-            isP384 = curve
-            arguments.removeSubrange(index...index + 1)
-        }
-        guard arguments.count < 2, let count = arguments.first.map(Int.init) ?? standardCount else {
-            Bench.fail(usage)
-        }
-        if isP384 {
+        if curve == .p384 {
             var differential = CertificateDifferential()
             exit(differential.run(count) ? 0 : 1)
         }
-        guard reference != .best else {
-            print("skipped: \(reference) is this processor's engine, and can't differ from itself")
+        guard engine.isSupported, reference.engine != engine else {
+            print("skipped: \(engine) against \(reference) compares nothing on this processor")
             exit(0)
         }
         var differential = Differential()
-        exit(differential.run(count, .best, against: reference) ? 0 : 1)
+        exit(differential.run(count, engine, against: reference) ? 0 : 1)
+    }
+
+    private enum Curve: String { case p256, p384 }
+
+    /// What has to give the engine's answers.
+    private enum Reference: String {
+        /// `EVP_PKEY_verify`, without tables.
+        case evp
+        case portable
+
+        /// The engine whose tables it uses; nil without.
+        var engine: SignatureEngine? { self == .portable ? .portable : nil }
     }
 
     private init() {
@@ -106,9 +114,9 @@ struct Differential {
     }
 
     private mutating func run(
-        _ count: Int, _ engine: SignatureEngine, against reference: SignatureEngine
+        _ count: Int, _ engine: SignatureEngine, against reference: Reference
     ) -> Bool {
-        let (own, other) = (Side(engine, keys), Side(reference, keys))
+        let (own, other) = (Side(engine, keys), Side(reference.engine, keys))
         var (done, valid, disagreements) = (0, 0, 0)
         while done < count {
             let size = min(Int.random(in: 1...Self.largestBatch, using: &random), count - done)
