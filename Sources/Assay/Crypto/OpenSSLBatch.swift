@@ -69,7 +69,8 @@ internal import COpenSSL
     /// Verifies all signatures of the batch.
     func verify() {
         outcomes = Array(repeating: nil, count: tables.count)
-        guard !tables.isEmpty, invert() else { return }
+        guard !tables.isEmpty else { return }
+        guard invert() else { return ERR_clear_error() }
         for place in tables.indices.reversed() { outcomes[place] = holds(place) }
     }
 
@@ -91,10 +92,8 @@ internal import COpenSSL
             }
         }
         let last = unsafe products[tables.count - 1]
-        guard unsafe BN_mod_inverse(inverse, last, curve.order, context) != nil,
-            unsafe BN_to_montgomery(inverse, inverse, curve.montgomeryOrder, context) == 1
-        else { return failed() != nil }
-        return true
+        return unsafe BN_mod_inverse(inverse, last, curve.order, context) != nil
+            && BN_to_montgomery(inverse, inverse, curve.montgomeryOrder, context) == 1
     }
 
     /// Whether x of u₁·G + u₂·Q is r mod n. Call from the last place to the first.
