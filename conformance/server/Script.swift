@@ -5,8 +5,9 @@ import AssayWire
 enum Statement {
     /// `wait N`: until N requests have arrived on this connection.
     case wait(Int)
-    /// `answer N | all | reversed [OPTION=VALUE ...]`: answers the request with this number, from
-    /// 1 on, or those that have none.
+    /// `answer N | CALL | all | reversed [OPTION=VALUE ...]`: answers the request with this number,
+    /// from 1 on, the first of this call that has no answer, or all that have none. Calls that
+    /// start together can arrive in any order, so where it matters a script names the call.
     case answer(Selection, AnswerOptions)
     /// `half N`: as `answer N`, but writes only the first half of the frame.
     case half(Int)
@@ -30,7 +31,7 @@ enum Statement {
     case serve
 
     enum Selection {
-        case one(Int), all, reversed
+        case one(Int), call(String), all, reversed
     }
 }
 
@@ -98,6 +99,7 @@ enum Script {
             switch words[1] {
             case "all": return .answer(.all, options)
             case "reversed": return .answer(.reversed, options)
+            case let call where call.first?.isLetter == true: return .answer(.call(call), options)
             default: return .answer(.one(try number(words[1])), options)
             }
         case ("half", 2): return .half(try number(words[1]))

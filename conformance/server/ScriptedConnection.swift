@@ -160,6 +160,7 @@ final class ScriptedConnection {
         let numbers: [Int] =
             switch selection {
             case .one(let number): [number]
+            case .call(let name): [unanswered.first { self.name($0) == name } ?? 0]
             case .all: unanswered
             case .reversed: unanswered.reversed()
             }
@@ -169,6 +170,9 @@ final class ScriptedConnection {
             write(frame(for: number, options))
         }
     }
+
+    /// The call of the request with this number.
+    private func name(_ number: Int) -> String { Answer.name(requests[number - 1].call) }
 
     private func frame(for number: Int, _ options: AnswerOptions?) -> [UInt8] {
         guard requests.indices.contains(number - 1) else {
