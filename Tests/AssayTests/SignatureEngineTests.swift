@@ -15,6 +15,49 @@ import Testing
         #expect(SignatureEngine.best.rawValue == chosen ?? fastest.rawValue)
     }
 
+    /// An engine that gives all answers but one must fail, whichever it is: in a batch or alone.
+    @Test("The self-test sees one wrong answer")
+    func selfTest() {
+        let opposite: [P256Verification.Outcome: P256Verification.Outcome] =
+            [.holds: .fails, .fails: .holds]
+        var asked: Set<Int> = []
+        func passes(wrongAt wrong: (Int, Int)?, of count: Int) -> Bool {
+            var calls = 0
+            return SignatureEngine.givesExpected { samples in
+                asked.insert(samples.count)
+                var outcomes = samples.map(\.expected)
+                if samples.count == count {
+                    if let wrong, wrong.0 == calls {
+                        outcomes[wrong.1] = opposite[outcomes[wrong.1]]!
+                    }
+                    calls += 1
+                }
+                return outcomes
+            }
+        }
+        #expect(passes(wrongAt: nil, of: 1))
+        #expect(asked == [1, 16])
+        for batch in 0..<2 {
+            for place in 0..<16 { #expect(!passes(wrongAt: (batch, place), of: 16)) }
+        }
+        for call in 0..<32 { #expect(!passes(wrongAt: (call, 0), of: 1)) }
+        #expect(!SignatureEngine.givesExpected { $0.map { _ in .undecided } })
+    }
+
+    @Test("The self-test of P-384 sees one wrong answer")
+    func selfTest384() {
+        func passes(wrongAt wrong: Int?) -> Bool {
+            var calls = -1
+            return SignatureEngine.givesExpected384 { _, _, _ in
+                calls += 1
+                return (calls == 0) != (calls == wrong)
+            }
+        }
+        #expect(passes(wrongAt: nil))
+        for call in 0..<4 { #expect(!passes(wrongAt: call)) }
+        #expect(!SignatureEngine.givesExpected384 { _, _, _ in nil })
+    }
+
     /// A table for one engine, and none for a point that is not on the curve.
     @Test("Each engine has tables of its own", arguments: Batches.engines)
     func tables(engine: SignatureEngine) throws {
@@ -36,6 +79,18 @@ import Testing
         for (octets, isPoint) in [(point, true), (Array(other), false), ([], false)] {
             let table = OpenSSLTable(uncompressed: octets.span)
             #expect((table != nil) == isPoint)
+        }
+    }
+
+    @Test("OpenSSL's table is compared with products without one")
+    func otherPoint() {
+        let forge = P256Forge()
+        let point = forge.publicKey(P256Forge.number(5))
+        let other = forge.publicKey(P256Forge.number(6))
+        let table = OpenSSLTable(uncompressed: point.span)!
+        for (octets, isSame) in [(point, true), (other, false), ([], false)] {
+            let multiplies = table.multiplies(octets.span)
+            #expect(multiplies == isSame)
         }
     }
 

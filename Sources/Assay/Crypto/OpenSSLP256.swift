@@ -52,4 +52,18 @@ internal import COpenSSL
         guard let point = unsafe EC_POINT_new(group) else { outOfMemory() }
         return unsafe point
     }
+
+    /// Returns nil unless the octets are a point of the curve, `04 ‖ x ‖ y`.
+    func point(_ octets: Span<UInt8>) -> OpaquePointer? {
+        let point = unsafe point()
+        let isPoint = unsafe octets.withUnsafeBufferPointer { octets in
+            unsafe EC_POINT_oct2point(group, point, octets.baseAddress, octets.count, nil) == 1
+        }
+        guard isPoint else {
+            unsafe EC_POINT_free(point)
+            ERR_clear_error()
+            return nil
+        }
+        return unsafe point
+    }
 }

@@ -17,16 +17,12 @@ internal import COpenSSL
         defer { unsafe BN_CTX_free(context) }
         guard let group = unsafe EC_GROUP_dup(curve.group) else { outOfMemory() }
         unsafe self.group = group
-        let point = unsafe curve.point()
+        guard let point = unsafe curve.point(octets) else { return nil }
         defer { unsafe EC_POINT_free(point) }
-        let isPoint = unsafe octets.withUnsafeBufferPointer { octets in
-            unsafe EC_POINT_oct2point(group, point, octets.baseAddress, octets.count, context) == 1
-        }
-        guard isPoint,
-            unsafe EC_GROUP_set_generator(group, point, curve.order, BN_value_one()) == 1,
+        guard unsafe EC_GROUP_set_generator(group, point, curve.order, BN_value_one()) == 1,
             unsafe EC_GROUP_precompute_mult(group, context) == 1,
             unsafe EC_GROUP_have_precompute_mult(group) == 1,
-            unsafe multiplies(asWithoutTable: point, context)
+            multiplies(octets)
         else {
             ERR_clear_error()
             return nil
@@ -35,12 +31,19 @@ internal import COpenSSL
 
     deinit { unsafe EC_GROUP_free(group) }
 
-    /// Compares products with and without the table. A wrong table must cost speed, not a verdict.
-    private func multiplies(asWithoutTable point: OpaquePointer, _ context: OpaquePointer) -> Bool {
+    /// Whether products by the table are those of a point without a table. A wrong table must cost
+    /// speed, not a verdict.
+    ///
+    /// - Parameter octets: the point, `04 ‖ x ‖ y`.
+    func multiplies(_ octets: Span<UInt8>) -> Bool {
         let curve = OpenSSLP256.shared
+        guard let point = unsafe curve.point(octets) else { return false }
+        guard let context = unsafe BN_CTX_new() else { outOfMemory() }
         let scalar = unsafe OpenSSLP256.number()
         let (product, expected) = unsafe (curve.point(), curve.point())
         defer {
+            unsafe BN_CTX_free(context)
+            unsafe EC_POINT_free(point)
             unsafe BN_free(scalar)
             unsafe EC_POINT_free(product)
             unsafe EC_POINT_free(expected)

@@ -20,81 +20,62 @@ extension SignatureEngine {
         guard arithmetic.isSupported else { return false }
         // The key is the generator: its table is both points' table.
         let table = P256Verification.generatorTable(for: arithmetic)
-        let size = selfTestSize
-        let batch = P256Verification(capacity: size, arithmetic: arithmetic)
+        let batch = P256Verification(capacity: selfTestSize, arithmetic: arithmetic)
         let single = P256Verification(capacity: 1, arithmetic: arithmetic)
-        for phase in 0..<2 {
-            batch.removeAll()
-            for index in 0..<size {
-                let sample = sample(index % 2 == phase ? nil : index)
-                batch.append(sample, table)
-                single.removeAll()
-                single.append(sample, table)
-                single.verify()
-                guard single.outcome(0) == sample.expected else { return false }
-            }
-            batch.verify()
-            for index in 0..<size {
-                guard batch.outcome(index) == (index % 2 == phase ? .holds : .fails) else {
-                    return false
-                }
-            }
+        return givesExpected { samples in
+            let verification = samples.count == 1 ? single : batch
+            verification.removeAll()
+            for sample in samples { verification.append(sample, table) }
+            verification.verify()
+            return samples.indices.map(verification.outcome)
         }
-        return true
+    }
+
+    /// Whether a routine gives the expected outcomes: good and damaged signatures alternate, each
+    /// place of the batch has both, and each stands alone as well.
+    static func givesExpected(_ verify: ([SelfTestSample]) -> [P256Verification.Outcome]) -> Bool {
+        (0..<2).allSatisfy { phase in
+            let samples = (0..<selfTestSize).map { SelfTestSample($0 % 2 == phase ? nil : $0) }
+            return verify(samples) == samples.map(\.expected)
+                && samples.allSatisfy { verify([$0]) == [$0.expected] }
+        }
     }
 
     /// P-384 verifies one signature at a time, with the key's table and without.
     private static func testP384() -> Bool {
-        let good = [digest384, r384, s384]
         let generator = P384.generator
         let key = [4] + generator.x.number.bigEndian + generator.y.number.bigEndian
-        func verifies(_ numbers: [[UInt8]]) -> Bool? {
-            let (digest, r, s) = (numbers[0], numbers[1], numbers[2])
+        return givesExpected384 { digest, r, s in
             let holds = P384Verification.verifies(
                 P384.generatorTable, digest: digest.span, r: r.span, s: s.span)
             let holdsWithoutTable = P384Verification.verifies(
                 key: key.span, digest: digest.span, r: r.span, s: s.span)
             return holds == holdsWithoutTable ? holds : nil
         }
-        return verifies(good) == true
+    }
+
+    /// Whether a routine accepts the good signature, and refuses it where the digest, r or s has a
+    /// changed bit.
+    static func givesExpected384(_ verify: ([UInt8], [UInt8], [UInt8]) -> Bool?) -> Bool {
+        let good = [digest384, r384, s384]
+        return verify(good[0], good[1], good[2]) == true
             && good.indices.allSatisfy { place in
                 var damaged = good
                 damaged[place][47 - place] ^= 1
-                return verifies(damaged) == false
+                return verify(damaged[0], damaged[1], damaged[2]) == false
             }
     }
 
     /// Fills a vector of eight twice.
     private static let selfTestSize = 16
 
-    fileprivate struct Sample {
-        var digest: [UInt8]
-        var r: [UInt8]
-        var s: [UInt8]
-        var expected: P256Verification.Outcome
-    }
-
-    /// The good signature, or one with a changed bit.
-    private static func sample(_ damage: Int?) -> Sample {
-        var sample = Sample(digest: digest, r: r, s: s, expected: .holds)
-        guard let damage else { return sample }
-        sample.expected = .fails
-        let (octet, bit) = (damage % 32, UInt8(1) << (damage % 8))
-        switch damage / 2 % 3 {
-        case 0: sample.digest[octet] ^= bit
-        case 1: sample.r[octet] ^= bit
-        default: sample.s[octet] ^= bit
-        }
-        return sample
-    }
-
     /// SHA-256 of "sample", and its signature by the private key 1 with a nonce that is SHA-256 of
     /// "assay".
-    private static let digest = octets(
+    fileprivate static let digest = octets(
         0xAF2B_DBE1_AA9B_6EC1, 0xE2AD_E1D6_94F4_1FC7, 0x1A83_1D02_68E9_8915, 0x6211_3D8A_62AD_D1BF)
-    private static let r = octets(
+    fileprivate static let r = octets(
         0xDC43_2F1B_7105_17A3, 0xCC14_8B1C_BCE6_2395, 0x6C33_303E_A215_FD50, 0xD3C0_395B_D9BB_3117)
-    private static let s = octets(
+    fileprivate static let s = octets(
         0x3567_FE30_274C_9D2F, 0xA12A_7E43_7801_AAAF, 0x6C9D_768B_B72E_70BE, 0xEC22_CF3D_2AD5_B04D)
 
     /// The same on P-384, with SHA-384.
@@ -113,8 +94,27 @@ extension SignatureEngine {
     }
 }
 
+/// A signature of the self-test: the good one, or one with a changed bit.
+struct SelfTestSample {
+    private(set) var digest = SignatureEngine.digest
+    private(set) var r = SignatureEngine.r
+    private(set) var s = SignatureEngine.s
+    let expected: P256Verification.Outcome
+
+    init(_ damage: Int?) {
+        expected = damage == nil ? .holds : .fails
+        guard let damage else { return }
+        let (octet, bit) = (damage % 32, UInt8(1) << (damage % 8))
+        switch damage / 2 % 3 {
+        case 0: digest[octet] ^= bit
+        case 1: r[octet] ^= bit
+        default: s[octet] ^= bit
+        }
+    }
+}
+
 extension P256Verification {
-    fileprivate func append(_ sample: SignatureEngine.Sample, _ table: Table) {
+    fileprivate func append(_ sample: SelfTestSample, _ table: Table) {
         append(table, digest: sample.digest.span, r: sample.r.span, s: sample.s.span)
     }
 }
