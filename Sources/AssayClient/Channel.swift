@@ -123,9 +123,15 @@ package final class Channel: @unchecked Sendable {
         let exchange = PendingCall(
             id: id, request: request, deadline: loop.now + timeout.milliseconds,
             canRetry: options.retriesOnce, completion: completion)
-        waiting.append(exchange)
+        if case .connected(let connection) = state, waiting.isEmpty,
+            connection.canSend(inFlightLimit: options.inFlightLimit)
+        {
+            connection.send(exchange)
+        } else {
+            waiting.append(exchange)
+            pump()
+        }
         wake(at: exchange.deadline)
-        pump()
     }
 
     private func setUp() throws(LoopError) {

@@ -186,7 +186,7 @@ final class Connection {
         }
         hasAnswered = true
         switch response.status {
-        case .ok: exchange.end(.success(ClientAnswer(result: response.result, body: copy(body))))
+        case .ok: exchange.end(.success(ClientAnswer(result: response.result, body: body.array)))
         case .deadlineExceeded: exchange.end(.failure(.deadlineExceeded))
         case .unavailable where state == .draining && exchange.canRetry && !exchange.isAbandoned:
             handler?(self, .notTaken(exchange))
@@ -205,13 +205,6 @@ final class Connection {
         guard state == .open else { return }
         state = .draining
         handler?(self, .drained)
-    }
-
-    private func copy(_ bytes: SlabBytes) -> [UInt8] {
-        [UInt8](capacity: bytes.count) { output in
-            let span = bytes.span
-            for index in span.indices { output.append(span[index]) }
-        }
     }
 }
 

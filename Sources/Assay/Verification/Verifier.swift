@@ -53,7 +53,7 @@ public final class Verifier: Sendable {
     public var hasPendingKeyTables: Bool { hasPendingTokenKeyTables || hasPendingIssuerTables }
 
     /// Builds a table for each key that has come into frequent use. Other threads keep verifying.
-    /// Each table takes about two milliseconds, so run this on an idle thread.
+    /// Each table takes some milliseconds, so run this on an idle thread.
     ///
     /// - Returns: the number of tables built.
     @discardableResult

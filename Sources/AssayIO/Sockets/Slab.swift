@@ -111,6 +111,12 @@ package struct SlabBytes: Sendable {
         }
     }
 
+    /// A copy, which keeps no slab alive.
+    package var array: [UInt8] {
+        unsafe Array(
+            UnsafeBufferPointer(start: slab.memory + range.lowerBound, count: range.count))
+    }
+
     /// Bytes of memory that this value keeps alive.
     package var heldCount: Int { slab.capacity }
 
