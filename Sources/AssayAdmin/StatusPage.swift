@@ -88,9 +88,10 @@ struct StatusPage {
     var window: String {
         let seconds = history.samples.reduce(0) { $0 + $1.seconds }
         guard seconds > 0 else { return "since the start" }
+        // A number and its unit stay on one line.
         return seconds < 90
-            ? "in the last \(Format.count(Int(seconds.rounded()))) s"
-            : "in the last \(Format.count(Int((seconds / 60).rounded()))) min"
+            ? "in the last \(Format.count(Int(seconds.rounded())))\u{A0}s"
+            : "in the last \(Format.count(Int((seconds / 60).rounded())))\u{A0}min"
     }
 
     /// The verdicts of the window, of all apps.

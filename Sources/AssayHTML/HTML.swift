@@ -40,6 +40,9 @@ extension String {
         }
         return escaped
     }
+
+    /// The escaped text of an identifier, which may continue on another line after each dot.
+    package var htmlEscapedIdentifier: String { htmlEscaped.replacing(".", with: ".<wbr>") }
 }
 
 extension BinaryInteger {

@@ -69,7 +69,7 @@ struct ExplainPage {
             let rows = app.rows
             for row in rows {
                 text +=
-                    "<tr><td class=\"name\">\(row.product.htmlEscaped)</td>"
+                    "<tr><td class=\"name\">\(row.product.htmlEscapedIdentifier)</td>"
                     + "<td>\(row.state.htmlEscaped)</td></tr>"
             }
             text += rows.isEmpty ? "<tr><td>no purchases</td></tr></table>" : "</table>"

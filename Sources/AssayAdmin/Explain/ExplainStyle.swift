@@ -39,13 +39,14 @@ enum ExplainStyle {
         td{overflow-wrap:anywhere}td.name{width:235px;color:var(--soft)}
         table.fields td:last-child,table.fields th:last-child{text-align:left;white-space:normal}
         td small{display:block}
-        .timeline svg{display:block;width:100%;height:auto;overflow:visible}
-        .timeline text{fill:var(--soft);font-size:12px}
+        .timeline svg{display:block;width:100%;height:9px}
+        .timeline p{margin:8px 0 3px;font-size:13px;color:var(--soft)}
+        .timeline .ends{display:flex;justify-content:space-between;margin:4px 0 12px;font-size:12px}
         .timeline .period{fill:var(--a)}.timeline .refund{fill:var(--b)}
-        .timeline line{stroke:var(--line)}
+        .timeline .axis{fill:var(--line)}
         @media(min-width:521px){.records td{font-size:13px;white-space:nowrap}\
         .records td:first-child,.records td:last-child{white-space:normal}}
-        @media(max-width:520px){.timeline text{font-size:23px}.wide td:empty{display:none}\
+        @media(max-width:520px){.wide td:empty{display:none}\
         .choices{grid-template-columns:1fr}table.fields,.fields tbody{display:block}\
         .fields tr{display:block;border-top:1px solid var(--line);padding:5px 0}\
         .fields td,.fields td.name{display:block;width:auto;border:0;padding:1px 0}}

@@ -135,20 +135,21 @@ struct ExplanationHTML {
                 "<p>The newest \(content.records.count); \(omitted.grouped) are left out. "
                 + "<code>assay verify</code> prints all.</p>"
         }
-        text += TimelineSVG(records: content.records, now: explanation.now).html
+        text += Timeline(records: content.records).html
         let head = ["product", "transaction", "bought", "expires", "remarks"]
         text +=
             "<div class=\"scroll\"><table class=\"wide records\"><tr class=\"head\">"
             + head.map { "<th>\($0)</th>" }.joined() + "</tr>"
         for record in content.records {
             let cells = [
-                record.productId ?? "", record.transactionId ?? "",
+                (record.productId ?? "").htmlEscapedIdentifier,
+                (record.transactionId ?? "").htmlEscaped,
                 record.purchaseDate?.rfc3339 ?? "", record.expiresDate?.rfc3339 ?? "",
-                record.remarks,
+                record.remarks.htmlEscaped,
             ]
             text += "<tr>"
             for (name, cell) in zip(head, cells) {
-                text += "<td data-label=\"\(name)\">\(cell.htmlEscaped)</td>"
+                text += "<td data-label=\"\(name)\">\(cell)</td>"
             }
             text += "</tr>"
         }

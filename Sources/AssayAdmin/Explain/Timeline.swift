@@ -3,16 +3,16 @@ import AssayHTML
 import AssayModels
 
 /// The in-app records of a receipt over time: a line for each product, a bar for each period.
-struct TimelineSVG {
+///
+/// The drawings stretch with the page. Labels are text of the page.
+struct Timeline {
     let records: InAppPurchases
-    let now: Timestamp
 
     /// Products with the most recent purchases. More lines would not fit a page.
     private static let productLimit = 12
-    private static let width = 720.0
-    private static let lineHeight = 40.0
+    private static let width = 1000.0
     /// A purchase without an end has this width.
-    private static let markWidth = 4.0
+    private static let markWidth = 5.0
 
     private struct Period {
         let start: Int64
@@ -29,29 +29,25 @@ struct TimelineSVG {
         func x(_ date: Int64) -> Double {
             ((Double(date) - Double(first)) / length * (Self.width - Self.markWidth)).rounded()
         }
-        let height = Double(lines.count) * Self.lineHeight + 20
-        var svg =
-            "<svg viewBox=\"0 0 \(Int(Self.width)) \(Int(height))\" role=\"img\" "
-            + "aria-label=\"purchases over time\">"
-        for (index, line) in lines.enumerated() {
-            let y = Double(index) * Self.lineHeight
-            svg +=
-                "<text x=\"0\" y=\"\(y + 15)\">\(line.product.htmlEscaped)</text>"
-                + "<line x1=\"0\" y1=\"\(y + 25)\" x2=\"\(Self.width)\" y2=\"\(y + 25)\"/>"
+        var text = "<div class=\"timeline\">"
+        for line in lines {
+            text +=
+                "<p>\(line.product.htmlEscapedIdentifier)</p>"
+                + "<svg viewBox=\"0 0 \(Self.width) 9\" preserveAspectRatio=\"none\" role=\"img\" "
+                + "aria-label=\"purchases over time\">"
+                + "<rect class=\"axis\" y=\"4\" width=\"\(Self.width)\" height=\"1\"/>"
             for period in line.periods {
                 let start = x(period.start)
                 let end = max(x(period.end ?? period.start), start + Self.markWidth)
-                svg +=
+                text +=
                     "<rect class=\"\(period.isRefunded ? "refund" : "period")\" x=\"\(start)\" "
-                    + "y=\"\(y + 20)\" width=\"\(max(end - start - 1, 2))\" height=\"9\" rx=\"2\">"
+                    + "width=\"\(max(end - start - 2, 3))\" height=\"9\">"
                     + "<title>\(period.title.htmlEscaped)</title></rect>"
             }
+            text += "</svg>"
         }
-        svg +=
-            "<text x=\"0\" y=\"\(height - 4)\">\(Self.date(first))</text>"
-            + "<text x=\"\(Self.width)\" y=\"\(height - 4)\" text-anchor=\"end\">"
-            + "\(Self.date(last))</text></svg>"
-        return "<div class=\"timeline\">\(svg)</div>"
+        return text + "<p class=\"ends\"><span>\(Self.date(first))</span>"
+            + "<span>\(Self.date(last))</span></p></div>"
     }
 
     /// The products in the order of their first record, the latest ones if there are many.
