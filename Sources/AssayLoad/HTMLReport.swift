@@ -240,9 +240,9 @@ package struct HTMLReport {
             ]
         }
         // A rate that failed was run again. The line joins the best run of each rate.
-        let best = Dictionary(
-            sorted.map { ($0.rate, $0.result.latencies.milliseconds(at: 99)) }, uniquingKeysWith: min)
-        let points = best.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let runs = sorted.map { ($0.rate, $0.result.latencies.milliseconds(at: 99)) }
+        let points = Dictionary(runs, uniquingKeysWith: min)
+            .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         let highest = sorted[sorted.count - 1].rate
         let plot = Plot(
             "99 % within, by requested rate, best run", x: "requests per second",

@@ -1,5 +1,6 @@
 import AssayAdmin
 import AssayIO
+import AssayMint
 import AssayModels
 import AssayServer
 import TestSupport
@@ -58,7 +59,7 @@ struct ExplainPageTests {
         #expect(page.body.contains("<option value=\"game\">game</option>"))
         #expect(page.head.contains("form-action 'self'"))
         #expect(page.head.contains("Referrer-Policy: same-origin"))
-        #expect(!page.body.contains("<script"))
+        #expect(!page.body.contains("<script") && !page.body.contains("by the bundle id"))
 
         let token = try Minted.transaction.get()
         let valid = try Self.post(admin, [token])
@@ -82,6 +83,45 @@ struct ExplainPageTests {
         #expect(elsewhere.body.contains(">WRONG_ENVIRONMENT</span>"))
         let renewal = try Self.post(admin, [token], kind: "renewal-info")
         #expect(renewal.body.contains(">WRONG_KIND</span>"))
+    }
+
+    @Test("of several app entries the evidence's bundle id chooses one") func bundleIds() throws {
+        let admin = try AdminTest(explains: true) { configuration in
+            let game = configuration.apps["game"]!
+            let other = Policy(bundleId: "com.example.b", environments: [.sandbox])
+            configuration.apps = ["b": game.with(other), "game": game]
+        }
+        defer { admin.end() }
+        let option = "<option value=\"\" selected>by the bundle id</option>"
+        #expect(admin.get("/explain").body.contains(option))
+        let token = try Minted.transaction.get()
+        let renewal = try Minted.token(.renewalInfo)
+        let receipt = try Minted.receipt(bytes: 3_000, bundleId: "com.example.b")
+        let third = try Minted.token(.transaction, bundleId: "<c>")
+        let chosen: [(name: String, evidence: [[UInt8]], app: String)] = [
+            ("transaction", [token], "game"),
+            ("another app", [try Minted.token(.transaction, bundleId: "com.example.b")], "b"),
+            ("notification", [try Minted.token(.notification)], "game"),
+            ("receipt", [receipt], "b"),
+            ("receipt in base64", [ReceiptMinter.base64(receipt)], "b"),
+            ("second item", [renewal, token], "game"),
+        ]
+        for (name, evidence, app) in chosen {
+            let answer = try Self.post(admin, evidence, app: "")
+            #expect(answer.status == 200 && answer.body.contains(">VALID</span>"), "\(name)")
+            #expect(answer.body.contains("app entry <b>\(app)</b>"), "\(name): \(answer.body)")
+        }
+        let refused: [(name: String, evidence: [UInt8], text: String)] = [
+            ("no bundle id", renewal, "names no bundle id"),
+            ("no evidence", Array("x".utf8), "names no bundle id"),
+            ("no entry", third, "no app entry has the bundle id &quot;&lt;c&gt;&quot;"),
+        ]
+        for (name, evidence, text) in refused {
+            let answer = try Self.post(admin, [evidence], app: "")
+            #expect(answer.status == 400 && answer.body.contains(text), "\(name): \(answer.body)")
+        }
+        let asked = try Self.post(admin, [token], app: "b")
+        #expect(asked.body.contains(">WRONG_BUNDLE</span>"))
     }
 
     @Test("what the page refuses") func refusals() throws {

@@ -28,6 +28,14 @@ package struct Inspection: Sendable {
 
     private let wantedRecords: Int
 
+    /// The bundle id that the evidence names. UNVERIFIED.
+    package var bundleId: String? {
+        if let receipt { return receipt.bundleId }
+        let root = payload?.root
+        let named = root?["bundleId"] ?? root?["data"]?["bundleId"] ?? root?["bid"]
+        return named?.string ?? nested.lazy.compactMap(\.bundleId).first
+    }
+
     /// Inspects evidence of any kind.
     ///
     /// - Parameter records: the most in-app records of a receipt to keep; the newest are kept.

@@ -13,6 +13,10 @@ struct ExplainPage {
     /// What is wrong with the form.
     var problem: String?
 
+    /// Whether the evidence's bundle id can choose the app entry. With a single entry, or one for
+    /// any app, there is nothing to choose.
+    var offersBundleId: Bool { apps.count > 1 && !apps.contains("") }
+
     var html: String {
         let title = result.map { $0.isVerified ? "VALID" : "refused" } ?? "explain"
         return """
@@ -44,7 +48,9 @@ struct ExplainPage {
 
     private var body: String {
         guard let result else { return form }
-        var text = ""
+        var text =
+            choice.app.isEmpty
+            ? "" : "<p>By the policy of the app entry <b>\(choice.app.htmlEscaped)</b>.</p>\n"
         for (index, item) in result.items.enumerated() {
             let name = "\(index + 1). \(item.label)".htmlEscaped
             if result.items.count > 1 { text += "<h2 class=\"item\">\(name)</h2>\n" }
@@ -94,7 +100,9 @@ struct ExplainPage {
             "<option value=\"\(value.htmlEscaped)\"\(value == chosen ? " selected" : "")>"
                 + "\(text.htmlEscaped)</option>"
         }
-        let apps = apps.map { option($0, $0.isEmpty ? "any app" : $0, choice.app) }
+        let apps =
+            (offersBundleId ? [option("", "by the bundle id", choice.app)] : [])
+            + apps.map { option($0, $0.isEmpty ? "any app" : $0, choice.app) }
         let kinds =
             [option("auto", "detect it", choice.kind)]
             + EvidenceKind.allCases.map { option($0.name, $0.name, choice.kind) }

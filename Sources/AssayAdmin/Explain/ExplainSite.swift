@@ -35,14 +35,23 @@ struct ExplainSite {
             default: continue
             }
         }
-        guard let app = apps[page.choice.app] else {
-            return refused("no app entry is named \"\(page.choice.app)\"")
-        }
         let kind = EvidenceKind(name: page.choice.kind)
         guard kind != nil || page.choice.kind == "auto" else {
             return refused("no kind is named \"\(page.choice.kind)\"")
         }
         guard !sources.isEmpty else { return refused("paste evidence, or choose a file") }
+        if page.choice.app.isEmpty, page.offersBundleId {
+            guard let bundleId = Self.bundleId(of: sources) else {
+                return refused("the evidence names no bundle id: choose an app entry")
+            }
+            guard let name = names.first(where: { apps[$0]?.policy.bundleId == bundleId }) else {
+                return refused("no app entry has the bundle id \"\(bundleId)\": choose one")
+            }
+            page.choice.app = name
+        }
+        guard let app = apps[page.choice.app] else {
+            return refused("no app entry is named \"\(page.choice.app)\"")
+        }
         var expectations = Expectations.none
         if !page.choice.environment.isEmpty {
             expectations.environments = [StoreEnvironment(rawValue: page.choice.environment)]
@@ -51,6 +60,13 @@ struct ExplainSite {
             sources, as: kind, trust: app.verifier.trust, policy: app.policy,
             expecting: app.narrowed(expectations), at: now)
         return self.page(200, page)
+    }
+
+    /// The first bundle id that an item names, verified or not.
+    private static func bundleId(of sources: [ExplanationSet.Source]) -> String? {
+        sources.prefix(ExplanationSet.itemLimit).lazy
+            .compactMap { Inspection($0.evidence.span, records: 0).bundleId }.first
+            .map { String($0.prefix(choiceBytes)) }
     }
 
     /// The longest value of a choice. Names of app entries are shorter.
