@@ -28,7 +28,12 @@ import Testing
     /// The field of CAssayP384 alone. `P384PointsTests` compares the points that it computes.
     @Test(.enabled(if: P384.hasFastPoints, "needs BMI2 and ADX"))
     func p384FieldWithTwoCarries() {
-        FieldComparison<FastP384Field>(seed: 3, bitsOfR: 0) {
+        // Times p − 1, this has a product whose reduction borrows from its topmost word, which one
+        // product in 2⁹⁶ does: it is 2⁵¹² / (2¹²⁸ + 2⁹⁶ + 1) + 2²⁶⁰.
+        let borrowing = Words6(
+            0xFFFF_FFFD_0000_0005, 0x0000_0001_FFFF_FFFF, 0x0000_0002_FFFF_FFFD,
+            0x0000_0000_FFFF_FFFE, 0xFFFF_FFFF_0000_0010, 0xFFFF_FFFF_0000_0000)
+        FieldComparison<FastP384Field>(seed: 3, bitsOfR: 0, edges: [borrowing]) {
             $0.number
         } make: {
             .init($0)
@@ -55,13 +60,15 @@ struct FieldComparison<Field: PrimeField> {
     /// R mod m.
     let r: Octets
     private var random: SeededGenerator
+    /// Further edge values.
+    private let edges: [Field.Words]
 
     init(
-        seed: UInt64, bitsOfR: Int = Field.Words.byteCount * 8,
+        seed: UInt64, bitsOfR: Int = Field.Words.byteCount * 8, edges: [Field.Words] = [],
         _ words: @escaping (Field) -> Field.Words,
         make: @escaping (Field.Words) -> Field
     ) {
-        (self.words, self.make) = (words, make)
+        (self.words, self.make, self.edges) = (words, make, edges)
         random = SeededGenerator(seed: seed)
         r = numbers.power(ofTwo: bitsOfR)
         inverseOfR = numbers.inverse(r)
@@ -71,7 +78,7 @@ struct FieldComparison<Field: PrimeField> {
     /// the modulus: the bound of every operation's input.
     private func values() -> [Field.Words] {
         var random = random
-        var values = [Field.Words.zero]
+        var values = [Field.Words.zero] + edges
         for index in 0..<Field.Words.count {
             for edge: UInt64 in [1, 0xFFFF_FFFF, 1 << 32, 1 << 63, .max - 1, .max] {
                 var value = Field.Words.zero

@@ -131,6 +131,13 @@ import Testing
             for x in [forge.plain(P256Forge.order, plus: small), r] {
                 guard let point = forge.publicKey(x: x, r: r, s: s, e: e) else { continue }
                 found += x == r ? 0 : 1
+                if x != r {
+                    checkCase(
+                        Case(
+                            name: "x as r, \(small)", point: point, digest: e, r: x, s: s,
+                            expected: false),
+                        engine: engine)
+                }
                 checkCase(
                     Case(
                         name: "r = \(small)", point: point, digest: e, r: r, s: s, expected: true),
@@ -164,6 +171,23 @@ import Testing
                 engine: engine)
         }
         #expect(found > 4)
+    }
+
+    /// G + G and G − G, in batches that are large enough for the formulas that know neither.
+    @Test(arguments: Batches.engines)
+    func equalAndOppositePoints(engine: SignatureEngine) throws {
+        let forge = P256Forge()
+        let one = P256Forge.number(1)
+        // With e = r = s the sum is G + Q.
+        let r = forge.r(P256Forge.number(2))
+        let verifier = Batches.verifier(engine)
+        for (d, holds) in [(one, true), (forge.negate(one), false)] {
+            let key = Batches.key(forge.publicKey(d), engine: engine)
+            let check = try #require(Batches.check(key, r, r + r))
+            let count = 100
+            let all = Batches.holds([ES256Check](repeating: check, count: count), by: verifier)
+            #expect(all == [Bool](repeating: holds, count: count))
+        }
     }
 
     /// Makes checks for several keys, some with tables. About one check in three has one changed
