@@ -18,8 +18,32 @@ import Testing
             .init(montgomery: $0)
         }.check()
     }
+    /// Their products with p − 1 have the carries and borrows of a reduction that random products do
+    /// not have: one in 2⁶⁴ at most does.
+    private static let edges384 = [
+        // 2⁵¹² / (2¹²⁸ + 2⁹⁶ + 1) + 2²⁶⁰: a borrow from the topmost word of the first step.
+        Words6(
+            0xFFFF_FFFD_0000_0005, 0x0000_0001_FFFF_FFFF, 0x0000_0002_FFFF_FFFD,
+            0x0000_0000_FFFF_FFFE, 0xFFFF_FFFF_0000_0010, 0xFFFF_FFFF_0000_0000),
+        // With c = 2³⁸⁴ − p: 2⁵¹² / c + 2²⁶⁰, a borrow from that of the second step.
+        Words6(
+            0xFFFF_FFEC_0000_0005, 0xFFFF_FFF4_0000_0013, 0x0000_0003_0000_0002,
+            0x0000_0003_FFFF_FFFB, 0x0000_0000_0000_000E, 0xFFFF_FFFF_0000_0001),
+        // 2⁵¹² / c − 2³⁰⁰, a carry into it.
+        Words6(
+            0xFFFF_FFEC_0000_0005, 0xFFFF_FFF4_0000_0013, 0x0000_0003_0000_0002,
+            0x0000_0003_FFFF_FFFB, 0xFFFF_EFFF_FFFF_FFFE, 0xFFFF_FFFF_0000_0000),
+        // (2⁵¹² + 2⁴⁴⁸ − 2³⁸⁴) / c + 2²⁰⁰, a carry within the second step.
+        Words6(
+            0xFFFF_FFDD_0000_0016, 0xFFFF_FFF3_0000_001B, 0x0000_0006_FFFF_FFFF,
+            0x0000_0005_0000_00F8, 0xFFFF_FFFE_FFFF_FFFE, 0xFFFF_FFFF_0000_0001),
+        // p − 2²⁰⁰, a result of 2³⁸⁴ or more before p is subtracted.
+        Words6(
+            0xFFFF_FFFF, 0xFFFF_FFFF_0000_0000, .max - 1, .max - 0x100, .max, .max),
+    ]
+
     @Test func p384Field() {
-        FieldComparison<P384Field>(seed: 3, bitsOfR: 0) {
+        FieldComparison<P384Field>(seed: 3, bitsOfR: 0, edges: Self.edges384) {
             $0.number
         } make: {
             .init($0)
@@ -28,12 +52,7 @@ import Testing
     /// The field of CAssayP384 alone. `P384PointsTests` compares the points that it computes.
     @Test(.enabled(if: P384.hasFastPoints, "needs BMI2 and ADX"))
     func p384FieldWithTwoCarries() {
-        // Times p − 1, this has a product whose reduction borrows from its topmost word, which one
-        // product in 2⁹⁶ does: it is 2⁵¹² / (2¹²⁸ + 2⁹⁶ + 1) + 2²⁶⁰.
-        let borrowing = Words6(
-            0xFFFF_FFFD_0000_0005, 0x0000_0001_FFFF_FFFF, 0x0000_0002_FFFF_FFFD,
-            0x0000_0000_FFFF_FFFE, 0xFFFF_FFFF_0000_0010, 0xFFFF_FFFF_0000_0000)
-        FieldComparison<FastP384Field>(seed: 3, bitsOfR: 0, edges: [borrowing]) {
+        FieldComparison<FastP384Field>(seed: 3, bitsOfR: 0, edges: Self.edges384) {
             $0.number
         } make: {
             .init($0)
