@@ -18,8 +18,9 @@ import Testing
             .init(montgomery: $0)
         }.check()
     }
-    /// Their products with p − 1 have the carries and borrows of a reduction that random products do
-    /// not have: one in 2⁶⁴ at most does.
+
+    /// Their products with p − 1 have the carries and borrows of a reduction that random products
+    /// do not have: one in 2⁶⁴ at most does.
     private static let edges384 = [
         // 2⁵¹² / (2¹²⁸ + 2⁹⁶ + 1) + 2²⁶⁰: a borrow from the topmost word of the first step.
         Words6(
