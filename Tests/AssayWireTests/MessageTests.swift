@@ -152,6 +152,22 @@ struct MessageTests {
         }
     }
 
+    /// Around the sizes at which a length takes another byte, and beyond the memory that the writer
+    /// keeps; after each a short message, with nothing of the long one.
+    @Test func lengths() throws {
+        for length in [0, 1, 127, 128, 129, 16_383, 16_384, 65_535, 65_536, 200_000, 2_097_152] {
+            let text = String(repeating: "x", count: length)
+            let long = ResponseHead(
+                id: .max, message: text,
+                result: .verification(Verification(verdict: .malformed, detail: text)))
+            #expect(try roundTrip(long) == long, "\(length)")
+            #expect(try roundTrip(ResponseHead(id: 1)) == ResponseHead(id: 1), "\(length)")
+        }
+        var output: [UInt8] = []
+        codec.encode(RequestHead(id: 300, call: .ping), into: &output)
+        #expect(output == [0x08, 0xAC, 0x02, 0x42, 0x00])
+    }
+
     @Test func frame() throws {
         var output: [UInt8] = [1, 2, 3]
         codec.encodeFrame(RequestHead(id: 5, call: .ping), body: [9, 8], into: &output)

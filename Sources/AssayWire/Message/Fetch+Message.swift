@@ -1,24 +1,13 @@
 import AssayModels
 import CAssayProto
 
-extension FetchCall: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__FetchCall>) {
-        unsafe assay__v1__fetch_call__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__FetchCall, in arena: MessageArena) {
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        let numbers = unsafe arena.allocate(Assay__V1__StoreList.self, count: lists.count)
-        for (index, list) in lists.enumerated() {
-            unsafe (numbers + index).initialize(to: Assay__V1__StoreList(list))
-        }
-        unsafe m.n_lists = lists.count
-        unsafe m.lists = numbers
-        unsafe arena.set(&m.has_at, &m.at, at)
-        if policy != EntitlementPolicy() { unsafe m.policy = arena.message(policy) }
-        if returnsTypedPayloads {
-            unsafe arena.set(&m.has_return_typed_payloads, &m.return_typed_payloads, true)
-        }
+extension FetchCall: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        if returnsTypedPayloads { output.set(5, true) }
+        if policy != EntitlementPolicy() { output.set(4, policy) }
+        output.set(3, at)
+        output.setPacked(2, lists.map(\.number))
+        output.set(1, transactionId)
     }
 
     init(_ m: Assay__V1__FetchCall) throws(MessageError) {
@@ -33,17 +22,15 @@ extension FetchCall: @unsafe MessageFields {
     }
 }
 
-extension Assay__V1__StoreList {
-    fileprivate init(_ list: FetchCall.List) {
-        switch list {
-        case .statuses: self = ASSAY__V1__STORE_LIST__STORE_LIST_STATUSES
-        case .history: self = ASSAY__V1__STORE_LIST__STORE_LIST_HISTORY
-        case .unknown(let number): self.init(rawValue: number)
+extension FetchCall.List {
+    fileprivate var number: UInt32 {
+        switch self {
+        case .statuses: ASSAY__V1__STORE_LIST__STORE_LIST_STATUSES.rawValue
+        case .history: ASSAY__V1__STORE_LIST__STORE_LIST_HISTORY.rawValue
+        case .unknown(let number): number
         }
     }
-}
 
-extension FetchCall.List {
     fileprivate init(_ list: Assay__V1__StoreList) {
         switch list {
         case ASSAY__V1__STORE_LIST__STORE_LIST_STATUSES: self = .statuses
@@ -53,17 +40,12 @@ extension FetchCall.List {
     }
 }
 
-extension Fetched: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Fetched>) {
-        unsafe assay__v1__fetched__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Fetched, in arena: MessageArena) {
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_revision, &m.revision, revision)
-        unsafe m.n_items = items.count
-        unsafe m.items = arena.messages(items)
-        unsafe m.entitlements = arena.message(entitlements)
+extension Fetched: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, entitlements)
+        output.setEach(3, items)
+        output.set(2, revision)
+        output.set(1, environment)
     }
 
     init(_ m: Assay__V1__Fetched) throws(MessageError) {

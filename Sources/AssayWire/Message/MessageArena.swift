@@ -71,16 +71,6 @@ import CAssayProto
         return unsafe memory
     }
 
-    /// Allocates memory for `count` values, which the caller initializes. Only for messages that
-    /// this process composes, whose arena has no limit.
-    func allocate<T>(_ type: T.Type, count: Int = 1) -> UnsafeMutablePointer<T> {
-        let bytes = MemoryLayout<T>.stride * count
-        guard let memory = unsafe allocate(bytes) else {
-            preconditionFailure("the arena for encoding has no limit")
-        }
-        return unsafe memory.bindMemory(to: T.self, capacity: count)
-    }
-
     /// Runs `body` with this arena as protobuf-c's allocator.
     func withAllocator<R>(_ body: (UnsafeMutablePointer<ProtobufCAllocator>) -> R) -> R {
         var allocator = unsafe ProtobufCAllocator(

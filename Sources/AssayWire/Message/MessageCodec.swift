@@ -12,6 +12,7 @@ public final class MessageCodec {
     static let memoryFloor = 256 * 1024
 
     private let arena = MessageArena()
+    private var writer = MessageWriter()
     private let memoryFloor: Int
     private let memoryPerByte: Int
 
@@ -56,28 +57,32 @@ public final class MessageCodec {
 
     /// Appends a request head, without its frame.
     public func encode(_ head: RequestHead, into output: inout [UInt8]) {
-        arena.reset(limit: .max)
-        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: nil, into: &output)
+        writer.clear()
+        head.write(to: &writer)
+        writer.append(to: &output)
     }
 
     /// Appends a response head, without its frame.
     public func encode(_ head: ResponseHead, into output: inout [UInt8]) {
-        arena.reset(limit: .max)
-        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: nil, into: &output)
+        writer.clear()
+        head.write(to: &writer)
+        writer.append(to: &output)
     }
 
     /// Appends a request frame: prefix, head, body.
     public func encodeFrame(_ head: RequestHead, body: [UInt8], into output: inout [UInt8]) {
-        arena.reset(limit: .max)
-        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
+        writer.clear()
+        head.write(to: &writer)
+        appendFrame(body, to: &output)
     }
 
     /// Appends a response frame: prefix, head, body.
     public func encodeFrame(
         _ head: ResponseHead, body: [UInt8] = [], into output: inout [UInt8]
     ) {
-        arena.reset(limit: .max)
-        unsafe pack(UnsafeMutableRawPointer(arena.compose(head)), frame: body, into: &output)
+        writer.clear()
+        head.write(to: &writer)
+        appendFrame(body, to: &output)
     }
 
     /// Appends the frame of a response with a verdict.
@@ -87,11 +92,16 @@ public final class MessageCodec {
         answering id: UInt64, _ verification: Verification, withPayload: Bool,
         body: [UInt8] = [], into output: inout [UInt8]
     ) {
-        arena.reset(limit: .max)
-        unsafe pack(
-            UnsafeMutableRawPointer(
-                arena.answer(id, verification, withPayload: withPayload)),
-            frame: body, into: &output)
+        writer.clear()
+        writer.setAnswer(id, verification, withPayload: withPayload)
+        appendFrame(body, to: &output)
+    }
+
+    private func appendFrame(_ body: [UInt8], to output: inout [UInt8]) {
+        FrameWriter.appendPrefix(
+            headBytes: writer.count, bodyBytes: body.count, to: &output)
+        writer.append(to: &output)
+        output.append(contentsOf: body)
     }
 
     /// Returns the id of a head that is possibly not decodable; 0 if there is none. Protobuf
@@ -164,26 +174,5 @@ public final class MessageCodec {
                 unsafe parse(allocator, bytes.count, bytes.baseAddress)
             }
         }
-    }
-
-    /// Appends the message; with `frame`, also its prefix and body. `message` is a protobuf-c
-    /// message: all begin with their `ProtobufCMessage`.
-    private func pack(
-        _ message: UnsafeMutableRawPointer, frame body: [UInt8]?, into output: inout [UInt8]
-    ) {
-        let message = unsafe message.assumingMemoryBound(to: ProtobufCMessage.self)
-        let count = unsafe protobuf_c_message_get_packed_size(message)
-        if let body {
-            FrameWriter.appendPrefix(headBytes: count, bodyBytes: body.count, to: &output)
-        }
-        output.append(addingCapacity: count) { bytes in
-            unsafe bytes.withUnsafeMutableBufferPointer { bytes, initialized in
-                guard let base = bytes.baseAddress else { return }
-                let written = unsafe protobuf_c_message_pack(message, base + initialized)
-                precondition(written == count, "protobuf-c must write the size that it announced")
-                initialized += count
-            }
-        }
-        if let body { output.append(contentsOf: body) }
     }
 }

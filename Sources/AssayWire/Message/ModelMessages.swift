@@ -5,24 +5,17 @@
 import AssayModels
 import CAssayProto
 
-extension Expectations: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Expectations>) {
-        unsafe assay__v1__expectations__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Expectations, in arena: MessageArena) {
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe m.n_environments = environments.count
-        unsafe m.environments = arena.texts(environments)
-        unsafe m.n_product_ids = productIds.count
-        unsafe m.product_ids = arena.texts(productIds)
-        unsafe arena.set(&m.has_app_account_token, &m.app_account_token, appAccountToken)
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(&m.has_not_older_than, &m.not_older_than, notOlderThan)
-        unsafe arena.set(&m.has_device_identifier, &m.device_identifier, deviceIdentifier)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(
-            &m.has_device_verification_id, &m.device_verification_id, deviceVerificationId)
+extension Expectations: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(9, deviceVerificationId)
+        output.set(8, appAppleId)
+        output.set(7, deviceIdentifier)
+        output.set(6, notOlderThan)
+        output.set(5, transactionId)
+        output.set(4, appAccountToken)
+        output.setEach(3, productIds)
+        output.setEach(2, environments)
+        output.set(1, bundleId)
     }
 
     init(_ m: Assay__V1__Expectations) throws(MessageError) {
@@ -40,20 +33,14 @@ extension Expectations: @unsafe MessageFields {
     }
 }
 
-extension Entitlements: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Entitlements>) {
-        unsafe assay__v1__entitlements__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Entitlements, in arena: MessageArena) {
-        unsafe arena.set(&m.has_at, &m.at, at)
-        unsafe m.n_apps = apps.count
-        unsafe m.apps = arena.messages(apps)
-        unsafe arena.set(&m.has_newest_signed_date, &m.newest_signed_date, newestSignedDate)
-        unsafe arena.set(&m.has_is_stale, &m.is_stale, isStale)
-        unsafe arena.set(&m.has_next_change, &m.next_change, nextChange)
-        unsafe m.n_warnings = warnings.count
-        unsafe m.warnings = arena.messages(warnings)
+extension Entitlements: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(6, warnings)
+        output.set(5, nextChange)
+        output.set(4, isStale)
+        output.set(3, newestSignedDate)
+        output.setEach(2, apps)
+        output.set(1, at)
     }
 
     init(_ m: Assay__V1__Entitlements) throws(MessageError) {
@@ -67,23 +54,15 @@ extension Entitlements: @unsafe MessageFields {
     }
 }
 
-extension AppEntitlements: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AppEntitlements>) {
-        unsafe assay__v1__app_entitlements__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AppEntitlements, in arena: MessageArena) {
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe m.n_subscription_groups = subscriptionGroups.count
-        unsafe m.subscription_groups = arena.messages(subscriptionGroups)
-        unsafe m.n_non_consumables = nonConsumables.count
-        unsafe m.non_consumables = arena.messages(nonConsumables)
-        unsafe m.n_non_renewing = nonRenewing.count
-        unsafe m.non_renewing = arena.messages(nonRenewing)
-        unsafe m.n_consumables = consumables.count
-        unsafe m.consumables = arena.messages(consumables)
-        unsafe m.customers = arena.message(customers)
+extension AppEntitlements: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(7, customers)
+        output.setEach(6, consumables)
+        output.setEach(5, nonRenewing)
+        output.setEach(4, nonConsumables)
+        output.setEach(3, subscriptionGroups)
+        output.set(2, bundleId)
+        output.set(1, environment)
     }
 
     init(_ m: Assay__V1__AppEntitlements) throws(MessageError) {
@@ -99,18 +78,11 @@ extension AppEntitlements: @unsafe MessageFields {
     }
 }
 
-extension SubscriptionGroup: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__SubscriptionGroup>) {
-        unsafe assay__v1__subscription_group__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__SubscriptionGroup, in arena: MessageArena) {
-        unsafe arena.set(&m.has_subscription_group_identifier,
-            &m.subscription_group_identifier,
-            subscriptionGroupIdentifier)
-        unsafe m.deciding = arena.message(deciding)
-        unsafe m.n_subscriptions = subscriptions.count
-        unsafe m.subscriptions = arena.messages(subscriptions)
+extension SubscriptionGroup: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(3, subscriptions)
+        output.set(2, deciding)
+        output.set(1, subscriptionGroupIdentifier)
     }
 
     init(_ m: Assay__V1__SubscriptionGroup) throws(MessageError) {
@@ -122,29 +94,23 @@ extension SubscriptionGroup: @unsafe MessageFields {
     }
 }
 
-extension Subscription: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Subscription>) {
-        unsafe assay__v1__subscription__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Subscription, in arena: MessageArena) {
-        unsafe arena.set(
-            &m.has_original_transaction_id, &m.original_transaction_id, originalTransactionId)
-        unsafe arena.set(&m.has_status, &m.status, status)
-        unsafe arena.set(&m.has_is_entitled, &m.is_entitled, isEntitled)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_entitled_until, &m.entitled_until, entitledUntil)
-        unsafe arena.set(&m.has_ownership, &m.ownership, ownership)
-        unsafe arena.set(&m.has_is_trial, &m.is_trial, isTrial)
-        unsafe arena.set(&m.has_offer_type, &m.offer_type, offerType)
-        unsafe arena.set(&m.has_billing_plan_type, &m.billing_plan_type, billingPlanType)
-        unsafe arena.set(&m.has_will_renew, &m.will_renew, willRenew)
-        unsafe arena.set(&m.has_renews_as, &m.renews_as, renewsAs)
-        unsafe arena.set(&m.has_expiration_intent, &m.expiration_intent, expirationIntent)
-        unsafe arena.set(
-            &m.has_revocation_percentage, &m.revocation_percentage, revocationPercentage)
-        unsafe m.decided_by = arena.message(decidedBy)
-        unsafe arena.set(&m.has_expires_date, &m.expires_date, expiresDate)
+extension Subscription: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(15, expiresDate)
+        output.set(14, decidedBy)
+        output.set(13, revocationPercentage)
+        output.set(12, expirationIntent)
+        output.set(11, renewsAs)
+        output.set(10, willRenew)
+        output.set(9, billingPlanType)
+        output.set(8, offerType)
+        output.set(7, isTrial)
+        output.set(6, ownership)
+        output.set(5, entitledUntil)
+        output.set(4, productId)
+        output.set(3, isEntitled)
+        output.set(2, status)
+        output.set(1, originalTransactionId)
     }
 
     init(_ m: Assay__V1__Subscription) throws(MessageError) {
@@ -168,21 +134,16 @@ extension Subscription: @unsafe MessageFields {
     }
 }
 
-extension ProductEntitlement: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ProductEntitlement>) {
-        unsafe assay__v1__product_entitlement__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ProductEntitlement, in arena: MessageArena) {
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_is_entitled, &m.is_entitled, isEntitled)
-        unsafe arena.set(&m.has_entitled_until, &m.entitled_until, entitledUntil)
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(&m.has_ownership, &m.ownership, ownership)
-        unsafe arena.set(&m.has_revocation_date, &m.revocation_date, revocationDate)
-        unsafe arena.set(
-            &m.has_revocation_percentage, &m.revocation_percentage, revocationPercentage)
-        unsafe m.decided_by = arena.message(decidedBy)
+extension ProductEntitlement: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(8, decidedBy)
+        output.set(7, revocationPercentage)
+        output.set(6, revocationDate)
+        output.set(5, ownership)
+        output.set(4, transactionId)
+        output.set(3, entitledUntil)
+        output.set(2, isEntitled)
+        output.set(1, productId)
     }
 
     init(_ m: Assay__V1__ProductEntitlement) throws(MessageError) {
@@ -198,18 +159,14 @@ extension ProductEntitlement: @unsafe MessageFields {
     }
 }
 
-extension ConsumablePurchase: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ConsumablePurchase>) {
-        unsafe assay__v1__consumable_purchase__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ConsumablePurchase, in arena: MessageArena) {
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_quantity, &m.quantity, quantity)
-        unsafe arena.set(&m.has_revoked_percentage, &m.revoked_percentage, revokedPercentage)
-        unsafe arena.set(&m.has_dedup_key, &m.dedup_key, dedupKey)
-        unsafe m.decided_by = arena.message(decidedBy)
+extension ConsumablePurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(6, decidedBy)
+        output.set(5, dedupKey)
+        output.set(4, revokedPercentage)
+        output.set(3, quantity)
+        output.set(2, productId)
+        output.set(1, transactionId)
     }
 
     init(_ m: Assay__V1__ConsumablePurchase) throws(MessageError) {
@@ -224,15 +181,11 @@ extension ConsumablePurchase: @unsafe MessageFields {
     }
 }
 
-extension DecidedBy: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__DecidedBy>) {
-        unsafe assay__v1__decided_by__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__DecidedBy, in arena: MessageArena) {
-        unsafe arena.set(&m.has_item, &m.item, item)
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(&m.has_signed_date, &m.signed_date, signedDate)
+extension DecidedBy: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, signedDate)
+        output.set(2, transactionId)
+        output.set(1, item)
     }
 
     init(_ m: Assay__V1__DecidedBy) throws(MessageError) {
@@ -243,17 +196,11 @@ extension DecidedBy: @unsafe MessageFields {
     }
 }
 
-extension Customers: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Customers>) {
-        unsafe assay__v1__customers__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Customers, in arena: MessageArena) {
-        unsafe m.n_app_account_tokens = appAccountTokens.count
-        unsafe m.app_account_tokens = arena.texts(appAccountTokens)
-        unsafe m.n_app_transaction_ids = appTransactionIds.count
-        unsafe m.app_transaction_ids = arena.texts(appTransactionIds)
-        unsafe arena.set(&m.has_is_conflicting, &m.is_conflicting, isConflicting)
+extension Customers: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, isConflicting)
+        output.setEach(2, appTransactionIds)
+        output.setEach(1, appAccountTokens)
     }
 
     init(_ m: Assay__V1__Customers) throws(MessageError) {
@@ -264,15 +211,11 @@ extension Customers: @unsafe MessageFields {
     }
 }
 
-extension EntitlementWarning: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__EntitlementWarning>) {
-        unsafe assay__v1__entitlement_warning__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__EntitlementWarning, in arena: MessageArena) {
-        unsafe arena.set(&m.has_code, &m.code, code)
-        unsafe arena.set(&m.has_message, &m.message, message)
-        unsafe arena.set(&m.has_item, &m.item, item)
+extension EntitlementWarning: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, item)
+        output.set(2, message)
+        output.set(1, code)
     }
 
     init(_ m: Assay__V1__EntitlementWarning) throws(MessageError) {
@@ -283,15 +226,11 @@ extension EntitlementWarning: @unsafe MessageFields {
     }
 }
 
-extension SigningCertificate: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__SigningCertificate>) {
-        unsafe assay__v1__signing_certificate__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__SigningCertificate, in arena: MessageArena) {
-        unsafe arena.set(&m.has_serial, &m.serial, serial)
-        unsafe arena.set(&m.has_not_after, &m.not_after, notAfter)
-        unsafe arena.set(&m.has_expired, &m.expired, expired)
+extension SigningCertificate: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, expired)
+        output.set(2, notAfter)
+        output.set(1, serial)
     }
 
     init(_ m: Assay__V1__SigningCertificate) throws(MessageError) {
@@ -302,21 +241,16 @@ extension SigningCertificate: @unsafe MessageFields {
     }
 }
 
-extension UnsignedAnswerMembers: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__UnsignedAnswerMembers>) {
-        unsafe assay__v1__unsigned_answer_members__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__UnsignedAnswerMembers, in arena: MessageArena) {
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_revision, &m.revision, revision)
-        unsafe arena.set(&m.has_has_more, &m.has_more, hasMore)
-        unsafe arena.set(&m.has_pagination_token, &m.pagination_token, paginationToken)
-        unsafe arena.set(&m.has_status, &m.status, status)
-        unsafe m.n_subscriptions = subscriptions.count
-        unsafe m.subscriptions = arena.messages(subscriptions)
+extension UnsignedAnswerMembers: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(8, subscriptions)
+        output.set(7, status)
+        output.set(6, paginationToken)
+        output.set(5, hasMore)
+        output.set(4, revision)
+        output.set(3, appAppleId)
+        output.set(2, bundleId)
+        output.set(1, environment)
     }
 
     init(_ m: Assay__V1__UnsignedAnswerMembers) throws(MessageError) {
@@ -332,15 +266,10 @@ extension UnsignedAnswerMembers: @unsafe MessageFields {
     }
 }
 
-extension UnsignedSubscriptionStatus: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__UnsignedSubscriptionStatus>) {
-        unsafe assay__v1__unsigned_subscription_status__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__UnsignedSubscriptionStatus, in arena: MessageArena) {
-        unsafe arena.set(
-            &m.has_original_transaction_id, &m.original_transaction_id, originalTransactionId)
-        unsafe arena.set(&m.has_status, &m.status, status)
+extension UnsignedSubscriptionStatus: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(2, status)
+        output.set(1, originalTransactionId)
     }
 
     init(_ m: Assay__V1__UnsignedSubscriptionStatus) throws(MessageError) {
@@ -351,18 +280,14 @@ extension UnsignedSubscriptionStatus: @unsafe MessageFields {
     }
 }
 
-extension UnsignedNotificationV1: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__UnsignedNotificationV1>) {
-        unsafe assay__v1__unsigned_notification_v1__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__UnsignedNotificationV1, in arena: MessageArena) {
-        unsafe arena.set(&m.has_notification_type, &m.notification_type, notificationType)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_bundle_version, &m.bundle_version, bundleVersion)
-        unsafe arena.set(&m.has_auto_renew_product_id, &m.auto_renew_product_id, autoRenewProductId)
-        unsafe arena.set(&m.has_auto_renew_status, &m.auto_renew_status, autoRenewStatus)
+extension UnsignedNotificationV1: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(6, autoRenewStatus)
+        output.set(5, autoRenewProductId)
+        output.set(4, bundleVersion)
+        output.set(3, bundleId)
+        output.set(2, environment)
+        output.set(1, notificationType)
     }
 
     init(_ m: Assay__V1__UnsignedNotificationV1) throws(MessageError) {
@@ -376,15 +301,11 @@ extension UnsignedNotificationV1: @unsafe MessageFields {
     }
 }
 
-extension EvidenceWarning: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__EvidenceWarning>) {
-        unsafe assay__v1__evidence_warning__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__EvidenceWarning, in arena: MessageArena) {
-        unsafe arena.set(&m.has_code, &m.code, code)
-        unsafe arena.set(&m.has_message, &m.message, message)
-        unsafe arena.set(&m.has_member, &m.member, member)
+extension EvidenceWarning: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, member)
+        output.set(2, message)
+        output.set(1, code)
     }
 
     init(_ m: Assay__V1__EvidenceWarning) throws(MessageError) {
@@ -395,66 +316,48 @@ extension EvidenceWarning: @unsafe MessageFields {
     }
 }
 
-extension JWSTransactionDecodedPayload: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__JWSTransactionDecodedPayload>) {
-        unsafe assay__v1__jwstransaction_decoded_payload__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__JWSTransactionDecodedPayload, in arena: MessageArena) {
-        unsafe arena.set(
-            &m.has_original_transaction_id, &m.original_transaction_id, originalTransactionId)
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(
-            &m.has_web_order_line_item_id, &m.web_order_line_item_id, webOrderLineItemId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_subscription_group_identifier,
-            &m.subscription_group_identifier,
-            subscriptionGroupIdentifier)
-        unsafe arena.set(&m.has_purchase_date, &m.purchase_date, purchaseDate)
-        unsafe arena.set(
-            &m.has_original_purchase_date, &m.original_purchase_date, originalPurchaseDate)
-        unsafe arena.set(&m.has_expires_date, &m.expires_date, expiresDate)
-        unsafe arena.set(&m.has_quantity, &m.quantity, quantity)
-        unsafe arena.set(&m.has_type, &m.type, type)
-        unsafe arena.set(&m.has_app_account_token, &m.app_account_token, appAccountToken)
-        unsafe arena.set(&m.has_in_app_ownership_type, &m.in_app_ownership_type, inAppOwnershipType)
-        unsafe arena.set(&m.has_signed_date, &m.signed_date, signedDate)
-        unsafe arena.set(&m.has_revocation_reason, &m.revocation_reason, revocationReason)
-        unsafe arena.set(&m.has_revocation_date, &m.revocation_date, revocationDate)
-        unsafe arena.set(&m.has_is_upgraded, &m.is_upgraded, isUpgraded)
-        unsafe arena.set(&m.has_offer_type, &m.offer_type, offerType)
-        unsafe arena.set(&m.has_offer_identifier, &m.offer_identifier, offerIdentifier)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_storefront, &m.storefront, storefront)
-        unsafe arena.set(&m.has_storefront_id, &m.storefront_id, storefrontId)
-        unsafe arena.set(&m.has_transaction_reason, &m.transaction_reason, transactionReason)
-        unsafe arena.set(&m.has_currency, &m.currency, currency)
-        unsafe arena.set(&m.has_price, &m.price, price)
-        unsafe arena.set(&m.has_offer_discount_type, &m.offer_discount_type, offerDiscountType)
-        unsafe arena.set(&m.has_app_transaction_id, &m.app_transaction_id, appTransactionId)
-        unsafe arena.set(&m.has_offer_period, &m.offer_period, offerPeriod)
-        unsafe arena.set(&m.has_revocation_type, &m.revocation_type, revocationType)
-        unsafe arena.set(
-            &m.has_revocation_percentage, &m.revocation_percentage, revocationPercentage)
-        unsafe m.advanced_commerce_info = arena.message(advancedCommerceInfo)
-        unsafe arena.set(&m.has_billing_plan_type, &m.billing_plan_type, billingPlanType)
-        unsafe m.commitment_info = arena.message(commitmentInfo)
-        unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
-        unsafe arena.set(
-            &m.has_device_verification_nonce, &m.device_verification_nonce, deviceVerificationNonce)
-        unsafe arena.set(&m.has_previous_original_transaction_id,
-            &m.previous_original_transaction_id,
-            previousOriginalTransactionId)
-        unsafe arena.set(&m.has_bundle_product_id, &m.bundle_product_id, bundleProductID)
-        unsafe arena.set(&m.has_bundle_subscription_group_id,
-            &m.bundle_subscription_group_id,
-            bundleSubscriptionGroupID)
-        unsafe arena.set(
-            &m.has_bundle_transaction_id, &m.bundle_transaction_id, bundleTransactionID)
-        unsafe arena.set(&m.has_bundle_original_transaction_id,
-            &m.bundle_original_transaction_id,
-            bundleOriginalTransactionID)
+extension JWSTransactionDecodedPayload: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(40, bundleOriginalTransactionID)
+        output.set(39, bundleTransactionID)
+        output.set(38, bundleSubscriptionGroupID)
+        output.set(37, bundleProductID)
+        output.set(36, previousOriginalTransactionId)
+        output.set(35, deviceVerificationNonce)
+        output.set(34, deviceVerification)
+        output.set(33, commitmentInfo)
+        output.set(32, billingPlanType)
+        output.set(31, advancedCommerceInfo)
+        output.set(30, revocationPercentage)
+        output.set(29, revocationType)
+        output.set(28, offerPeriod)
+        output.set(27, appTransactionId)
+        output.set(26, offerDiscountType)
+        output.set(25, price)
+        output.set(24, currency)
+        output.set(23, transactionReason)
+        output.set(22, storefrontId)
+        output.set(21, storefront)
+        output.set(20, environment)
+        output.set(19, offerIdentifier)
+        output.set(18, offerType)
+        output.set(17, isUpgraded)
+        output.set(16, revocationDate)
+        output.set(15, revocationReason)
+        output.set(14, signedDate)
+        output.set(13, inAppOwnershipType)
+        output.set(12, appAccountToken)
+        output.set(11, type)
+        output.set(10, quantity)
+        output.set(9, expiresDate)
+        output.set(8, originalPurchaseDate)
+        output.set(7, purchaseDate)
+        output.set(6, subscriptionGroupIdentifier)
+        output.set(5, productId)
+        output.set(4, bundleId)
+        output.set(3, webOrderLineItemId)
+        output.set(2, transactionId)
+        output.set(1, originalTransactionId)
     }
 
     init(_ m: Assay__V1__JWSTransactionDecodedPayload) throws(MessageError) {
@@ -508,19 +411,12 @@ extension JWSTransactionDecodedPayload: @unsafe MessageFields {
     }
 }
 
-extension TransactionCommitmentInfo: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__TransactionCommitmentInfo>) {
-        unsafe assay__v1__transaction_commitment_info__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__TransactionCommitmentInfo, in arena: MessageArena) {
-        unsafe arena.set(
-            &m.has_billing_period_number, &m.billing_period_number, billingPeriodNumber)
-        unsafe arena.set(
-            &m.has_commitment_expires_date, &m.commitment_expires_date, commitmentExpiresDate)
-        unsafe arena.set(&m.has_commitment_price, &m.commitment_price, commitmentPrice)
-        unsafe arena.set(
-            &m.has_total_billing_periods, &m.total_billing_periods, totalBillingPeriods)
+extension TransactionCommitmentInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, totalBillingPeriods)
+        output.set(3, commitmentPrice)
+        output.set(2, commitmentExpiresDate)
+        output.set(1, billingPeriodNumber)
     }
 
     init(_ m: Assay__V1__TransactionCommitmentInfo) throws(MessageError) {
@@ -533,55 +429,38 @@ extension TransactionCommitmentInfo: @unsafe MessageFields {
     }
 }
 
-extension JWSRenewalInfoDecodedPayload: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__JWSRenewalInfoDecodedPayload>) {
-        unsafe assay__v1__jwsrenewal_info_decoded_payload__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__JWSRenewalInfoDecodedPayload, in arena: MessageArena) {
-        unsafe arena.set(&m.has_expiration_intent, &m.expiration_intent, expirationIntent)
-        unsafe arena.set(
-            &m.has_original_transaction_id, &m.original_transaction_id, originalTransactionId)
-        unsafe arena.set(&m.has_auto_renew_product_id, &m.auto_renew_product_id, autoRenewProductId)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_auto_renew_status, &m.auto_renew_status, autoRenewStatus)
-        unsafe arena.set(&m.has_is_in_billing_retry_period,
-            &m.is_in_billing_retry_period,
-            isInBillingRetryPeriod)
-        unsafe arena.set(
-            &m.has_price_increase_status, &m.price_increase_status, priceIncreaseStatus)
-        unsafe arena.set(
-            &m.has_grace_period_expires_date, &m.grace_period_expires_date, gracePeriodExpiresDate)
-        unsafe arena.set(&m.has_offer_type, &m.offer_type, offerType)
-        unsafe arena.set(&m.has_offer_identifier, &m.offer_identifier, offerIdentifier)
-        unsafe arena.set(&m.has_signed_date, &m.signed_date, signedDate)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_recent_subscription_start_date,
-            &m.recent_subscription_start_date,
-            recentSubscriptionStartDate)
-        unsafe arena.set(&m.has_renewal_date, &m.renewal_date, renewalDate)
-        unsafe arena.set(&m.has_currency, &m.currency, currency)
-        unsafe arena.set(&m.has_renewal_price, &m.renewal_price, renewalPrice)
-        unsafe arena.set(&m.has_offer_discount_type, &m.offer_discount_type, offerDiscountType)
-        unsafe m.eligible_win_back_offer_ids = arena.strings(eligibleWinBackOfferIds)
-        unsafe arena.set(&m.has_app_account_token, &m.app_account_token, appAccountToken)
-        unsafe arena.set(&m.has_app_transaction_id, &m.app_transaction_id, appTransactionId)
-        unsafe arena.set(&m.has_offer_period, &m.offer_period, offerPeriod)
-        unsafe m.advanced_commerce_info = arena.message(advancedCommerceInfo)
-        unsafe m.commitment_info = arena.message(commitmentInfo)
-        unsafe arena.set(
-            &m.has_renewal_billing_plan_type, &m.renewal_billing_plan_type, renewalBillingPlanType)
-        unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
-        unsafe arena.set(
-            &m.has_device_verification_nonce, &m.device_verification_nonce, deviceVerificationNonce)
-        unsafe arena.set(&m.has_bundle_product_id, &m.bundle_product_id, bundleProductID)
-        unsafe arena.set(&m.has_bundle_subscription_group_id,
-            &m.bundle_subscription_group_id,
-            bundleSubscriptionGroupID)
-        unsafe arena.set(&m.has_bundle_original_transaction_id,
-            &m.bundle_original_transaction_id,
-            bundleOriginalTransactionID)
-        unsafe arena.set(&m.has_will_unbundle, &m.will_unbundle, willUnbundle)
+extension JWSRenewalInfoDecodedPayload: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(30, willUnbundle)
+        output.set(29, bundleOriginalTransactionID)
+        output.set(28, bundleSubscriptionGroupID)
+        output.set(27, bundleProductID)
+        output.set(26, deviceVerificationNonce)
+        output.set(25, deviceVerification)
+        output.set(24, renewalBillingPlanType)
+        output.set(23, commitmentInfo)
+        output.set(22, advancedCommerceInfo)
+        output.set(21, offerPeriod)
+        output.set(20, appTransactionId)
+        output.set(19, appAccountToken)
+        output.setList(18, eligibleWinBackOfferIds)
+        output.set(17, offerDiscountType)
+        output.set(16, renewalPrice)
+        output.set(15, currency)
+        output.set(14, renewalDate)
+        output.set(13, recentSubscriptionStartDate)
+        output.set(12, environment)
+        output.set(11, signedDate)
+        output.set(10, offerIdentifier)
+        output.set(9, offerType)
+        output.set(8, gracePeriodExpiresDate)
+        output.set(7, priceIncreaseStatus)
+        output.set(6, isInBillingRetryPeriod)
+        output.set(5, autoRenewStatus)
+        output.set(4, productId)
+        output.set(3, autoRenewProductId)
+        output.set(2, originalTransactionId)
+        output.set(1, expirationIntent)
     }
 
     init(_ m: Assay__V1__JWSRenewalInfoDecodedPayload) throws(MessageError) {
@@ -627,25 +506,13 @@ extension JWSRenewalInfoDecodedPayload: @unsafe MessageFields {
     }
 }
 
-extension RenewalCommitmentInfo: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__RenewalCommitmentInfo>) {
-        unsafe assay__v1__renewal_commitment_info__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__RenewalCommitmentInfo, in arena: MessageArena) {
-        unsafe arena.set(&m.has_commitment_auto_renew_product_id,
-            &m.commitment_auto_renew_product_id,
-            commitmentAutoRenewProductId)
-        unsafe arena.set(&m.has_commitment_auto_renew_status,
-            &m.commitment_auto_renew_status,
-            commitmentAutoRenewStatus)
-        unsafe arena.set(&m.has_commitment_renewal_billing_plan_type,
-            &m.commitment_renewal_billing_plan_type,
-            commitmentRenewalBillingPlanType)
-        unsafe arena.set(
-            &m.has_commitment_renewal_date, &m.commitment_renewal_date, commitmentRenewalDate)
-        unsafe arena.set(
-            &m.has_commitment_renewal_price, &m.commitment_renewal_price, commitmentRenewalPrice)
+extension RenewalCommitmentInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(5, commitmentRenewalPrice)
+        output.set(4, commitmentRenewalDate)
+        output.set(3, commitmentRenewalBillingPlanType)
+        output.set(2, commitmentAutoRenewStatus)
+        output.set(1, commitmentAutoRenewProductId)
     }
 
     init(_ m: Assay__V1__RenewalCommitmentInfo) throws(MessageError) {
@@ -663,21 +530,17 @@ extension RenewalCommitmentInfo: @unsafe MessageFields {
     }
 }
 
-extension ResponseBodyV2DecodedPayload: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ResponseBodyV2DecodedPayload>) {
-        unsafe assay__v1__response_body_v2_decoded_payload__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ResponseBodyV2DecodedPayload, in arena: MessageArena) {
-        unsafe arena.set(&m.has_notification_type, &m.notification_type, notificationType)
-        unsafe arena.set(&m.has_subtype, &m.subtype, subtype)
-        unsafe arena.set(&m.has_notification_uuid, &m.notification_uuid, notificationUUID)
-        unsafe m.data = arena.message(data)
-        unsafe arena.set(&m.has_version, &m.version, version)
-        unsafe arena.set(&m.has_signed_date, &m.signed_date, signedDate)
-        unsafe m.summary = arena.message(summary)
-        unsafe m.external_purchase_token = arena.message(externalPurchaseToken)
-        unsafe m.app_data = arena.message(appData)
+extension ResponseBodyV2DecodedPayload: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(9, appData)
+        output.set(8, externalPurchaseToken)
+        output.set(7, summary)
+        output.set(6, signedDate)
+        output.set(5, version)
+        output.set(4, data)
+        output.set(3, notificationUUID)
+        output.set(2, subtype)
+        output.set(1, notificationType)
     }
 
     init(_ m: Assay__V1__ResponseBodyV2DecodedPayload) throws(MessageError) {
@@ -694,23 +557,16 @@ extension ResponseBodyV2DecodedPayload: @unsafe MessageFields {
     }
 }
 
-extension NotificationData: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__NotificationData>) {
-        unsafe assay__v1__notification_data__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__NotificationData, in arena: MessageArena) {
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_bundle_version, &m.bundle_version, bundleVersion)
-        unsafe arena.set(
-            &m.has_signed_transaction_info, &m.signed_transaction_info, signedTransactionInfo)
-        unsafe arena.set(&m.has_signed_renewal_info, &m.signed_renewal_info, signedRenewalInfo)
-        unsafe arena.set(&m.has_status, &m.status, status)
-        unsafe arena.set(&m.has_consumption_request_reason,
-            &m.consumption_request_reason,
-            consumptionRequestReason)
+extension NotificationData: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(8, consumptionRequestReason)
+        output.set(7, status)
+        output.set(6, signedRenewalInfo)
+        output.set(5, signedTransactionInfo)
+        output.set(4, bundleVersion)
+        output.set(3, bundleId)
+        output.set(2, appAppleId)
+        output.set(1, environment)
     }
 
     init(_ m: Assay__V1__NotificationData) throws(MessageError) {
@@ -728,20 +584,16 @@ extension NotificationData: @unsafe MessageFields {
     }
 }
 
-extension Summary: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Summary>) {
-        unsafe assay__v1__summary__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Summary, in arena: MessageArena) {
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_request_identifier, &m.request_identifier, requestIdentifier)
-        unsafe m.storefront_country_codes = arena.strings(storefrontCountryCodes)
-        unsafe arena.set(&m.has_succeeded_count, &m.succeeded_count, succeededCount)
-        unsafe arena.set(&m.has_failed_count, &m.failed_count, failedCount)
+extension Summary: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(8, failedCount)
+        output.set(7, succeededCount)
+        output.setList(6, storefrontCountryCodes)
+        output.set(5, requestIdentifier)
+        output.set(4, productId)
+        output.set(3, bundleId)
+        output.set(2, appAppleId)
+        output.set(1, environment)
     }
 
     init(_ m: Assay__V1__Summary) throws(MessageError) {
@@ -757,19 +609,14 @@ extension Summary: @unsafe MessageFields {
     }
 }
 
-extension ExternalPurchaseToken: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ExternalPurchaseToken>) {
-        unsafe assay__v1__external_purchase_token__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ExternalPurchaseToken, in arena: MessageArena) {
-        unsafe arena.set(&m.has_external_purchase_id, &m.external_purchase_id, externalPurchaseId)
-        unsafe arena.set(&m.has_token_creation_date, &m.token_creation_date, tokenCreationDate)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_token_type, &m.token_type, tokenType)
-        unsafe arena.set(
-            &m.has_token_expiration_date, &m.token_expiration_date, tokenExpirationDate)
+extension ExternalPurchaseToken: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(6, tokenExpirationDate)
+        output.set(5, tokenType)
+        output.set(4, bundleId)
+        output.set(3, appAppleId)
+        output.set(2, tokenCreationDate)
+        output.set(1, externalPurchaseId)
     }
 
     init(_ m: Assay__V1__ExternalPurchaseToken) throws(MessageError) {
@@ -783,18 +630,12 @@ extension ExternalPurchaseToken: @unsafe MessageFields {
     }
 }
 
-extension AppData: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AppData>) {
-        unsafe assay__v1__app_data__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AppData, in arena: MessageArena) {
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_signed_app_transaction_info,
-            &m.signed_app_transaction_info,
-            signedAppTransactionInfo)
+extension AppData: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, signedAppTransactionInfo)
+        output.set(3, environment)
+        output.set(2, bundleId)
+        output.set(1, appAppleId)
     }
 
     init(_ m: Assay__V1__AppData) throws(MessageError) {
@@ -807,35 +648,24 @@ extension AppData: @unsafe MessageFields {
     }
 }
 
-extension AppTransaction: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AppTransaction>) {
-        unsafe assay__v1__app_transaction__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AppTransaction, in arena: MessageArena) {
-        unsafe arena.set(&m.has_receipt_type, &m.receipt_type, receiptType)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_application_version, &m.application_version, applicationVersion)
-        unsafe arena.set(&m.has_version_external_identifier,
-            &m.version_external_identifier,
-            versionExternalIdentifier)
-        unsafe arena.set(
-            &m.has_receipt_creation_date, &m.receipt_creation_date, receiptCreationDate)
-        unsafe arena.set(
-            &m.has_original_purchase_date, &m.original_purchase_date, originalPurchaseDate)
-        unsafe arena.set(&m.has_original_application_version,
-            &m.original_application_version,
-            originalApplicationVersion)
-        unsafe arena.set(&m.has_device_verification, &m.device_verification, deviceVerification)
-        unsafe arena.set(
-            &m.has_device_verification_nonce, &m.device_verification_nonce, deviceVerificationNonce)
-        unsafe arena.set(&m.has_preorder_date, &m.preorder_date, preorderDate)
-        unsafe arena.set(&m.has_app_transaction_id, &m.app_transaction_id, appTransactionId)
-        unsafe arena.set(&m.has_original_platform, &m.original_platform, originalPlatform)
-        unsafe arena.set(&m.has_request_date, &m.request_date, requestDate)
-        unsafe arena.set(&m.has_store_type, &m.store_type, storeType)
-        unsafe arena.set(&m.has_revocation_date, &m.revocation_date, revocationDate)
+extension AppTransaction: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(16, revocationDate)
+        output.set(15, storeType)
+        output.set(14, requestDate)
+        output.set(13, originalPlatform)
+        output.set(12, appTransactionId)
+        output.set(11, preorderDate)
+        output.set(10, deviceVerificationNonce)
+        output.set(9, deviceVerification)
+        output.set(8, originalApplicationVersion)
+        output.set(7, originalPurchaseDate)
+        output.set(6, receiptCreationDate)
+        output.set(5, versionExternalIdentifier)
+        output.set(4, applicationVersion)
+        output.set(3, bundleId)
+        output.set(2, appAppleId)
+        output.set(1, receiptType)
     }
 
     init(_ m: Assay__V1__AppTransaction) throws(MessageError) {
@@ -862,20 +692,15 @@ extension AppTransaction: @unsafe MessageFields {
     }
 }
 
-extension DecodedRealtimeRequestBody: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__DecodedRealtimeRequestBody>) {
-        unsafe assay__v1__decoded_realtime_request_body__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__DecodedRealtimeRequestBody, in arena: MessageArena) {
-        unsafe arena.set(
-            &m.has_original_transaction_id, &m.original_transaction_id, originalTransactionId)
-        unsafe arena.set(&m.has_app_apple_id, &m.app_apple_id, appAppleId)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_user_locale, &m.user_locale, userLocale)
-        unsafe arena.set(&m.has_request_identifier, &m.request_identifier, requestIdentifier)
-        unsafe arena.set(&m.has_signed_date, &m.signed_date, signedDate)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
+extension DecodedRealtimeRequestBody: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(7, environment)
+        output.set(6, signedDate)
+        output.set(5, requestIdentifier)
+        output.set(4, userLocale)
+        output.set(3, productId)
+        output.set(2, appAppleId)
+        output.set(1, originalTransactionId)
     }
 
     init(_ m: Assay__V1__DecodedRealtimeRequestBody) throws(MessageError) {
@@ -892,20 +717,16 @@ extension DecodedRealtimeRequestBody: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceTransactionInfo: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceTransactionInfo>) {
-        unsafe assay__v1__advanced_commerce_transaction_info__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceTransactionInfo, in arena: MessageArena) {
-        unsafe m.descriptors = arena.message(descriptors)
-        unsafe arena.set(&m.has_estimated_tax, &m.estimated_tax, estimatedTax)
-        unsafe m.items = arena.list(items)
-        unsafe arena.set(&m.has_period, &m.period, period)
-        unsafe arena.set(&m.has_request_reference_id, &m.request_reference_id, requestReferenceId)
-        unsafe arena.set(&m.has_tax_code, &m.tax_code, taxCode)
-        unsafe arena.set(&m.has_tax_exclusive_price, &m.tax_exclusive_price, taxExclusivePrice)
-        unsafe arena.set(&m.has_tax_rate, &m.tax_rate, taxRate)
+extension AdvancedCommerceTransactionInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(8, taxRate)
+        output.set(7, taxExclusivePrice)
+        output.set(6, taxCode)
+        output.set(5, requestReferenceId)
+        output.set(4, period)
+        output.setList(3, items)
+        output.set(2, estimatedTax)
+        output.set(1, descriptors)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceTransactionInfo) throws(MessageError) {
@@ -921,19 +742,15 @@ extension AdvancedCommerceTransactionInfo: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceTransactionItem: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceTransactionItem>) {
-        unsafe assay__v1__advanced_commerce_transaction_item__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceTransactionItem, in arena: MessageArena) {
-        unsafe arena.set(&m.has_sku, &m.sku, sku)
-        unsafe arena.set(&m.has_description, &m.description, description)
-        unsafe arena.set(&m.has_display_name, &m.display_name, displayName)
-        unsafe m.offer = arena.message(offer)
-        unsafe arena.set(&m.has_price, &m.price, price)
-        unsafe m.refunds = arena.list(refunds)
-        unsafe arena.set(&m.has_revocation_date, &m.revocation_date, revocationDate)
+extension AdvancedCommerceTransactionItem: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(7, revocationDate)
+        output.setList(6, refunds)
+        output.set(5, price)
+        output.set(4, offer)
+        output.set(3, displayName)
+        output.set(2, description)
+        output.set(1, sku)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceTransactionItem) throws(MessageError) {
@@ -948,16 +765,12 @@ extension AdvancedCommerceTransactionItem: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceRefund: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceRefund>) {
-        unsafe assay__v1__advanced_commerce_refund__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceRefund, in arena: MessageArena) {
-        unsafe arena.set(&m.has_refund_amount, &m.refund_amount, refundAmount)
-        unsafe arena.set(&m.has_refund_date, &m.refund_date, refundDate)
-        unsafe arena.set(&m.has_refund_reason, &m.refund_reason, refundReason)
-        unsafe arena.set(&m.has_refund_type, &m.refund_type, refundType)
+extension AdvancedCommerceRefund: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, refundType)
+        output.set(3, refundReason)
+        output.set(2, refundDate)
+        output.set(1, refundAmount)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceRefund) throws(MessageError) {
@@ -969,16 +782,12 @@ extension AdvancedCommerceRefund: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceOffer: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceOffer>) {
-        unsafe assay__v1__advanced_commerce_offer__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceOffer, in arena: MessageArena) {
-        unsafe arena.set(&m.has_period, &m.period, period)
-        unsafe arena.set(&m.has_period_count, &m.period_count, periodCount)
-        unsafe arena.set(&m.has_price, &m.price, price)
-        unsafe arena.set(&m.has_reason, &m.reason, reason)
+extension AdvancedCommerceOffer: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, reason)
+        output.set(3, price)
+        output.set(2, periodCount)
+        output.set(1, period)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceOffer) throws(MessageError) {
@@ -990,14 +799,10 @@ extension AdvancedCommerceOffer: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceDescriptors: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceDescriptors>) {
-        unsafe assay__v1__advanced_commerce_descriptors__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceDescriptors, in arena: MessageArena) {
-        unsafe arena.set(&m.has_description, &m.description, description)
-        unsafe arena.set(&m.has_display_name, &m.display_name, displayName)
+extension AdvancedCommerceDescriptors: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(2, displayName)
+        output.set(1, description)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceDescriptors) throws(MessageError) {
@@ -1007,18 +812,14 @@ extension AdvancedCommerceDescriptors: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceRenewalInfo: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceRenewalInfo>) {
-        unsafe assay__v1__advanced_commerce_renewal_info__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceRenewalInfo, in arena: MessageArena) {
-        unsafe arena.set(&m.has_consistency_token, &m.consistency_token, consistencyToken)
-        unsafe m.descriptors = arena.message(descriptors)
-        unsafe m.items = arena.list(items)
-        unsafe arena.set(&m.has_period, &m.period, period)
-        unsafe arena.set(&m.has_request_reference_id, &m.request_reference_id, requestReferenceId)
-        unsafe arena.set(&m.has_tax_code, &m.tax_code, taxCode)
+extension AdvancedCommerceRenewalInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(6, taxCode)
+        output.set(5, requestReferenceId)
+        output.set(4, period)
+        output.setList(3, items)
+        output.set(2, descriptors)
+        output.set(1, consistencyToken)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceRenewalInfo) throws(MessageError) {
@@ -1032,18 +833,14 @@ extension AdvancedCommerceRenewalInfo: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommerceRenewalItem: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommerceRenewalItem>) {
-        unsafe assay__v1__advanced_commerce_renewal_item__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommerceRenewalItem, in arena: MessageArena) {
-        unsafe arena.set(&m.has_sku, &m.sku, sku)
-        unsafe arena.set(&m.has_description, &m.description, description)
-        unsafe arena.set(&m.has_display_name, &m.display_name, displayName)
-        unsafe m.offer = arena.message(offer)
-        unsafe arena.set(&m.has_price, &m.price, price)
-        unsafe m.price_increase_info = arena.message(priceIncreaseInfo)
+extension AdvancedCommerceRenewalItem: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(6, priceIncreaseInfo)
+        output.set(5, price)
+        output.set(4, offer)
+        output.set(3, displayName)
+        output.set(2, description)
+        output.set(1, sku)
     }
 
     init(_ m: Assay__V1__AdvancedCommerceRenewalItem) throws(MessageError) {
@@ -1057,15 +854,11 @@ extension AdvancedCommerceRenewalItem: @unsafe MessageFields {
     }
 }
 
-extension AdvancedCommercePriceIncreaseInfo: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AdvancedCommercePriceIncreaseInfo>) {
-        unsafe assay__v1__advanced_commerce_price_increase_info__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AdvancedCommercePriceIncreaseInfo, in arena: MessageArena) {
-        unsafe m.dependent_skus = arena.strings(dependentSKUs)
-        unsafe arena.set(&m.has_price, &m.price, price)
-        unsafe arena.set(&m.has_status, &m.status, status)
+extension AdvancedCommercePriceIncreaseInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, status)
+        output.set(2, price)
+        output.setList(1, dependentSKUs)
     }
 
     init(_ m: Assay__V1__AdvancedCommercePriceIncreaseInfo) throws(MessageError) {
@@ -1077,15 +870,6 @@ extension AdvancedCommercePriceIncreaseInfo: @unsafe MessageFields {
 }
 
 extension AdvancedCommerceRefund: @unsafe ListElement {
-    static func fill(
-        _ list: UnsafeMutablePointer<Assay__V1__AdvancedCommerceRefundList>, count: Int,
-        values: UnsafeMutablePointer<UnsafeMutablePointer<Assay__V1__AdvancedCommerceRefund>?>
-    ) {
-        unsafe assay__v1__advanced_commerce_refund_list__init(list)
-        unsafe list.pointee.n_values = count
-        unsafe list.pointee.values = values
-    }
-
     static func elements(
         _ list: Assay__V1__AdvancedCommerceRefundList
     ) -> UnsafeBufferPointer<UnsafeMutablePointer<Assay__V1__AdvancedCommerceRefund>?> {
@@ -1094,15 +878,6 @@ extension AdvancedCommerceRefund: @unsafe ListElement {
 }
 
 extension AdvancedCommerceRenewalItem: @unsafe ListElement {
-    static func fill(
-        _ list: UnsafeMutablePointer<Assay__V1__AdvancedCommerceRenewalItemList>, count: Int,
-        values: UnsafeMutablePointer<UnsafeMutablePointer<Assay__V1__AdvancedCommerceRenewalItem>?>
-    ) {
-        unsafe assay__v1__advanced_commerce_renewal_item_list__init(list)
-        unsafe list.pointee.n_values = count
-        unsafe list.pointee.values = values
-    }
-
     static func elements(
         _ list: Assay__V1__AdvancedCommerceRenewalItemList
     ) -> UnsafeBufferPointer<UnsafeMutablePointer<Assay__V1__AdvancedCommerceRenewalItem>?> {
@@ -1111,15 +886,6 @@ extension AdvancedCommerceRenewalItem: @unsafe ListElement {
 }
 
 extension AdvancedCommerceTransactionItem: @unsafe ListElement {
-    static func fill(
-        _ list: UnsafeMutablePointer<Assay__V1__AdvancedCommerceTransactionItemList>, count: Int,
-        values: UnsafeMutablePointer<UnsafeMutablePointer<Assay__V1__AdvancedCommerceTransactionItem>?>
-    ) {
-        unsafe assay__v1__advanced_commerce_transaction_item_list__init(list)
-        unsafe list.pointee.n_values = count
-        unsafe list.pointee.values = values
-    }
-
     static func elements(
         _ list: Assay__V1__AdvancedCommerceTransactionItemList
     ) -> UnsafeBufferPointer<UnsafeMutablePointer<Assay__V1__AdvancedCommerceTransactionItem>?> {
@@ -1127,37 +893,25 @@ extension AdvancedCommerceTransactionItem: @unsafe ListElement {
     }
 }
 
-extension AppReceipt: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__AppReceipt>) {
-        unsafe assay__v1__app_receipt__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__AppReceipt, in arena: MessageArena) {
-        unsafe arena.set(&m.has_receipt_type, &m.receipt_type, receiptType)
-        unsafe arena.set(&m.has_adam_id, &m.adam_id, adamId)
-        unsafe arena.set(&m.has_bundle_id, &m.bundle_id, bundleId)
-        unsafe arena.set(&m.has_application_version, &m.application_version, applicationVersion)
-        unsafe arena.set(&m.has_original_application_version,
-            &m.original_application_version,
-            originalApplicationVersion)
-        unsafe arena.set(
-            &m.has_receipt_creation_date, &m.receipt_creation_date, receiptCreationDate)
-        unsafe arena.set(&m.has_expiration_date, &m.expiration_date, expirationDate)
-        unsafe arena.set(
-            &m.has_original_purchase_date, &m.original_purchase_date, originalPurchaseDate)
-        unsafe arena.set(&m.has_preorder_date, &m.preorder_date, preorderDate)
-        unsafe arena.set(&m.has_download_id, &m.download_id, downloadId)
-        unsafe arena.set(&m.has_version_external_identifier,
-            &m.version_external_identifier,
-            versionExternalIdentifier)
-        unsafe arena.set(&m.has_age_rating, &m.age_rating, ageRating)
-        unsafe arena.set(&m.has_opaque_value, &m.opaque_value, opaqueValue)
-        unsafe arena.set(&m.has_sha1_hash, &m.sha1_hash, sha1Hash)
-        unsafe arena.set(&m.has_bundle_id_octets, &m.bundle_id_octets, bundleIdOctets)
-        unsafe m.n_in_app = inApp.count
-        unsafe m.in_app = arena.messages(inApp)
-        unsafe m.n_unknown_attributes = unknownAttributes.count
-        unsafe m.unknown_attributes = arena.messages(unknownAttributes)
+extension AppReceipt: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(17, unknownAttributes)
+        output.setEach(16, inApp)
+        output.set(15, bundleIdOctets)
+        output.set(14, sha1Hash)
+        output.set(13, opaqueValue)
+        output.set(12, ageRating)
+        output.set(11, versionExternalIdentifier)
+        output.set(10, downloadId)
+        output.set(9, preorderDate)
+        output.set(8, originalPurchaseDate)
+        output.set(7, expirationDate)
+        output.set(6, receiptCreationDate)
+        output.set(5, originalApplicationVersion)
+        output.set(4, applicationVersion)
+        output.set(3, bundleId)
+        output.set(2, adamId)
+        output.set(1, receiptType)
     }
 
     init(_ m: Assay__V1__AppReceipt) throws(MessageError) {
@@ -1184,15 +938,11 @@ extension AppReceipt: @unsafe MessageFields {
     }
 }
 
-extension ReceiptAttribute: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ReceiptAttribute>) {
-        unsafe assay__v1__receipt_attribute__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ReceiptAttribute, in arena: MessageArena) {
-        unsafe arena.set(&m.has_type, &m.type, type)
-        unsafe arena.set(&m.has_version, &m.version, version)
-        unsafe arena.set(&m.has_value, &m.value, value)
+extension ReceiptAttribute: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, value)
+        output.set(2, version)
+        output.set(1, type)
     }
 
     init(_ m: Assay__V1__ReceiptAttribute) throws(MessageError) {
@@ -1203,33 +953,24 @@ extension ReceiptAttribute: @unsafe MessageFields {
     }
 }
 
-extension InAppPurchaseReceipt: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__InAppPurchaseReceipt>) {
-        unsafe assay__v1__in_app_purchase_receipt__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__InAppPurchaseReceipt, in arena: MessageArena) {
-        unsafe arena.set(&m.has_quantity, &m.quantity, quantity)
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_transaction_id, &m.transaction_id, transactionId)
-        unsafe arena.set(
-            &m.has_original_transaction_id, &m.original_transaction_id, originalTransactionId)
-        unsafe arena.set(&m.has_purchase_date, &m.purchase_date, purchaseDate)
-        unsafe arena.set(
-            &m.has_original_purchase_date, &m.original_purchase_date, originalPurchaseDate)
-        unsafe arena.set(&m.has_expires_date, &m.expires_date, expiresDate)
-        unsafe arena.set(&m.has_cancellation_date, &m.cancellation_date, cancellationDate)
-        unsafe arena.set(
-            &m.has_web_order_line_item_id, &m.web_order_line_item_id, webOrderLineItemId)
-        unsafe arena.set(&m.has_product_type, &m.product_type, productType)
-        unsafe arena.set(&m.has_is_trial_period, &m.is_trial_period, isTrialPeriod)
-        unsafe arena.set(
-            &m.has_is_in_intro_offer_period, &m.is_in_intro_offer_period, isInIntroOfferPeriod)
-        unsafe arena.set(&m.has_promotional_offer_id, &m.promotional_offer_id, promotionalOfferId)
-        unsafe arena.set(&m.has_cancellation_reason, &m.cancellation_reason, cancellationReason)
-        unsafe arena.set(&m.has_item_id, &m.item_id, itemId)
-        unsafe m.n_unknown_attributes = unknownAttributes.count
-        unsafe m.unknown_attributes = arena.messages(unknownAttributes)
+extension InAppPurchaseReceipt: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(16, unknownAttributes)
+        output.set(15, itemId)
+        output.set(14, cancellationReason)
+        output.set(13, promotionalOfferId)
+        output.set(12, isInIntroOfferPeriod)
+        output.set(11, isTrialPeriod)
+        output.set(10, productType)
+        output.set(9, webOrderLineItemId)
+        output.set(8, cancellationDate)
+        output.set(7, expiresDate)
+        output.set(6, originalPurchaseDate)
+        output.set(5, purchaseDate)
+        output.set(4, originalTransactionId)
+        output.set(3, transactionId)
+        output.set(2, productId)
+        output.set(1, quantity)
     }
 
     init(_ m: Assay__V1__InAppPurchaseReceipt) throws(MessageError) {
@@ -1255,26 +996,19 @@ extension InAppPurchaseReceipt: @unsafe MessageFields {
     }
 }
 
-extension TransactionReceipt: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__TransactionReceipt>) {
-        unsafe assay__v1__transaction_receipt__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__TransactionReceipt, in arena: MessageArena) {
-        unsafe m.n_members = members.count
-        unsafe m.members = arena.messages(members)
-        unsafe arena.set(&m.has_purchase_date, &m.purchase_date, purchaseDate)
-        unsafe arena.set(
-            &m.has_original_purchase_date, &m.original_purchase_date, originalPurchaseDate)
-        unsafe arena.set(&m.has_expires_date, &m.expires_date, expiresDate)
-        unsafe arena.set(&m.has_cancellation_date, &m.cancellation_date, cancellationDate)
-        unsafe arena.set(&m.has_signature_version, &m.signature_version, signatureVersion)
-        unsafe arena.set(&m.has_legacy_key, &m.legacy_key, legacyKey)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_unsigned_environment, &m.unsigned_environment, unsignedEnvironment)
-        unsafe arena.set(&m.has_unsigned_pod, &m.unsigned_pod, unsignedPod)
-        unsafe arena.set(
-            &m.has_unsigned_signing_status, &m.unsigned_signing_status, unsignedSigningStatus)
+extension TransactionReceipt: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(11, unsignedSigningStatus)
+        output.set(10, unsignedPod)
+        output.set(9, unsignedEnvironment)
+        output.set(8, environment)
+        output.set(7, legacyKey)
+        output.set(6, signatureVersion)
+        output.set(5, cancellationDate)
+        output.set(4, expiresDate)
+        output.set(3, originalPurchaseDate)
+        output.set(2, purchaseDate)
+        output.setEach(1, members)
     }
 
     init(_ m: Assay__V1__TransactionReceipt) throws(MessageError) {
@@ -1295,14 +1029,10 @@ extension TransactionReceipt: @unsafe MessageFields {
     }
 }
 
-extension TransactionReceipt.Member: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__PurchaseInfoMember>) {
-        unsafe assay__v1__purchase_info_member__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__PurchaseInfoMember, in arena: MessageArena) {
-        unsafe arena.set(&m.has_name, &m.name, name)
-        unsafe arena.set(&m.has_value, &m.value, value)
+extension TransactionReceipt.Member: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(2, value)
+        output.set(1, name)
     }
 
     init(_ m: Assay__V1__PurchaseInfoMember) throws(MessageError) {

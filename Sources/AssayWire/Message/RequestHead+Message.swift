@@ -1,42 +1,21 @@
 import AssayModels
 import CAssayProto
 
-extension RequestHead: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__RequestHead>) {
-        unsafe assay__v1__request_head__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__RequestHead, in arena: MessageArena) {
-        unsafe arena.set(&m.has_id, &m.id, id)
-        if timeoutMilliseconds != 0 {
-            unsafe arena.set(&m.has_timeout_ms, &m.timeout_ms, timeoutMilliseconds)
-        }
-        if !app.isEmpty { unsafe arena.set(&m.has_app, &m.app, app) }
-        if mayWait { unsafe arena.set(&m.has_may_wait, &m.may_wait, true) }
+extension RequestHead: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        if case .fetch(let fetch) = call { output.set(11, fetch) }
+        if case .resolve(let resolve) = call { output.set(10, resolve) }
+        if mayWait { output.set(9, true) }
         switch call {
-        case .verify(let verify):
-            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_VERIFY
-            unsafe m.verify = arena.message(verify)
-        case .resolve(let resolve):
-            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_RESOLVE
-            unsafe m.resolve = arena.message(resolve)
-        case .fetch(let fetch):
-            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_FETCH
-            unsafe m.fetch = arena.message(fetch)
-        case .health:
-            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_HEALTH
-            unsafe m.health = arena.allocate(Assay__V1__HealthCall.self)
-            unsafe assay__v1__health_call__init(m.health)
-        case .info:
-            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_INFO
-            unsafe m.info = arena.allocate(Assay__V1__InfoCall.self)
-            unsafe assay__v1__info_call__init(m.info)
-        case .ping:
-            unsafe m.call_case = ASSAY__V1__REQUEST_HEAD__CALL_PING
-            unsafe m.ping = arena.allocate(Assay__V1__PingCall.self)
-            unsafe assay__v1__ping_call__init(m.ping)
-        case .unknown: break
+        case .verify(let verify): output.set(5, verify)
+        case .health: output.setEmpty(6)
+        case .info: output.setEmpty(7)
+        case .ping: output.setEmpty(8)
+        case .resolve, .fetch, .unknown: break
         }
+        if !app.isEmpty { output.set(4, app) }
+        if timeoutMilliseconds != 0 { output.set(2, timeoutMilliseconds) }
+        output.set(1, id)
     }
 
     init(_ m: Assay__V1__RequestHead) throws(MessageError) {
@@ -63,31 +42,15 @@ extension RequestHead: @unsafe MessageFields {
     }
 }
 
-extension VerifyCall: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__VerifyCall>) {
-        unsafe assay__v1__verify_call__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__VerifyCall, in arena: MessageArena) {
-        unsafe arena.set(&m.has_kind, &m.kind, kind)
-        if expectations != .none { unsafe m.expectations = arena.message(expectations) }
-        if !returnsTypedPayload {
-            unsafe arena.set(&m.has_omit_typed_payload, &m.omit_typed_payload, true)
-        }
-        if returnsPayloadJSON {
-            unsafe arena.set(&m.has_return_payload_json, &m.return_payload_json, true)
-        }
-        if returnsVerifyReceiptJSON {
-            unsafe arena.set(
-                &m.has_return_verify_receipt_json, &m.return_verify_receipt_json, true)
-        }
-        if let selection = Assay__V1__InAppSelection(inApp) {
-            unsafe m.has_in_app = 1
-            unsafe m.in_app = selection
-        }
-        if case .product(let product) = inApp {
-            unsafe arena.set(&m.has_in_app_product_id, &m.in_app_product_id, product)
-        }
+extension VerifyCall: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        if returnsVerifyReceiptJSON { output.set(7, true) }
+        if case .product(let product) = inApp { output.set(6, product) }
+        if let selection = Assay__V1__InAppSelection(inApp) { output.set(5, selection.rawValue) }
+        if returnsPayloadJSON { output.set(4, true) }
+        if !returnsTypedPayload { output.set(3, true) }
+        if expectations != .none { output.set(2, expectations) }
+        output.set(1, kind)
     }
 
     init(_ m: Assay__V1__VerifyCall) throws(MessageError) {
@@ -133,18 +96,6 @@ extension InAppSelection {
         default: self = .all
         }
     }
-}
-
-extension MessageArena {
-    func set(_ has: inout Int32, _ field: inout Assay__V1__EvidenceKind, _ kind: EvidenceKind?) {
-        guard let kind else { return }
-        has = 1
-        field = Assay__V1__EvidenceKind(kind)
-    }
-}
-
-extension Assay__V1__EvidenceKind {
-    init(_ kind: EvidenceKind) { self.init(UInt32(bitPattern: kind.rawValue)) }
 }
 
 /// Returns nil if the field is absent, or its kind is unknown to this version.

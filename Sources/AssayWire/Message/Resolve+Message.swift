@@ -1,23 +1,14 @@
 import AssayModels
 import CAssayProto
 
-extension ResolveCall: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ResolveCall>) {
-        unsafe assay__v1__resolve_call__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ResolveCall, in arena: MessageArena) {
-        unsafe m.n_items = items.count
-        unsafe m.items = arena.messages(items)
-        unsafe arena.set(&m.has_at, &m.at, at)
-        if policy != EntitlementPolicy() { unsafe m.policy = arena.message(policy) }
-        if expectations != .none { unsafe m.expectations = arena.message(expectations) }
-        if returnsTypedPayloads {
-            unsafe arena.set(&m.has_return_typed_payloads, &m.return_typed_payloads, true)
-        }
-        if returnsPayloadJSON {
-            unsafe arena.set(&m.has_return_payload_json, &m.return_payload_json, true)
-        }
+extension ResolveCall: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        if returnsPayloadJSON { output.set(6, true) }
+        if returnsTypedPayloads { output.set(5, true) }
+        if expectations != .none { output.set(4, expectations) }
+        if policy != EntitlementPolicy() { output.set(3, policy) }
+        output.set(2, at)
+        output.setEach(1, items)
     }
 
     init(_ m: Assay__V1__ResolveCall) throws(MessageError) {
@@ -33,21 +24,15 @@ extension ResolveCall: @unsafe MessageFields {
     }
 }
 
-extension ResolveCall.Item: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__EvidenceItem>) {
-        unsafe assay__v1__evidence_item__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__EvidenceItem, in arena: MessageArena) {
+extension ResolveCall.Item: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, label)
+        output.set(2, length)
         switch kind {
         case .detected: break
-        case .named(let kind): unsafe arena.set(&m.has_kind, &m.kind, kind)
-        case .unknown(let number):
-            unsafe m.has_kind = 1
-            unsafe m.kind = Assay__V1__EvidenceKind(rawValue: number)
+        case .named(let kind): output.set(1, kind)
+        case .unknown(let number): output.set(1, number)
         }
-        unsafe arena.set(&m.has_length, &m.length, length)
-        unsafe arena.set(&m.has_label, &m.label, label)
     }
 
     init(_ m: Assay__V1__EvidenceItem) throws(MessageError) {
@@ -65,28 +50,16 @@ extension ResolveCall.Item: @unsafe MessageFields {
     }
 }
 
-extension EntitlementPolicy: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__EntitlementPolicy>) {
-        unsafe assay__v1__entitlement_policy__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__EntitlementPolicy, in arena: MessageArena) {
-        unsafe arena.set(&m.has_max_age_ms, &m.max_age_ms, maxAgeMilliseconds)
-        if billingRetryLeniencyMilliseconds != 0 {
-            unsafe arena.set(
-                &m.has_billing_retry_leniency_ms, &m.billing_retry_leniency_ms,
-                billingRetryLeniencyMilliseconds)
-        }
+extension EntitlementPolicy: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(5, expectedAppAccountToken)
+        if !acceptsFamilySharing { output.set(4, true) }
         // Sorted, so that equal policies have equal bytes.
-        let products = durations.sorted { $0.key < $1.key }.map(ProductDuration.init)
-        unsafe m.n_durations = products.count
-        unsafe m.durations = arena.messages(products)
-        if !acceptsFamilySharing {
-            unsafe arena.set(&m.has_refuse_family_sharing, &m.refuse_family_sharing, true)
+        output.setEach(3, durations.sorted { $0.key < $1.key }.map(ProductDuration.init(entry:)))
+        if billingRetryLeniencyMilliseconds != 0 {
+            output.set(2, billingRetryLeniencyMilliseconds)
         }
-        unsafe arena.set(
-            &m.has_expected_app_account_token, &m.expected_app_account_token,
-            expectedAppAccountToken)
+        output.set(1, maxAgeMilliseconds)
     }
 
     init(_ m: Assay__V1__EntitlementPolicy) throws(MessageError) {
@@ -104,21 +77,17 @@ extension EntitlementPolicy: @unsafe MessageFields {
 }
 
 /// One entry of `EntitlementPolicy.durations`.
-private struct ProductDuration: @unsafe MessageFields {
+private struct ProductDuration: WritableMessage, @unsafe ReadableMessage {
     let productId: String
     let milliseconds: Int64
 
-    init(_ entry: (key: String, value: Int64)) {
+    init(entry: (key: String, value: Int64)) {
         (productId, milliseconds) = entry
     }
 
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ProductDuration>) {
-        unsafe assay__v1__product_duration__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ProductDuration, in arena: MessageArena) {
-        unsafe arena.set(&m.has_product_id, &m.product_id, productId)
-        unsafe arena.set(&m.has_duration_ms, &m.duration_ms, milliseconds)
+    func write(to output: inout MessageWriter) {
+        output.set(2, milliseconds)
+        output.set(1, productId)
     }
 
     init(_ m: Assay__V1__ProductDuration) throws(MessageError) {
@@ -127,15 +96,10 @@ private struct ProductDuration: @unsafe MessageFields {
     }
 }
 
-extension Resolution: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Resolution>) {
-        unsafe assay__v1__resolution__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Resolution, in arena: MessageArena) {
-        unsafe m.n_items = items.count
-        unsafe m.items = arena.messages(items)
-        unsafe m.entitlements = arena.message(entitlements)
+extension Resolution: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(2, entitlements)
+        output.setEach(1, items)
     }
 
     init(_ m: Assay__V1__Resolution) throws(MessageError) {
@@ -145,18 +109,11 @@ extension Resolution: @unsafe MessageFields {
     }
 }
 
-extension ResolvedItem: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ResolvedItem>) {
-        unsafe assay__v1__resolved_item__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ResolvedItem, in arena: MessageArena) {
-        unsafe arena.set(&m.has_label, &m.label, label)
-        unsafe m.verification = arena.message(verification)
-        if payloadJSONLength != 0 {
-            unsafe arena.set(
-                &m.has_payload_json_length, &m.payload_json_length, payloadJSONLength)
-        }
+extension ResolvedItem: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        if payloadJSONLength != 0 { output.set(3, payloadJSONLength) }
+        output.set(2, verification)
+        output.set(1, label)
     }
 
     init(_ m: Assay__V1__ResolvedItem) throws(MessageError) {

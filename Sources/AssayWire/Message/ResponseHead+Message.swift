@@ -1,43 +1,22 @@
 import AssayModels
 import CAssayProto
 
-extension ResponseHead: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ResponseHead>) {
-        unsafe assay__v1__response_head__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ResponseHead, in arena: MessageArena) {
-        unsafe arena.set(&m.has_id, &m.id, id)
-        unsafe m.has_status = 1
-        unsafe m.status = Assay__V1__Status(UInt32(bitPattern: status.rawValue))
-        if !message.isEmpty { unsafe arena.set(&m.has_message, &m.message, message) }
-        if retryAfterMilliseconds != 0 {
-            unsafe arena.set(&m.has_retry_after_ms, &m.retry_after_ms, retryAfterMilliseconds)
-        }
-        unsafe arena.set(
-            &m.has_app_store_error_code, &m.app_store_error_code, appStoreErrorCode)
+extension ResponseHead: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(11, appStoreErrorCode)
         switch result {
         case .none: break
-        case .verification(let verification):
-            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION
-            unsafe m.verification = arena.message(verification)
-        case .health(let serving):
-            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_HEALTH
-            unsafe m.health = arena.health(serving: serving)
-        case .info(let info):
-            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_INFO
-            unsafe m.info = arena.message(info)
-        case .pong:
-            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_PONG
-            unsafe m.pong = arena.allocate(Assay__V1__Pong.self)
-            unsafe assay__v1__pong__init(m.pong)
-        case .resolution(let resolution):
-            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_RESOLUTION
-            unsafe m.resolution = arena.message(resolution)
-        case .fetched(let fetched):
-            unsafe m.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_FETCHED
-            unsafe m.fetched = arena.message(fetched)
+        case .verification(let verification): output.nest(5, verification)
+        case .health(let serving): output.setHealth(6, serving: serving)
+        case .info(let info): output.nest(7, info)
+        case .pong: output.setEmpty(8)
+        case .resolution(let resolution): output.nest(9, resolution)
+        case .fetched(let fetched): output.nest(10, fetched)
         }
+        if retryAfterMilliseconds != 0 { output.set(4, retryAfterMilliseconds) }
+        if !message.isEmpty { output.set(3, message) }
+        output.set(2, status)
+        output.set(1, id)
     }
 
     init(_ m: Assay__V1__ResponseHead) throws(MessageError) {
@@ -78,33 +57,24 @@ extension ResponseHead: @unsafe MessageFields {
     }
 }
 
-extension MessageArena {
-    /// Composes the head of a response with a verdict, optionally with its payload as typed
-    /// fields.
-    func answer(
-        _ id: UInt64, _ verification: Verification, withPayload: Bool
-    ) -> UnsafeMutablePointer<Assay__V1__ResponseHead> {
-        let head = unsafe compose(ResponseHead(id: id))
-        unsafe head.pointee.result_case = ASSAY__V1__RESPONSE_HEAD__RESULT_VERIFICATION
-        if withPayload {
-            unsafe head.pointee.verification = compose(verification)
-        } else {
-            let message = unsafe allocate(Assay__V1__Verification.self)
-            unsafe Verification.clear(message)
-            unsafe verification.fillVerdict(&message.pointee, in: self)
-            unsafe head.pointee.verification = message
-        }
-        return unsafe head
+extension MessageWriter {
+    /// Writes the head of a response with a verdict: `ResponseHead(id: id, result: .verification)`,
+    /// optionally without its payload as typed fields.
+    mutating func setAnswer(_ id: UInt64, _ verification: Verification, withPayload: Bool) {
+        let end = count
+        verification.write(to: &self, withPayload: withPayload)
+        wrap(5, since: end)
+        set(2, Status.ok)
+        set(1, id)
     }
 
-    func health(serving: Bool) -> UnsafeMutablePointer<Assay__V1__HealthResult> {
-        let health = unsafe allocate(Assay__V1__HealthResult.self)
-        unsafe assay__v1__health_result__init(health)
-        unsafe health.pointee.has_status = 1
-        unsafe health.pointee.status =
+    fileprivate mutating func setHealth(_ number: Int, serving: Bool) {
+        let end = count
+        let status =
             serving
             ? ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING
             : ASSAY__V1__SERVING_STATUS__SERVING_STATUS_NOT_SERVING
-        return unsafe health
+        set(1, status.rawValue)
+        wrap(number, since: end)
     }
 }

@@ -1,22 +1,14 @@
 import AssayModels
 import CAssayProto
 
-extension ServerAnswer: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ServerAnswer>) {
-        unsafe assay__v1__server_answer__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ServerAnswer, in arena: MessageArena) {
-        unsafe m.n_transactions = transactions.count
-        unsafe m.transactions = arena.payloads(transactions)
-        unsafe m.n_renewal_infos = renewalInfos.count
-        unsafe m.renewal_infos = arena.payloads(renewalInfos)
-        unsafe m.app_transaction = arena.message(appTransaction?.payload)
-        unsafe m.n_notifications = notifications.count
-        unsafe m.notifications = arena.messages(notifications)
-        unsafe m.unsigned_members = arena.message(unsigned)
-        unsafe m.n_warnings = warnings.count
-        unsafe m.warnings = arena.messages(warnings)
+extension ServerAnswer: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(6, warnings)
+        output.set(5, unsigned)
+        output.setEach(4, notifications)
+        output.set(3, appTransaction)
+        output.setEach(2, renewalInfos)
+        output.setEach(1, transactions)
     }
 
     init(_ m: Assay__V1__ServerAnswer) throws(MessageError) {
@@ -30,38 +22,27 @@ extension ServerAnswer: @unsafe MessageFields {
     }
 }
 
-extension MessageArena {
-    /// Like `messages`, without copies of the payloads.
-    fileprivate func payloads<M: MessageFields & Equatable & Sendable>(
-        _ payloads: [VerifiedPayload<M>]
-    ) -> UnsafeMutablePointer<UnsafeMutablePointer<M.Message>?> {
-        let values = unsafe allocate(
-            UnsafeMutablePointer<M.Message>?.self, count: payloads.count)
-        for (index, verified) in payloads.enumerated() {
-            unsafe (values + index).initialize(to: verified.withPayload { unsafe compose($0) })
-        }
-        return unsafe values
+extension MessageWriter {
+    fileprivate mutating func setEach<M: WritableMessage & Equatable & Sendable>(
+        _ number: Int, _ payloads: [VerifiedPayload<M>]
+    ) {
+        for payload in payloads.reversed() { set(number, payload) }
     }
 }
 
 /// Reads payloads from a server. Their JSON is not part of the head.
-private func payloads<M: MessageFields & Equatable & Sendable>(
+private func payloads<M: ReadableMessage & Equatable & Sendable>(
     _ messages: UnsafeMutablePointer<UnsafeMutablePointer<M.Message>?>?, count: Int
 ) throws(MessageError) -> [VerifiedPayload<M>] {
     let payloads: [M] = try unsafe models(messages, count: count)
     return payloads.map { VerifiedPayload($0, json: []) }
 }
 
-extension VerifiedNotificationV1: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__VerifiedNotificationV1>) {
-        unsafe assay__v1__verified_notification_v1__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__VerifiedNotificationV1, in arena: MessageArena) {
-        unsafe m.receipt = arena.message(receipt)
-        unsafe m.unsigned_members = arena.message(unsigned)
-        unsafe m.n_warnings = warnings.count
-        unsafe m.warnings = arena.messages(warnings)
+extension VerifiedNotificationV1: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(3, warnings)
+        output.set(2, unsigned)
+        output.set(1, receipt)
     }
 
     init(_ m: Assay__V1__VerifiedNotificationV1) throws(MessageError) {

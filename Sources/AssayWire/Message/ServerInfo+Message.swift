@@ -1,23 +1,14 @@
 import AssayModels
 import CAssayProto
 
-extension ServerInfo: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__ServerInfo>) {
-        unsafe assay__v1__server_info__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__ServerInfo, in arena: MessageArena) {
-        unsafe arena.set(&m.has_version, &m.version, version)
-        unsafe m.n_kinds = kinds.count
-        unsafe m.kinds = arena.allocate(Assay__V1__EvidenceKind.self, count: kinds.count)
-        for (index, kind) in kinds.enumerated() {
-            unsafe (m.kinds + index).initialize(to: Assay__V1__EvidenceKind(kind))
-        }
-        unsafe m.limits = arena.message(limits)
-        unsafe m.n_trusted_roots = trustedRoots.count
-        unsafe m.trusted_roots = arena.messages(trustedRoots)
-        unsafe arena.set(&m.has_proto, &m.proto, proto)
-        unsafe arena.set(&m.has_engine, &m.engine, engine)
+extension ServerInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(6, engine)
+        output.set(5, proto)
+        output.setEach(4, trustedRoots)
+        output.set(3, limits)
+        output.setPacked(2, kinds.map { UInt32(bitPattern: $0.rawValue) })
+        output.set(1, version)
     }
 
     init(_ m: Assay__V1__ServerInfo) throws(MessageError) {
@@ -35,21 +26,16 @@ extension ServerInfo: @unsafe MessageFields {
     }
 }
 
-extension ServerInfo.Limits: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Limits>) {
-        unsafe assay__v1__limits__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__Limits, in arena: MessageArena) {
-        unsafe arena.set(&m.has_frame_bytes, &m.frame_bytes, frameBytes)
-        unsafe arena.set(&m.has_head_bytes, &m.head_bytes, headBytes)
-        unsafe arena.set(&m.has_jws_bytes, &m.jws_bytes, jwsBytes)
-        unsafe arena.set(&m.has_notification_bytes, &m.notification_bytes, notificationBytes)
-        unsafe arena.set(&m.has_requests_in_flight, &m.requests_in_flight, requestsInFlight)
-        unsafe arena.set(&m.has_server_answer_bytes, &m.server_answer_bytes, serverAnswerBytes)
-        unsafe arena.set(
-            &m.has_notification_v1_bytes, &m.notification_v1_bytes, notificationV1Bytes)
-        unsafe arena.set(&m.has_resolve_items, &m.resolve_items, resolveItems)
+extension ServerInfo.Limits: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(8, resolveItems)
+        output.set(7, notificationV1Bytes)
+        output.set(6, serverAnswerBytes)
+        output.set(5, requestsInFlight)
+        output.set(4, notificationBytes)
+        output.set(3, jwsBytes)
+        output.set(2, headBytes)
+        output.set(1, frameBytes)
     }
 
     init(_ m: Assay__V1__Limits) throws(MessageError) {
@@ -66,16 +52,12 @@ extension ServerInfo.Limits: @unsafe MessageFields {
     }
 }
 
-extension ServerInfo.TrustedRoot: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__TrustedRoot>) {
-        unsafe assay__v1__trusted_root__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__TrustedRoot, in arena: MessageArena) {
-        unsafe arena.set(&m.has_name, &m.name, name)
-        unsafe arena.set(&m.has_fingerprint, &m.fingerprint, fingerprint)
-        unsafe arena.set(&m.has_not_after, &m.not_after, notAfter)
-        unsafe arena.set(&m.has_development, &m.development, development)
+extension ServerInfo.TrustedRoot: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, development)
+        output.set(3, notAfter)
+        output.set(2, fingerprint)
+        output.set(1, name)
     }
 
     init(_ m: Assay__V1__TrustedRoot) throws(MessageError) {

@@ -1,56 +1,32 @@
 import AssayModels
 import CAssayProto
 
-extension Verification: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__Verification>) {
-        unsafe assay__v1__verification__init(message)
+extension Verification: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) { write(to: &output, withPayload: true) }
+
+    /// - Parameter withPayload: whether to write the payload as typed fields.
+    func write(to output: inout MessageWriter, withPayload: Bool) {
+        if withPayload { writePayload(to: &output) }
+        output.set(6, certificate)
+        output.set(5, dedupKey)
+        output.set(4, environment)
+        output.set(3, kind)
+        output.set(2, detail)
+        output.set(1, verdict)
     }
 
-    func fill(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
-        unsafe fillVerdict(&m, in: arena)
-        unsafe fillPayload(&m, in: arena)
-    }
-
-    func fillVerdict(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
-        unsafe m.has_verdict = 1
-        unsafe m.verdict = Assay__V1__Verdict(UInt32(bitPattern: verdict.rawValue))
-        unsafe arena.set(&m.has_detail, &m.detail, detail)
-        unsafe arena.set(&m.has_kind, &m.kind, kind)
-        unsafe arena.set(&m.has_environment, &m.environment, environment)
-        unsafe arena.set(&m.has_dedup_key, &m.dedup_key, dedupKey)
-        unsafe m.certificate = arena.message(certificate)
-    }
-
-    private func fillPayload(_ m: inout Assay__V1__Verification, in arena: MessageArena) {
+    private func writePayload(to output: inout MessageWriter) {
         switch evidence {
         case nil: break
-        case .transaction(let verified):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION
-            unsafe m.transaction = verified.withPayload { unsafe arena.compose($0) }
-        case .renewalInfo(let verified):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_RENEWAL_INFO
-            unsafe m.renewal_info = verified.withPayload { unsafe arena.compose($0) }
-        case .appTransaction(let verified):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_TRANSACTION
-            unsafe m.app_transaction = verified.withPayload { unsafe arena.compose($0) }
-        case .notification(let notification):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION
-            unsafe m.notification = arena.message(notification)
-        case .realtimeRequest(let verified):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_REALTIME_REQUEST
-            unsafe m.realtime_request = verified.withPayload { unsafe arena.compose($0) }
-        case .appReceipt(let receipt):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_APP_RECEIPT
-            unsafe m.app_receipt = arena.message(receipt)
-        case .transactionReceipt(let receipt):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_TRANSACTION_RECEIPT
-            unsafe m.transaction_receipt = arena.message(receipt)
-        case .serverAnswer(let answer):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_SERVER_ANSWER
-            unsafe m.server_answer = arena.message(answer)
-        case .notificationV1(let notification):
-            unsafe m.payload_case = ASSAY__V1__VERIFICATION__PAYLOAD_NOTIFICATION_V1
-            unsafe m.notification_v1 = arena.message(notification)
+        case .transaction(let payload): output.set(7, payload)
+        case .renewalInfo(let payload): output.set(8, payload)
+        case .appTransaction(let payload): output.set(9, payload)
+        case .notification(let notification): output.nest(10, notification)
+        case .realtimeRequest(let payload): output.set(11, payload)
+        case .appReceipt(let receipt): output.nest(12, receipt)
+        case .transactionReceipt(let receipt): output.nest(13, receipt)
+        case .serverAnswer(let answer): output.nest(14, answer)
+        case .notificationV1(let notification): output.nest(15, notification)
         }
     }
 
@@ -95,23 +71,19 @@ extension Verification: @unsafe MessageFields {
 }
 
 /// Reads a payload from a server. Its JSON is not part of the head.
-func verified<M: MessageFields & Equatable & Sendable>(
+func verified<M: ReadableMessage & Equatable & Sendable>(
     _ message: UnsafeMutablePointer<M.Message>?
 ) throws(MessageError) -> VerifiedPayload<M>? {
     guard let payload: M = try unsafe read(message) else { return nil }
     return VerifiedPayload(payload, json: [])
 }
 
-extension VerifiedNotification: @unsafe MessageFields {
-    static func clear(_ message: UnsafeMutablePointer<Assay__V1__VerifiedNotification>) {
-        unsafe assay__v1__verified_notification__init(message)
-    }
-
-    func fill(_ m: inout Assay__V1__VerifiedNotification, in arena: MessageArena) {
-        unsafe m.notification = notification.withPayload { unsafe arena.compose($0) }
-        unsafe m.transaction = arena.message(transaction?.payload)
-        unsafe m.renewal_info = arena.message(renewalInfo?.payload)
-        unsafe m.app_transaction = arena.message(appTransaction?.payload)
+extension VerifiedNotification: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, appTransaction)
+        output.set(3, renewalInfo)
+        output.set(2, transaction)
+        output.set(1, notification)
     }
 
     init(_ m: Assay__V1__VerifiedNotification) throws(MessageError) {
