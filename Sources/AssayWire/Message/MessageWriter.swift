@@ -57,9 +57,9 @@ protocol WritableMessage {
 
     // MARK: Bytes before the first
 
-    /// Makes room for bytes before the first.
+    /// Reserves space before the first byte.
     @inline(__always)
-    private mutating func makeRoom(for bytes: Int) {
+    private mutating func reserve(_ bytes: Int) {
         if bytes > start { grow(by: bytes) }
     }
 
@@ -74,7 +74,7 @@ protocol WritableMessage {
         start = first
     }
 
-    /// Writes a varint. The caller has made room.
+    /// Writes a varint. The caller has reserved its space.
     @inline(__always)
     private mutating func put(_ value: UInt64) {
         if value < 0x80 {
@@ -98,13 +98,13 @@ protocol WritableMessage {
     }
 
     private mutating func write(_ number: Int, varint value: UInt64) {
-        makeRoom(for: Self.longestNumber + Self.longestTag)
+        reserve(Self.longestNumber + Self.longestTag)
         put(value)
         put(number, WireType.varint)
     }
 
     private mutating func write(_ number: Int, bytes: Span<UInt8>) {
-        makeRoom(for: bytes.count + Self.longestNumber + Self.longestTag)
+        reserve(bytes.count + Self.longestNumber + Self.longestTag)
         start -= bytes.count
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start...]).copyMemory(from: bytes)
@@ -115,7 +115,7 @@ protocol WritableMessage {
 
     /// Makes a nested message of all that was written since `count` had this value.
     mutating func wrap(_ number: Int, since count: Int) {
-        makeRoom(for: Self.longestNumber + Self.longestTag)
+        reserve(Self.longestNumber + Self.longestTag)
         put(UInt64(self.count - count))
         put(number, WireType.bytes)
     }
@@ -222,7 +222,7 @@ extension MessageWriter {
         guard !values.isEmpty else { return }
         let end = count
         for value in values.reversed() {
-            makeRoom(for: Self.longestNumber)
+            reserve(Self.longestNumber)
             put(UInt64(value))
         }
         wrap(number, since: end)
