@@ -57,22 +57,19 @@ public final class MessageCodec {
 
     /// Appends a request head, without its frame.
     public func encode(_ head: RequestHead, into output: inout [UInt8]) {
-        writer.clear()
-        head.write(to: &writer)
+        write(head)
         writer.append(to: &output)
     }
 
     /// Appends a response head, without its frame.
     public func encode(_ head: ResponseHead, into output: inout [UInt8]) {
-        writer.clear()
-        head.write(to: &writer)
+        write(head)
         writer.append(to: &output)
     }
 
     /// Appends a request frame: prefix, head, body.
     public func encodeFrame(_ head: RequestHead, body: [UInt8], into output: inout [UInt8]) {
-        writer.clear()
-        head.write(to: &writer)
+        write(head)
         appendFrame(body, to: &output)
     }
 
@@ -80,8 +77,7 @@ public final class MessageCodec {
     public func encodeFrame(
         _ head: ResponseHead, body: [UInt8] = [], into output: inout [UInt8]
     ) {
-        writer.clear()
-        head.write(to: &writer)
+        write(head)
         appendFrame(body, to: &output)
     }
 
@@ -97,6 +93,12 @@ public final class MessageCodec {
         appendFrame(body, to: &output)
     }
 
+    private func write(_ head: some WritableMessage) {
+        writer.clear()
+        head.write(to: &writer)
+    }
+
+    /// Appends what was written as the head of a frame.
     private func appendFrame(_ body: [UInt8], to output: inout [UInt8]) {
         FrameWriter.appendPrefix(
             headBytes: writer.count, bodyBytes: body.count, to: &output)

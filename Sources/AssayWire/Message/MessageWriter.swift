@@ -50,10 +50,12 @@ protocol WritableMessage {
         start = unsafe memory.count
     }
 
-    /// Appends what was written.
-    func append(to output: inout [UInt8]) {
-        unsafe output.append(contentsOf: memory[start...])
+    private var written: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: memory[start...])
     }
+
+    /// Appends what was written.
+    func append(to output: inout [UInt8]) { unsafe output.append(contentsOf: written) }
 
     // MARK: Bytes before the first
 
@@ -64,14 +66,17 @@ protocol WritableMessage {
     }
 
     private mutating func grow(by bytes: Int) {
-        let written = count
-        let larger = unsafe Self.allocate(max(2 * memory.count, written + bytes))
-        let first = larger.count - written
-        unsafe UnsafeMutableRawBufferPointer(rebasing: larger[first...])
-            .copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[start...]))
+        let larger = unsafe Self.allocate(max(2 * memory.count, count + bytes))
+        let first = larger.count - count
+        unsafe UnsafeMutableRawBufferPointer(rebasing: larger[first...]).copyMemory(from: written)
         unsafe memory.deallocate()
         unsafe memory = larger
         start = first
+    }
+
+    /// The bytes of a varint.
+    static func varintBytes(_ value: UInt64) -> Int {
+        max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7)
     }
 
     /// Writes a varint. The caller has reserved its space.
@@ -82,7 +87,7 @@ protocol WritableMessage {
             unsafe memory[start] = UInt8(truncatingIfNeeded: value)
             return
         }
-        start -= (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7
+        start -= Self.varintBytes(value)
         var (place, left) = (start, value)
         while left >= 0x80 {
             unsafe memory[place] = UInt8(truncatingIfNeeded: left) | 0x80
@@ -113,10 +118,18 @@ protocol WritableMessage {
         put(number, WireType.bytes)
     }
 
-    /// Makes a nested message of all that was written since `count` had this value.
-    mutating func wrap(_ number: Int, since count: Int) {
+    /// Makes a nested message, or a packed field, of all that `write` writes.
+    @inline(__always)
+    mutating func wrap(_ number: Int, _ write: (inout MessageWriter) -> Void) {
+        let end = count
+        write(&self)
+        wrap(number, since: end)
+    }
+
+    /// Makes a nested message of what was written since `count` had this value.
+    private mutating func wrap(_ number: Int, since end: Int) {
         reserve(Self.longestNumber + Self.longestTag)
-        put(UInt64(self.count - count))
+        put(UInt64(count - end))
         put(number, WireType.bytes)
     }
 }
@@ -169,6 +182,7 @@ extension MessageWriter {
 
     /// Writes a nested message without a copy of its fields.
     mutating func nest<M: WritableMessage>(_ number: Int, _ message: borrowing M) {
+        // A closure could not borrow the message.
         let end = count
         message.write(to: &self)
         wrap(number, since: end)
@@ -182,22 +196,18 @@ extension MessageWriter {
     }
 
     /// Writes a nested message without fields.
-    mutating func setEmpty(_ number: Int) { wrap(number, since: count) }
+    mutating func setEmpty(_ number: Int) { wrap(number) { _ in } }
 
     /// Writes a message that contains one repeated field with number 1; nothing for nil, which
     /// differs from an empty list.
     mutating func setList<M: WritableMessage>(_ number: Int, _ messages: [M]?) {
         guard let messages else { return }
-        let end = count
-        setEach(1, messages)
-        wrap(number, since: end)
+        wrap(number) { $0.setEach(1, messages) }
     }
 
     mutating func setList(_ number: Int, _ values: [String]?) {
         guard let values else { return }
-        let end = count
-        setEach(1, values)
-        wrap(number, since: end)
+        wrap(number) { $0.setEach(1, values) }
     }
 }
 
@@ -220,11 +230,11 @@ extension MessageWriter {
     /// Writes a repeated field of numbers in its packed form.
     mutating func setPacked(_ number: Int, _ values: [UInt32]) {
         guard !values.isEmpty else { return }
-        let end = count
-        for value in values.reversed() {
-            reserve(Self.longestNumber)
-            put(UInt64(value))
+        wrap(number) { field in
+            for value in values.reversed() {
+                field.reserve(Self.longestNumber)
+                field.put(UInt64(value))
+            }
         }
-        wrap(number, since: end)
     }
 }

@@ -61,20 +61,16 @@ extension MessageWriter {
     /// Writes the head of a response with a verdict: `ResponseHead(id: id, result: .verification)`,
     /// optionally without its payload as typed fields.
     mutating func setAnswer(_ id: UInt64, _ verification: Verification, withPayload: Bool) {
-        let end = count
-        verification.write(to: &self, withPayload: withPayload)
-        wrap(5, since: end)
+        wrap(5) { verification.write(to: &$0, withPayload: withPayload) }
         set(2, Status.ok)
         set(1, id)
     }
 
     fileprivate mutating func setHealth(_ number: Int, serving: Bool) {
-        let end = count
         let status =
             serving
             ? ASSAY__V1__SERVING_STATUS__SERVING_STATUS_SERVING
             : ASSAY__V1__SERVING_STATUS__SERVING_STATUS_NOT_SERVING
-        set(1, status.rawValue)
-        wrap(number, since: end)
+        wrap(number) { $0.set(1, status.rawValue) }
     }
 }
