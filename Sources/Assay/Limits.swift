@@ -78,11 +78,11 @@ package enum Limits {
     package static let receiptUnknownAttributes = 256
     package static let receiptUnknownBytes = 64 * 1024
     /// Layouts of in-app records kept while a receipt is read. They differ mostly by the lengths
-    /// of product ids. All eight take 15 KB.
+    /// of product ids. All eight take 19 KB.
     package static let inAppLayouts = 8
-    /// Bytes and attributes of a record whose layout is kept. Apple's records take up to 500
-    /// octets and have up to 22 attributes.
-    package static let inAppLayoutBytes = 512
+    /// Bytes and attributes of a record whose layout is kept, with the header of its attribute.
+    /// Apple's records take up to 500 octets and have up to 22 attributes.
+    package static let inAppLayoutBytes = 528
     package static let inAppLayoutAttributes = 24
     /// Capacity for the in-app records that have arrived is reserved up front: at most one record
     /// per this number of octets, with at most this much text each. Apple's records take 300

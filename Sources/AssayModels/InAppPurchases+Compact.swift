@@ -1,6 +1,6 @@
 extension InAppPurchases {
     /// The position of a text in a shared buffer. An empty slice means no text.
-    package struct TextSlice: Equatable, Sendable {
+    @usableFromInline package struct TextSlice: Equatable, Sendable {
         @usableFromInline package let start: UInt32
         @usableFromInline package let count: UInt32
 
@@ -31,12 +31,12 @@ extension InAppPurchases {
 
     /// A record whose text is in a separate buffer. One bit per field marks its presence:
     /// Optionals would double the memory of a large receipt's records.
-    package struct Compact: Sendable {
+    @usableFromInline package struct Compact: Sendable {
         @usableFromInline package var present: UInt16 = 0
         @usableFromInline package var values = [11 of Int64](repeating: 0)
         @usableFromInline package var texts = [4 of TextSlice](repeating: .none)
 
-        package init() {}
+        @inlinable package init() {}
 
         @inlinable package subscript(field: Field) -> Int64? {
             @inline(__always)

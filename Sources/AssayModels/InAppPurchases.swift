@@ -1,10 +1,10 @@
 /// The in-app records of a receipt in compact form: a receipt of many megabytes has tens of
 /// thousands. All text is in one buffer; a subscript builds the full record.
 public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
-    private var text: [UInt8] = []
-    private var records: [Compact] = []
+    @usableFromInline var text: [UInt8] = []
+    @usableFromInline var records: [Compact] = []
     /// Attributes without a field, by the index of their record.
-    private var unknown: [Int: [ReceiptAttribute]] = [:]
+    @usableFromInline var unknown: [Int: [ReceiptAttribute]] = [:]
 
     /// Creates an empty value.
     public init() {}
@@ -65,19 +65,29 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         record[.transactionId] = keep(purchase.transactionId)
         record[.originalTransactionId] = keep(purchase.originalTransactionId)
         record[.promotionalOfferId] = keep(purchase.promotionalOfferId)
-        append(record, unknown: purchase.unknownAttributes) { $2 += strings[$0] }
+        append(record, unknown: purchase.unknownAttributes) { output in
+            for octet in strings { output.append(octet) }
+        }
     }
 
     /// Appends a record whose text is in another buffer.
-    /// - Parameter copy: Copies the given range of that buffer to the given offset of this
-    ///   buffer, which can be its end. A parameter because the caller's copy is faster than a
-    ///   generic one.
+    /// - Parameter copy: Appends the texts to the output, in the order of their fields. A parameter
+    ///   because the caller's copy is faster than a generic one.
+    @inlinable @inline(__always)
     package mutating func append(
-        _ record: Compact, unknown attributes: [ReceiptAttribute], copy: TextCopy
+        _ record: Compact, unknown attributes: [ReceiptAttribute],
+        copy: (inout OutputSpan<UInt8>) -> Void
     ) {
         if !attributes.isEmpty { unknown[records.count] = attributes }
         var record = record
-        keepText(of: &record, replacing: [4 of TextSlice](repeating: .none), copy)
+        let start = UInt32(text.count)
+        var end = start
+        for field in record.texts.indices where record.texts[field].count > 0 {
+            let count = record.texts[field].count
+            record.texts[field] = TextSlice(start: end, count: count)
+            end += count
+        }
+        text.append(addingCapacity: Int(end - start)) { copy(&$0) }
         records.append(record)
     }
 
@@ -93,7 +103,7 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     }
 
     /// Whether the next record needs a reallocation.
-    package var isFull: Bool { records.count == records.capacity }
+    @inlinable package var isFull: Bool { records.count == records.capacity }
 
     /// Replaces a record. Reuses the place of the old text where the new text is not longer.
     package mutating func replace(

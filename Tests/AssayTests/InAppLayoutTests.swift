@@ -6,18 +6,42 @@ import Testing
 
 /// Reads a record with a known layout by another path. The result must be the same.
 @Suite struct InAppLayoutTests {
-    /// Reads a record and returns the result in a comparable form.
-    private static func read(_ layouts: inout InAppLayouts, _ record: [UInt8]) -> String {
+    /// Reads a record's attribute and returns the result in a comparable form.
+    private static func read(_ layouts: inout InAppLayouts, _ attribute: [UInt8]) -> String {
+        if let place = layouts.place(of: attribute.span),
+            let (fields, content) = layouts.readKnown(attribute.span, place)
+        {
+            return text(fields, Array(attribute[content]), layouts)
+        }
         do throws(DERError) {
-            let fields = try layouts.read(record.span)
-            let texts = fields.texts.indices.map { field in
-                String(decoding: record[fields.texts[field].range], as: UTF8.self)
-            }
-            let values = fields.values.indices.map { fields.values[$0] }
-            return "\(fields.present) \(values) \(texts) \(layouts.unknown)"
+            let content = try content(of: attribute)
+            let fields = try layouts.read(attribute.span, content)
+            return text(fields, Array(attribute[content]), layouts)
         } catch {
             return error.description
         }
+    }
+
+    private static func text(
+        _ fields: InAppPurchases.Compact, _ record: [UInt8], _ layouts: InAppLayouts
+    ) -> String {
+        let texts = fields.texts.indices.map { field in
+            String(decoding: record[fields.texts[field].range], as: UTF8.self)
+        }
+        let values = fields.values.indices.map { fields.values[$0] }
+        return "\(fields.present) \(values) \(texts) \(layouts.unknown)"
+    }
+
+    /// The range of the record in its attribute.
+    private static func content(of attribute: [UInt8]) throws(DERError) -> Range<Int> {
+        var reader = DERReader(attribute.span)
+        var fields = try reader.readInside(.sequence)
+        try reader.atEnd()
+        _ = try fields.readInteger()
+        _ = try fields.readInteger()
+        let value = try fields.read(.octetString)
+        try fields.atEnd()
+        return value.content
     }
 
     private static func records(_ count: Int) throws -> [[UInt8]] {
@@ -29,11 +53,7 @@ import Testing
             let bytes = payload.bytes
             var outer = DERReader(bytes.span)
             var set = try outer.readInside(.set)
-            var attribute = try set.readInside(.sequence)
-            _ = try attribute.readInteger()
-            _ = try attribute.readInteger()
-            let value = try attribute.read(.octetString)
-            return Array(bytes[value.content])
+            return Array(bytes[try set.read(.sequence).whole])
         }
     }
 
@@ -52,6 +72,11 @@ import Testing
             var known = InAppLayouts()
             let right = Self.read(&known, record)
             #expect(Self.read(&known, record) == right)
+            #expect(known.place(of: record.span) != nil)
+            #expect(known.place(of: (record + record).span) != nil)
+            for count in record.indices {
+                #expect(known.place(of: record.span.extracting(first: count)) == nil)
+            }
             for index in record.indices {
                 var changed = record
                 changed[index] ^= UInt8(truncatingIfNeeded: random.next() >> 8) | 1
@@ -61,6 +86,32 @@ import Testing
                 #expect(Self.read(&layouts, record) == right, "\(index)")
             }
         }
+    }
+
+    /// Text that is not ASCII, and no valid UTF-8, in a layout that is known from ASCII text.
+    @Test(arguments: [[0xC3, 0xA4], [0xC3, 0x28], [0x80, 0x61], [0x61, 0xFF]] as [[UInt8]])
+    func textBeyondASCII(_ octets: [UInt8]) throws {
+        func record(_ product: [UInt8]) -> [UInt8] {
+            ReceiptPayload.encode(
+                ReceiptPayload.inApp([
+                    ReceiptAttribute(
+                        type: 1702, version: 1,
+                        value: DERWriter.build { $0.element(tag: 0x0C, content: product) }),
+                    ReceiptAttribute(
+                        type: 1703, version: 1,
+                        value: DERWriter.build { $0.utf8String("2000000000000001") }),
+                ]))
+        }
+        let ascii = record(Array("coins".utf8))
+        let other = record([0x61, 0x62, 0x63] + octets)
+        var layouts = InAppLayouts()
+        _ = Self.read(&layouts, ascii)
+        #expect(layouts.place(of: ascii.span) != nil)
+        #expect(layouts.place(of: other.span) == nil)
+        var fresh = InAppLayouts()
+        #expect(Self.read(&layouts, other) == Self.read(&fresh, other))
+        // It would match no record: its place is left to another.
+        #expect(layouts.place(of: other.span) == nil && fresh.places == 0)
     }
 
     /// Reads more layouts than the table holds, and records without a usable layout.
@@ -79,7 +130,7 @@ import Testing
             ]
             if round % 9 == 0 { attributes.append(attribute(1800 + Int64(round), [1, 2])) }
             if round % 11 == 0 { attributes.append(attribute(1714, [UInt8(round % 256)])) }
-            let record = ReceiptPayload.inApp(attributes).value
+            let record = ReceiptPayload.encode(ReceiptPayload.inApp(attributes))
             var fresh = InAppLayouts()
             #expect(Self.read(&layouts, record) == Self.read(&fresh, record), "\(round)")
             #expect(Self.read(&layouts, record) == Self.read(&fresh, record), "\(round)")

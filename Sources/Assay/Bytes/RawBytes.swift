@@ -52,6 +52,19 @@ extension Span<UInt8> {
         }
     }
 
+    /// Appends these bytes to an output with space for them.
+    @inline(__always)
+    func append(to output: inout OutputSpan<UInt8>) {
+        precondition(count <= output.freeCapacity)
+        unsafe withUnsafeBufferPointer { bytes in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
+                guard let source = bytes.baseAddress, let start = buffer.baseAddress else { return }
+                unsafe (start + initialized).update(from: source, count: bytes.count)
+                initialized &+= bytes.count
+            }
+        }
+    }
+
     /// The text of bytes that are known to be UTF-8, without another validation.
     @inline(__always)
     func validatedText(_ range: Range<Int>) -> String {
@@ -71,27 +84,27 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether both have the same size and agree wherever the mask has FF; the mask has 00
-    /// elsewhere. At least 8 bytes.
+    /// Whether both have the same size and agree in all bits that are set in the mask. At least
+    /// 32 bytes.
     @inline(__always)
     func equals(_ other: Span<UInt8>, where mask: Span<UInt8>) -> Bool {
-        guard count == other.count, count == mask.count, count >= 8 else { return false }
+        guard count == other.count, count == mask.count, count >= 32 else { return false }
         return unsafe withUnsafeBytes { left in
             unsafe other.withUnsafeBytes { right in
                 unsafe mask.withUnsafeBytes { mask in
                     @inline(__always)
-                    func difference(_ offset: Int) -> UInt64 {
+                    func difference(_ offset: Int) -> SIMD4<UInt64> {
                         unsafe (left.baseAddress!.loadUnaligned(
-                            fromByteOffset: offset, as: UInt64.self)
+                            fromByteOffset: offset, as: SIMD4<UInt64>.self)
                             ^ right.baseAddress!.loadUnaligned(
-                                fromByteOffset: offset, as: UInt64.self))
+                                fromByteOffset: offset, as: SIMD4<UInt64>.self))
                             & mask.baseAddress!.loadUnaligned(
-                                fromByteOffset: offset, as: UInt64.self)
+                                fromByteOffset: offset, as: SIMD4<UInt64>.self)
                     }
-                    // The last word overlaps the word before it.
-                    var seen = difference(left.count &- 8)
-                    for word in 0..<left.count / 8 { seen |= difference(word &* 8) }
-                    return seen == 0
+                    // The last block overlaps the block before it.
+                    var seen = difference(left.count &- 32)
+                    for block in 0..<left.count / 32 { seen |= difference(block &* 32) }
+                    return seen[0] | seen[1] | seen[2] | seen[3] == 0
                 }
             }
         }

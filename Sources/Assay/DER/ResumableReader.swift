@@ -35,18 +35,18 @@ struct ChunkFeeder: Sendable {
     ///   those of earlier chunks.
     ///
     /// - Parameter advanced: called after each step with the position in the chunk up to which
-    ///   its bytes were read.
+    ///   its bytes were read. Returns the position up to which it has read more of them.
     @inline(__always)
     mutating func feed<Reader: ResumableReader>(
-        _ chunk: Span<UInt8>, to reader: inout Reader, advanced: (Int) -> Void = { _ in }
+        _ chunk: Span<UInt8>, to reader: inout Reader,
+        advanced: (inout Reader, Int) -> Int = { $1 }
     ) throws(Refusal) -> Int {
         var position = 0
         while true {
             if carry.isEmpty {
                 switch try reader.step(chunk.extracting(position..<chunk.count)) {
                 case .consumed(let count):
-                    position += count
-                    advanced(position)
+                    position = advanced(&reader, position + count)
                 case .finished: return position
                 case .needs(let count):
                     needed = count

@@ -22,17 +22,26 @@ struct AppReceiptReader: ContentReader, Sendable {
         _ octets: Span<UInt8>, hashingInto digests: inout ContentDigests
     ) throws(Refusal) {
         var hashed = 0
-        let taken = try feeder.feed(octets, to: &attributes) { position in
-            let count = digests.octetsOfWholeBlocks(in: position - hashed)
-            guard count > 0 else { return }
-            digests.update(octets.extracting(hashed..<hashed + count))
-            hashed += count
+        let taken = try feeder.feed(octets, to: &attributes) { attributes, position in
+            attributes.readRecords(octets, from: position) { position in
+                let waiting = position - hashed
+                let count = digests.octetsOfWholeBlocks(
+                    in: waiting > Self.mostWaiting ? waiting : min(waiting, Self.hashedAtOnce))
+                guard count > 0 else { return }
+                digests.update(octets.extracting(hashed..<hashed + count))
+                hashed += count
+            }
         }
         guard taken == octets.count else {
             throw Refusal(.malformed, "bytes follow the receipt's payload")
         }
         digests.update(octets.extracting(hashed..<octets.count))
     }
+
+    /// Octets that are hashed at once, unless more than the second number wait. The processor
+    /// reads ahead of a few blocks' SHA instructions, not of many.
+    private static let hashedAtOnce = 192
+    private static let mostWaiting = 1024
 
     /// Bytes of memory for the attributes and buffers.
     var heldBytes: Int { attributes.heldBytes + feeder.heldBytes }
@@ -85,6 +94,42 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
     init(inApp: InAppCollector) { self.inApp = inApp }
 
     mutating func step(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep {
+        if let size = readRecord(bytes, meanwhile: {}) { return .consumed(size) }
+        return try readNext(bytes)
+    }
+
+    /// Reads in-app records of known layouts, up to any other attribute. Returns its position.
+    ///
+    /// - Parameter meanwhile: called between the stages of reading, with the position up to which
+    ///   records were read.
+    @inline(__always)
+    mutating func readRecords(
+        _ octets: Span<UInt8>, from start: Int, meanwhile: (Int) -> Void
+    ) -> Int {
+        var position = start
+        while true {
+            meanwhile(position)
+            let size = readRecord(
+                octets.extracting(position..<octets.count), meanwhile: { meanwhile(position) })
+            guard let size else { return position }
+            position += size
+        }
+    }
+
+    /// Reads the attribute at the front of the bytes if it is an in-app record of a known layout.
+    /// Returns its size; nil, with nothing read, for any other.
+    @inline(__always)
+    private mutating func readRecord(_ bytes: Span<UInt8>, meanwhile: () -> Void) -> Int? {
+        guard let remaining else { return nil }
+        let own = bytes.extracting(0..<min(remaining, bytes.count))
+        guard let size = inApp.readKnown(own, meanwhile: meanwhile) else { return nil }
+        self.remaining = remaining - size
+        return size
+    }
+
+    /// Reads the header of the SET, or the next attribute.
+    @inline(never)
+    private mutating func readNext(_ bytes: Span<UInt8>) throws(Refusal) -> ResumableStep {
         do throws(DERError) {
             if remaining == 0 {
                 receipt.inApp = inApp.purchases
@@ -119,7 +164,7 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
         var reader = DERReader(bytes)
         let attribute = try ReceiptAttributeFields(large: &reader)
         if attribute.type == 17 {
-            try inApp.read(bytes.extracting(attribute.value.content), arrived: arrived)
+            try inApp.read(bytes, attribute.value.content, arrived: arrived)
             return
         }
         if (0..<64).contains(attribute.type) {

@@ -30,14 +30,40 @@ struct InAppCollector {
         expected = ExpectedRecord(expectations)
     }
 
+    /// Reads the attribute at the front of the bytes if it is a record of a known layout, and
+    /// keeps the record if it is selected. Returns the attribute's size; nil, with nothing read,
+    /// for any other attribute and for a record with an error.
+    ///
+    /// - Parameters:
+    ///   - bytes: octets of the receipt that are in memory; mostly more records.
+    ///   - meanwhile: called between the stages.
+    @inline(__always)
+    mutating func readKnown(_ bytes: Span<UInt8>, meanwhile: () -> Void) -> Int? {
+        guard let place = layouts.place(of: bytes) else { return nil }
+        meanwhile()
+        guard let (record, content) = layouts.readKnown(bytes, place) else { return nil }
+        meanwhile()
+        keep(record, bytes.extracting(content), arrived: bytes.count)
+        return content.upperBound
+    }
+
     /// Reads one in-app record and keeps it if it is selected.
     ///
     /// - Parameters:
-    ///   - octets: the content of the attribute's OCTET STRING, a SET of attributes.
-    ///   - arrived: octets of the receipt that are in memory, from this record on; mostly more
-    ///     records.
-    mutating func read(_ octets: Span<UInt8>, arrived: Int) throws(DERError) {
-        let record = try layouts.read(octets)
+    ///   - attribute: the attribute with its header.
+    ///   - content: the range of the OCTET STRING's content, a SET of attributes.
+    ///   - arrived: octets of the receipt that are in memory, from this attribute on.
+    mutating func read(
+        _ attribute: Span<UInt8>, _ content: Range<Int>, arrived: Int
+    ) throws(DERError) {
+        let record = try layouts.read(attribute, content)
+        keep(record, attribute.extracting(content), arrived: arrived)
+    }
+
+    @inline(__always)
+    private mutating func keep(
+        _ record: InAppPurchases.Compact, _ octets: Span<UInt8>, arrived: Int
+    ) {
         if let expected, !hasExpected { note(record, octets, expected) }
         switch selection {
         case .none: return
@@ -65,9 +91,13 @@ struct InAppCollector {
         expectedTransaction = String(decoding: transactionId.array, as: UTF8.self)
     }
 
+    @inline(__always)
     private mutating func append(_ record: InAppPurchases.Compact, _ octets: Span<UInt8>) {
-        purchases.append(record, unknown: unknown(octets)) {
-            octets.extracting($0).copy(to: &$2, at: $1)
+        let unknown = layouts.unknown.isEmpty ? [] : unknown(octets)
+        purchases.append(record, unknown: unknown) { output in
+            for field in record.texts.indices where record.texts[field].count > 0 {
+                octets.extracting(record.texts[field].range).append(to: &output)
+            }
         }
     }
 
@@ -98,7 +128,8 @@ struct InAppCollector {
         let keptDate = kept[.expiresDate] ?? kept[.purchaseDate]
         let date = record[.expiresDate] ?? record[.purchaseDate]
         guard let date, keptDate.map({ $0 < date }) ?? true else { return }
-        purchases.replace(at: index, with: record, unknown: unknown(octets)) {
+        let unknown = layouts.unknown.isEmpty ? [] : unknown(octets)
+        purchases.replace(at: index, with: record, unknown: unknown) {
             octets.extracting($0).copy(to: &$2, at: $1)
         }
     }
@@ -115,7 +146,6 @@ struct InAppCollector {
 
     /// Returns the attributes of unknown type in the record read last.
     private mutating func unknown(_ octets: Span<UInt8>) -> [ReceiptAttribute] {
-        guard !layouts.unknown.isEmpty else { return [] }
         let bytes = layouts.unknown.reduce(0) { $0 + $1.value.content.count }
         guard unknown.keeps(layouts.unknown.count, bytes: bytes) else { return [] }
         return layouts.unknown.map {

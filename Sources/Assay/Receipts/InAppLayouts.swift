@@ -3,117 +3,133 @@ import AssayModels
 
 /// Reads in-app records and remembers their layouts: the attributes and the sizes of their
 /// values. Most records repeat an earlier layout. Such a record is compared with the remembered
-/// one as a whole, and only the values that can differ are read. Any other record is read
-/// attribute by attribute, with the same result.
+/// one as a whole, together with the header of its attribute in the receipt, and only the values
+/// that can differ are read. Any other record is read attribute by attribute, with the same
+/// result.
 struct InAppLayouts: Sendable {
     /// The remembered layouts, one per place. The arrays below hold the data of all layouts:
     /// separate arrays for each layout would be reference-counted with each record.
     private var layouts: [Layout] = []
     /// The place of the next new layout.
     private var nextPlace = 0
-    /// One record per layout, and a mask with FF at each octet that has to match.
+    /// One record per layout, after its attribute's header, and a mask of the bits that have to
+    /// match.
     private var records: [UInt8] = []
     private var fixed: [UInt8] = []
-    /// The values of each layout that can differ.
-    private var varying: [Varying] = []
+    /// The numbers and dates of each layout that can differ.
+    private var numbers: [Varying] = []
+    private var dates: [Varying] = []
     private var misses = 0
     /// Whether layouts were added to this copy since `handedOn` made it.
     private(set) var hasGrown = false
-    private var dates = InAppDates()
+    private var parsedDates = InAppDates()
     /// Attributes of unknown type in the record read last.
     private(set) var unknown: [ReceiptAttributeFields] = []
 
     /// Bytes of memory for the remembered layouts.
     var heldBytes: Int {
-        records.capacity + fixed.capacity + varying.capacity * MemoryLayout<Varying>.stride
+        records.capacity + fixed.capacity
+            + (numbers.capacity + dates.capacity) * MemoryLayout<Varying>.stride
             + layouts.capacity * MemoryLayout<Layout>.stride
     }
 
     private struct Layout: Sendable {
-        /// Octets per record; 0 for an empty place.
+        /// The first octets, which include the size. 0 for an empty place, with which no
+        /// attribute begins.
+        var head: UInt64 = 0
+        /// Octets per record, with its attribute's header.
         var size = 0
+        /// Octets of that header.
+        var header = 0
         /// The fields of the remembered record. All but the varying values apply to every record
         /// of the layout.
         var fields = InAppPurchases.Compact()
-        var varyingCount = 0
+        var numberCount = 0
+        var dateCount = 0
     }
 
     private struct Varying: Sendable {
-        var attribute = InAppAttribute.unpublished
+        var field = InAppPurchases.Field.quantity
         /// The range of the value, without its tag and length.
         var range = 0..<0
     }
 
-    /// Reads one in-app record. Text fields are ranges of `record`.
+    /// Returns the place of the layout that the attribute at the front of the bytes has; nil if it
+    /// is not an in-app record of a remembered layout.
     @inline(__always)
-    mutating func read(_ record: Span<UInt8>) throws(DERError) -> InAppPurchases.Compact {
-        for place in layouts.indices where matches(record, place) {
-            return try readVarying(record, place)
+    func place(of bytes: Span<UInt8>) -> Int? {
+        guard bytes.count >= Self.headOctets else { return nil }
+        let head = bytes.word(at: 0)
+        for place in layouts.indices where layouts[place].head == head && matches(bytes, place) {
+            return place
         }
-        return try readAttributes(record)
+        return nil
     }
 
-    @inline(__always)
-    private func matches(_ record: Span<UInt8>, _ place: Int) -> Bool {
-        guard layouts[place].size == record.count else { return false }
-        let start = place * Limits.inAppLayoutBytes
-        let range = start..<start + record.count
-        return record.equals(records.span.extracting(range), where: fixed.span.extracting(range))
-    }
-
-    /// Reads the values that can differ.
+    /// Reads the record in the attribute at the front of the bytes. Returns its fields and its
+    /// range, whose end is the attribute's; nil if a value is invalid.
     ///
-    /// - Precondition: the record matches the layout at that place.
+    /// - Precondition: the attribute has the layout at that place.
     @inline(__always)
-    private mutating func readVarying(
-        _ record: Span<UInt8>, _ place: Int
-    ) throws(DERError) -> InAppPurchases.Compact {
+    mutating func readKnown(
+        _ bytes: Span<UInt8>, _ place: Int
+    ) -> (fields: InAppPurchases.Compact, content: Range<Int>)? {
         if !unknown.isEmpty { unknown = [] }
         var fields = layouts[place].fields
         let start = place * Limits.inAppLayoutAttributes
-        for index in start..<start + layouts[place].varyingCount {
-            let range = varying[index].range
-            switch varying[index].attribute {
-            case .number(let field):
-                fields.values[field.rawValue] = try Self.integer(record, range)
-            case .date(let field):
-                guard let date = try dates.parse(record, range, of: field) else { break }
-                fields.values[field.rawValue] = date
-            case .text:
-                guard record.extracting(range).isUTF8 else {
-                    throw .invalidText(at: range.lowerBound)
-                }
-            case .unpublished: break
-            }
+        for index in start..<start + layouts[place].numberCount {
+            guard let number = Self.integer(bytes, numbers[index].range) else { return nil }
+            fields.values[numbers[index].field.rawValue] = number
         }
-        return fields
+        for index in start..<start + layouts[place].dateCount {
+            let field = dates[index].field
+            guard let date = try? parsedDates.parse(bytes, dates[index].range, of: field) else {
+                return nil
+            }
+            fields.values[field.rawValue] = date
+        }
+        return (fields, layouts[place].header..<layouts[place].size)
+    }
+
+    /// Octets of `Layout.head`.
+    private static let headOctets = 8
+
+    @inline(__always)
+    private func matches(_ bytes: Span<UInt8>, _ place: Int) -> Bool {
+        let size = layouts[place].size
+        guard size <= bytes.count else { return false }
+        let start = place * Limits.inAppLayoutBytes
+        return bytes.extracting(0..<size).equals(
+            records.span.extracting(start..<start + size),
+            where: fixed.span.extracting(start..<start + size))
     }
 
     /// Reads the content of an INTEGER whose tag and length were compared: one to eight octets.
-    /// The result equals that of `DERReader.readInteger`.
+    /// The result equals that of `DERReader.readInteger`; nil for its errors.
     @inline(__always)
-    private static func integer(
-        _ record: Span<UInt8>, _ range: Range<Int>
-    ) throws(DERError) -> Int64 {
+    private static func integer(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         let bits = 8 &* range.count
         // The record's headers precede its first value, so eight octets exist before the value's
         // end.
-        let word = Int64(bitPattern: record.word(at: range.upperBound &- 8))
-        let value = (word << (64 &- bits)) >> (64 &- bits)
+        let word = Int64(bitPattern: bytes.word(at: range.upperBound &- 8))
+        let value = (word &<< (64 &- bits)) &>> (64 &- bits)
         // X.690, section 8.3.2: the first nine bits are neither all 0 nor all 1.
         if range.count > 1 {
-            let first = value >> (bits &- 9)
-            guard first != 0, first != -1 else {
-                throw .nonMinimalInteger(at: range.lowerBound &- 2)
-            }
+            let first = value &>> (bits &- 9)
+            guard first != 0, first != -1 else { return nil }
         }
         return value
     }
 
-    @inline(never)
-    private mutating func readAttributes(
-        _ record: Span<UInt8>
+    /// Reads one in-app record. Text fields are ranges of its content.
+    ///
+    /// - Parameters:
+    ///   - attribute: the attribute of the receipt, with its header.
+    ///   - content: the range of the record.
+    mutating func read(
+        _ attribute: Span<UInt8>, _ content: Range<Int>
     ) throws(DERError) -> InAppPurchases.Compact {
+        let record = attribute.extracting(content)
         var reader = DERReader(record)
         var list = try reader.readInside(.set)
         try reader.atEnd()
@@ -129,23 +145,28 @@ struct InAppLayouts: Sendable {
                 guard seen & bit == 0 else { throw .duplicate(at: attribute.value.start) }
                 seen |= bit
             }
-            try fields.set(attribute.type, list.inside(attribute.value), &dates)
+            try fields.set(attribute.type, list.inside(attribute.value), &parsedDates)
             attributes.append(attribute)
         }
         unknown.removeAll(keepingCapacity: true)
         for attribute in attributes where InAppAttribute(attribute.type) == nil {
             unknown.append(attribute)
         }
-        remember(record, fields, attributes)
+        remember(attribute, content, fields, attributes)
         return fields
     }
 
     private mutating func remember(
-        _ record: Span<UInt8>, _ fields: InAppPurchases.Compact,
+        _ whole: Span<UInt8>, _ content: Range<Int>, _ fields: InAppPurchases.Compact,
         _ attributes: [ReceiptAttributeFields]
     ) {
-        guard unknown.isEmpty, record.count <= Limits.inAppLayoutBytes,
-            attributes.count <= Limits.inAppLayoutAttributes
+        guard unknown.isEmpty, whole.count == content.upperBound,
+            whole.count <= Limits.inAppLayoutBytes, whole.count >= Self.smallestBytes,
+            attributes.count <= Limits.inAppLayoutAttributes,
+            // Other text matches no layout.
+            fields.texts.indices.allSatisfy({
+                whole.extracting(content).extracting(fields.texts[$0].range).isASCII
+            })
         else { return }
         if layouts.isEmpty { allocateLayouts() }
         let place = nextPlace
@@ -154,33 +175,62 @@ struct InAppLayouts: Sendable {
         misses += 1
         guard layouts[place].size == 0 || misses % 4 == 0 else { return }
         nextPlace = (place + 1) % Limits.inAppLayouts
-        layouts[place] = Layout(size: record.count, fields: fields)
+        layouts[place] = Layout(
+            head: whole.word(at: 0), size: whole.count, header: content.lowerBound,
+            fields: fields)
         let start = place * Limits.inAppLayoutBytes
         hasGrown = true
-        record.copy(to: &records, at: start)
-        fixed.fill(start..<start + record.count, with: 0xFF)
+        whole.copy(to: &records, at: start)
+        fixed.fill(start..<start + whole.count, with: 0xFF)
         for attribute in attributes {
             guard let known = InAppAttribute(attribute.type) else { continue }
-            var range = attribute.value.content
-            if known != .unpublished {
-                // Small numbers seldom change, except these two flags. Texts with a long-form
-                // length do not occur.
-                let isFlag =
-                    known == .number(.isTrialPeriod) || known == .number(.isInIntroOfferPeriod)
-                guard range.count > 3 || isFlag && range.count == 3,
-                    record[range.lowerBound + 1] < 0x80
-                else { continue }
-                range = range.lowerBound + 2..<range.upperBound
-                let next = place * Limits.inAppLayoutAttributes + layouts[place].varyingCount
-                varying[next] = Varying(attribute: known, range: range)
-                layouts[place].varyingCount += 1
-            }
-            let place = start + range.lowerBound..<start + range.upperBound
-            fixed.fill(place, with: 0)
-            // Clears the values: they are a customer's and are never compared.
-            records.fill(place, with: 0)
+            let value = attribute.value.content
+            vary(
+                known,
+                value.lowerBound + content.lowerBound..<value.upperBound + content.lowerBound,
+                of: whole, at: place)
         }
     }
+
+    /// Excludes an attribute's value from the comparison with the layout, if it can differ.
+    private mutating func vary(
+        _ attribute: InAppAttribute, _ value: Range<Int>, of whole: Span<UInt8>, at place: Int
+    ) {
+        var range = value
+        var mask: UInt8 = 0
+        if attribute != .unpublished {
+            // Small numbers seldom change, except these two flags. Texts with a long-form
+            // length do not occur.
+            let isFlag =
+                attribute == .number(.isTrialPeriod) || attribute == .number(.isInIntroOfferPeriod)
+            guard value.count > 3 || isFlag && value.count == 3,
+                whole[value.lowerBound + 1] < 0x80
+            else { return }
+            range = value.lowerBound + 2..<value.upperBound
+        }
+        switch attribute {
+        case .number(let field):
+            let next = place * Limits.inAppLayoutAttributes + layouts[place].numberCount
+            numbers[next] = Varying(field: field, range: range)
+            layouts[place].numberCount += 1
+        case .date(let field):
+            let next = place * Limits.inAppLayoutAttributes + layouts[place].dateCount
+            dates[next] = Varying(field: field, range: range)
+            layouts[place].dateCount += 1
+        case .text:
+            // Text that is ASCII needs no further check; other text is left to `read`.
+            mask = 0x80
+        case .unpublished: break
+        }
+        let start = place * Limits.inAppLayoutBytes
+        let octets = start + range.lowerBound..<start + range.upperBound
+        fixed.fill(octets, with: mask)
+        // Clears the values: they are a customer's and are never compared.
+        records.fill(octets, with: 0)
+    }
+
+    /// Octets of the smallest record that is remembered. The comparison takes that many at once.
+    private static let smallestBytes = 32
 
     /// The number of remembered layouts, and the octets of their records; for tests.
     var places: Int { layouts.count { $0.size > 0 } }
@@ -191,7 +241,7 @@ struct InAppLayouts: Sendable {
         var copy = self
         copy.hasGrown = false
         copy.unknown = []
-        copy.dates = InAppDates()
+        copy.parsedDates = InAppDates()
         return copy
     }
 
@@ -200,7 +250,8 @@ struct InAppLayouts: Sendable {
         layouts = [Layout](repeating: Layout(), count: count)
         records = [UInt8](repeating: 0, count: count * Limits.inAppLayoutBytes)
         fixed = records
-        varying = [Varying](repeating: Varying(), count: count * Limits.inAppLayoutAttributes)
+        numbers = [Varying](repeating: Varying(), count: count * Limits.inAppLayoutAttributes)
+        dates = numbers
     }
 }
 

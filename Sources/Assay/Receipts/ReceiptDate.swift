@@ -117,13 +117,12 @@ struct ReceiptDates: Sendable {
         guard text & 0xF0F0_FFF0_F0FF_F0F0 == 0x3030_3A30_303A_3030,
             (digits &+ 0x0606_0006_0600_0606) & 0xF0F0_00F0_F000_F0F0 == 0
         else { return nil }
-        @inline(__always)
-        func number(_ shift: UInt64) -> Int64 {
-            Int64((digits >> (shift &+ 8)) & 0xF) &* 10 &+ Int64((digits >> shift) & 0xF)
-        }
-        let (hour, minute, second) = (number(48), number(24), number(0))
-        guard hour < 24, minute < 60, second < 60 else { return nil }
-        return hour &* 3600 &+ minute &* 60 &+ second
+        // Tens and ones, in the octets of the ones: 99 at most.
+        let numbers = ((digits &>> 8) &* 10 &+ digits) & 0x00FF_0000_FF00_00FF
+        // An hour from 24 on, or a minute or second from 60 on, sets its octet's highest bit.
+        guard (numbers &+ 0x0068_0000_4400_0044) & 0x0080_0000_8000_0080 == 0 else { return nil }
+        let (hour, minute, second) = (numbers &>> 48, numbers &>> 24 & 0xFF, numbers & 0xFF)
+        return Int64(truncatingIfNeeded: hour &* 3600 &+ minute &* 60 &+ second)
     }
 }
 
