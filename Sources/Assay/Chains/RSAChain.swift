@@ -140,10 +140,16 @@ struct RSAChainBuilder {
         return try signed(leaf, leafKey, paths)
     }
 
-    /// A path from the leaf's issuer up to a root.
-    fileprivate struct Path {
+    /// A path from the leaf's issuer up to a root. A class, because each stage copies the paths
+    /// that pass: a copy of two certificates retains some forty objects.
+    fileprivate final class Path {
         let intermediate: Certificate
         let anchor: TrustAnchor
+
+        init(intermediate: Certificate, anchor: TrustAnchor) {
+            self.intermediate = intermediate
+            self.anchor = anchor
+        }
     }
 
     /// Validates Xcode's StoreKit testing evidence: one self-signed certificate that an operator
@@ -264,8 +270,9 @@ struct RSAChainBuilder {
         var digest = SHA256()
         digest.update(leaf.der.span)
         for path in paths {
-            digest.update(path.intermediate.der.span)
-            digest.update(path.anchor.certificate.der.span)
+            let (intermediate, root) = (path.intermediate, path.anchor.certificate)
+            digest.update(intermediate.der.span)
+            digest.update(root.der.span)
         }
         return ChainID(digest: digest.finish().octets.span.array)
     }
