@@ -201,7 +201,9 @@ let package = Package(
         .target(name: "CAssayP384Checks", path: "Tests/CAssayP384Checks"),
         .testTarget(
             name: "AssayTests",
-            dependencies: ["Assay", "AssayLocks", "AssayMint", "COpenSSL", "TestSupport"],
+            dependencies: [
+                "Assay", "AssayLocks", "AssayMint", "CAssayBase64", "COpenSSL", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayEntitlementsTests",

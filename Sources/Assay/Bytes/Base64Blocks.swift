@@ -53,6 +53,7 @@ private enum Base64Blocks {
             unsafe tables[Int(digits & 0xFF)] | tables[256 &+ Int(digits >> 8 & 0xFF)]
                 | tables[512 &+ Int(digits >> 16 & 0xFF)] | tables[768 &+ Int(digits >> 24)]
         }
+        guard blocks > 0 else { return 0 }
         var seen: UInt32 = 0
         // Each store writes four octets for three. The next block overwrites the fourth.
         for block in 0..<blocks &- 1 {

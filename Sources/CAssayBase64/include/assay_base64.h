@@ -8,9 +8,16 @@
 /// left to the caller, and so is everything from a block of 32 with a character that is no digit.
 /// Without such instructions on this processor, that is the whole text.
 ///
-/// `digit62` and `digit63` are the two digits in which the alphabets differ. `output` needs space
-/// for the octets of the whole text. Returns the number of decoded characters, a multiple of 32.
+/// `digit62` and `digit63` are the two ASCII digits in which the alphabets differ. `output` needs
+/// space for the octets of the whole text. Returns the number of decoded characters, a multiple of
+/// 32.
 size_t assay_base64_decode(
     const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63);
+
+/// The same by vectors of 32 octets (AVX2) or of 64 (AVX-512 VBMI) alone; 0 on processors without
+/// them. For tests.
+size_t assay_base64_decode_by(
+    int width, const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62,
+    uint8_t digit63);
 
 #endif
