@@ -56,6 +56,8 @@ public struct VerifyCall: Equatable, Sendable {
         get { expected?.value ?? .none }
         set { expected = newValue == .none ? nil : Shared(newValue) }
     }
+    /// The accepted product identifiers, without a copy of all other expectations.
+    package var expectedProductIds: [String] { expected?.value.productIds ?? [] }
     /// Nil for no expectations. A reference, because a server passes calls on many times.
     private var expected: Shared?
     /// Return the payload as typed protobuf fields.
@@ -71,8 +73,8 @@ public struct VerifyCall: Equatable, Sendable {
 
     /// Creates a call.
     public init(
-        kind: EvidenceKind?, expectations: Expectations = .none, returnsTypedPayload: Bool = true,
-        returnsPayloadJSON: Bool = false, inApp: InAppSelection = .all,
+        kind: EvidenceKind?, expectations: consuming Expectations = .none,
+        returnsTypedPayload: Bool = true, returnsPayloadJSON: Bool = false, inApp: InAppSelection = .all,
         returnsVerifyReceiptJSON: Bool = false
     ) {
         self.inApp = inApp
@@ -80,13 +82,13 @@ public struct VerifyCall: Equatable, Sendable {
         self.kind = kind
         self.returnsTypedPayload = returnsTypedPayload
         self.returnsPayloadJSON = returnsPayloadJSON
-        self.expectations = expectations
+        expected = expectations == .none ? nil : Shared(expectations)
     }
 
     private final class Shared: Equatable, Sendable {
         let value: Expectations
 
-        init(_ value: Expectations) { self.value = value }
+        init(_ value: consuming Expectations) { self.value = value }
 
         static func == (left: Shared, right: Shared) -> Bool { left.value == right.value }
     }

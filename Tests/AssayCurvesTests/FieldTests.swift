@@ -153,6 +153,7 @@ struct FieldComparison<Field: PrimeField> {
         let isRight =
             octets(a + b) == numbers.add(x, y) && octets(a - b) == numbers.subtract(x, y)
             && octets(a * b) == numbers.multiply(numbers.multiply(x, y), inverseOfR)
+            && a.product(words(b)).bigEndian == numbers.multiply(numbers.multiply(x, inverseOfR), y)
             && (a == b) == (x == y)
         #expect(isRight, "\(x), \(y)")
     }
@@ -173,6 +174,14 @@ struct FieldComparison<Field: PrimeField> {
         }
         let order = P256Order(bigEndian: P256Order.modulus.bigEndian.span)
         #expect(order == nil)
+    }
+
+    @Test func readsNumbersOfEachLength() {
+        let octets = (1...32).map { UInt8($0 * 7) }
+        for count in 0...32 {
+            let padded = [UInt8](repeating: 0, count: 32 - count) + octets.prefix(count)
+            #expect(Words4(bigEndian: octets.span.extracting(first: count)).bigEndian == padded)
+        }
     }
 
     @Test func constants() {

@@ -177,11 +177,10 @@ struct JSONReader: ~Escapable {
                 throw .controlCharacter(offset: position)
             }
         }
+        let isTagged = asName && !escaped
+        let tag = isTagged ? JSONToken.tag(text, start + 1..<position) : JSONToken.anyTag
         position += 1
-        append(.string, from: start, to: position, escaped: escaped)
-        if asName, !escaped {
-            tokens[tokens.count - 1].tag = JSONToken.tag(text, start + 1..<position - 1)
-        }
+        append(.string, from: start, to: position, tag: tag, escaped: escaped)
     }
 
     private mutating func readEscape() throws(JSONError) {
@@ -241,11 +240,12 @@ struct JSONReader: ~Escapable {
 
     @inline(__always)
     private mutating func append(
-        _ kind: JSONKind, from start: Int, to end: Int, escaped: Bool = false
+        _ kind: JSONKind, from start: Int, to end: Int, tag: UInt16 = JSONToken.anyTag,
+        escaped: Bool = false
     ) {
         let token = JSONToken(
             start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
-            next: UInt32(truncatingIfNeeded: tokens.count + 1), tag: JSONToken.anyTag, kind: kind,
+            next: UInt32(truncatingIfNeeded: tokens.count + 1), tag: tag, kind: kind,
             escaped: escaped)
         tokens.append(token)
     }

@@ -13,8 +13,9 @@ final class VerificationRequest: Sendable {
     let log: CheckLog?
 
     init(
-        _ verifier: Verifier, kind: EvidenceKind, policy: Policy, expectations: Expectations,
-        now: Timestamp, unknownChains: UnknownChainPolicy, log: CheckLog? = nil
+        _ verifier: Verifier, kind: EvidenceKind, policy: Policy,
+        expectations: consuming Expectations, now: Timestamp, unknownChains: UnknownChainPolicy,
+        log: CheckLog? = nil
     ) {
         self.verifier = ObjectIdentifier(verifier)
         self.kind = kind

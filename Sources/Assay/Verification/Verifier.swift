@@ -123,7 +123,7 @@ public final class Verifier: Sendable {
     /// - Parameter unknownChains: how to handle evidence whose chain has not validated before.
     package func prepare(
         _ evidence: Span<UInt8>, as kind: EvidenceKind, policy: Policy,
-        expecting expectations: Expectations = .none, inApp: InAppSelection = .all,
+        expecting expectations: consuming Expectations = .none, inApp: InAppSelection = .all,
         at now: Timestamp, unknownChains: UnknownChainPolicy = .validate, log: CheckLog? = nil
     ) -> PreparedVerification {
         let request = VerificationRequest(
@@ -133,7 +133,7 @@ public final class Verifier: Sendable {
         do throws(Refusal) {
             if kind == .appReceipt {
                 var stream = AppReceiptStream(
-                    self, policy: policy, expecting: expectations, inApp: inApp, log: log)
+                    self, policy: policy, expecting: request.expectations, inApp: inApp, log: log)
                 stream.receive(evidence)
                 return stream.prepare(at: now, unknownChains: unknownChains)
             }

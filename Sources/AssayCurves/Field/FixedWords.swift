@@ -18,9 +18,11 @@ extension FixedWords {
     /// Reads big-endian octets: `byteCount` of them, or fewer, which are the low ones.
     package init(bigEndian octets: Span<UInt8>) {
         self = .zero
-        for index in octets.indices {
-            let place = octets.count - 1 - index
-            self[place / 8] |= UInt64(octets[index]) << UInt64(place % 8 * 8)
+        var end = octets.count
+        for index in 0..<Self.count where end > 0 {
+            let start = max(0, end - 8)
+            self[index] = octets.extracting(start..<end).bigEndianWord
+            end = start
         }
     }
 
@@ -29,10 +31,35 @@ extension FixedWords {
         (0..<Self.byteCount).reversed().map { byte($0) }
     }
 
+    /// Divides by 2^`bits`, of which there are 1 to 63.
+    @inline(__always)
+    mutating func shiftRight(by bits: Int) {
+        let (low, high) = (UInt64(truncatingIfNeeded: bits), UInt64(truncatingIfNeeded: 64 &- bits))
+        for index in 0..<Self.count &- 1 {
+            self[index] = self[index] &>> low | self[index &+ 1] &<< high
+        }
+        self[Self.count &- 1] = self[Self.count &- 1] &>> low
+    }
+
     /// The octet with the weight 256^`place`.
     @inline(__always)
     func byte(_ place: Int) -> UInt8 {
         UInt8(truncatingIfNeeded: self[place &>> 3] &>> UInt64(truncatingIfNeeded: place & 7 &* 8))
+    }
+}
+
+extension Span<UInt8> {
+    /// The big-endian number of at most eight octets.
+    @inline(__always)
+    fileprivate var bigEndianWord: UInt64 {
+        // The compiler makes one load of these.
+        if count == 8 {
+            let high = UInt64(self[0]) << 56 | UInt64(self[1]) << 48 | UInt64(self[2]) << 40
+                | UInt64(self[3]) << 32
+            return high | UInt64(self[4]) << 24 | UInt64(self[5]) << 16 | UInt64(self[6]) << 8
+                | UInt64(self[7])
+        }
+        return indices.reduce(0) { $0 << 8 | UInt64(self[$1]) }
     }
 }
 

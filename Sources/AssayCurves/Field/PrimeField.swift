@@ -25,17 +25,26 @@ package protocol PrimeField: Sendable, BitwiseCopyable, Equatable {
     var isZero: Bool { get }
     /// 1 / `self`, or zero for zero.
     func inverted() -> Self
+    /// The product with a number below the modulus, as a number below it.
+    func product(_ number: Words) -> Words
 }
 
 extension PrimeField {
     /// The element for `Words.byteCount` big-endian octets, or nil unless they are a number below
     /// the modulus.
     package init?(bigEndian octets: Span<UInt8>) {
-        guard octets.count == Words.byteCount else { return nil }
-        let number = Words(bigEndian: octets)
-        guard number.isBelow(Self.modulus) else { return nil }
+        guard let number = Self.number(bigEndian: octets) else { return nil }
         self.init(number)
     }
 
+    /// The number of `Words.byteCount` big-endian octets, or nil unless it is below the modulus.
+    static func number(bigEndian octets: Span<UInt8>) -> Words? {
+        guard octets.count == Words.byteCount else { return nil }
+        let number = Words(bigEndian: octets)
+        return number.isBelow(modulus) ? number : nil
+    }
+
     @inline(__always) package func doubled() -> Self { self + self }
+
+    package func product(_ number: Words) -> Words { (Self(number) * self).number }
 }

@@ -62,6 +62,9 @@ package struct P256Order: PrimeField {
 
     package func squared() -> Self { self * self }
 
+    /// One multiplication: the R of this element is the one that it divides by.
+    package func product(_ number: Words4) -> Words4 { (Self(montgomery: number) * self).words }
+
     /// Word by word: adds a·b[i], then the multiple of n that clears the low word, and divides by
     /// 2⁶⁴. The sum stays below 2·n, so `top` is 0 or 1.
     package static func * (a: Self, b: Self) -> Self {

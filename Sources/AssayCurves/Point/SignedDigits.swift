@@ -13,16 +13,16 @@ enum SignedDigits {
         _ scalar: Words, windowBits: Int, to digits: UnsafeMutablePointer<Digit>
     ) {
         let half = 1 &<< (windowBits &- 1)
+        let mask = UInt64(truncatingIfNeeded: 1 &<< windowBits &- 1)
         let count = count(Words.self, windowBits: windowBits)
-        var carry = 0
-        for window in 0..<count &- 1 {
+        var (rest, carry) = (scalar, 0)
+        for window in 0..<count {
             // From 2^(b − 1) on, the digit is less by 2^b and the next one more by 1.
-            let value = scalar.bits(windowBits, from: window &* windowBits) &+ carry
-            carry = (value &+ half) &>> windowBits
+            let value = Int(truncatingIfNeeded: rest[0] & mask) &+ carry
+            rest.shiftRight(by: windowBits)
+            carry = window &+ 1 == count ? 0 : (value &+ half) &>> windowBits
             unsafe digits[window] = Digit(truncatingIfNeeded: value &- carry &<< windowBits)
         }
-        let last = scalar.bits(windowBits, from: (count &- 1) &* windowBits) &+ carry
-        unsafe digits[count &- 1] = Digit(truncatingIfNeeded: last)
     }
 }
 

@@ -84,7 +84,7 @@
     }
 
     /// r of a signature, or 0 if r or s is out of range.
-    func r(_ index: Int) -> Words { unsafe numbers[index].r.number }
+    func r(_ index: Int) -> Words { unsafe numbers[index].r }
 
     /// Sets the outcome of a signature: that of the sum, unless r or s is out of range.
     func decide(_ index: Int, _ outcome: Outcome) {
@@ -98,11 +98,10 @@
         for index in 0..<count { unsafe inversion.append(numbers[index].s) }
         inversion.invert()
         for index in (0..<count).reversed() {
-            let inverse = inversion.takeLast()
-            let (u1, u2) = unsafe (numbers[index].e * inverse, numbers[index].r * inverse)
+            let (u1, u2) = unsafe numbers[index].scalars(inverse: inversion.takeLast())
             let first = unsafe digits + index &* 2 &* size
-            unsafe SignedDigits.write(u1.number, windowBits: windowBits, to: first)
-            unsafe SignedDigits.write(u2.number, windowBits: windowBits, to: first + size)
+            unsafe SignedDigits.write(u1, windowBits: windowBits, to: first)
+            unsafe SignedDigits.write(u2, windowBits: windowBits, to: first + size)
         }
     }
 }

@@ -1,10 +1,10 @@
-/// The numbers of an ECDSA signature and of the digest that it signs, modulo the order.
+/// The numbers of an ECDSA signature and of the digest that it signs, below the order.
 struct ECDSANumbers<Curve: PrimeCurve> {
-    typealias Words = Curve.Field.Words
+    typealias Words = Curve.Order.Words
 
-    let e: Curve.Order
+    let e: Words
     /// If r or s is out of range, both have other values, and the signature fails.
-    let r: Curve.Order
+    let r: Words
     let s: Curve.Order
     let isInRange: Bool
 
@@ -12,10 +12,10 @@ struct ECDSANumbers<Curve: PrimeCurve> {
     ///   - digest: Only the octets that fit the order count, the leftmost ones.
     ///   - r: Big-endian, of the order's size, as `s`. In range from 1 to n − 1.
     init(digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>) {
-        let e = Words(bigEndian: digest.extracting(0..<min(digest.count, Words.byteCount)))
-        self.e = Curve.Order(reducing: e)
-        if let r = Curve.Order(bigEndian: r), let s = Curve.Order(bigEndian: s), !r.isZero,
-            !s.isZero
+        e = Curve.Order.reduced(
+            Words(bigEndian: digest.extracting(0..<min(digest.count, Words.byteCount))))
+        if let r = Curve.Order.number(bigEndian: r), let s = Curve.Order(bigEndian: s),
+            r != .zero, !s.isZero
         {
             (self.r, self.s, isInRange) = (r, s, true)
         } else {
@@ -24,10 +24,12 @@ struct ECDSANumbers<Curve: PrimeCurve> {
     }
 
     /// u₁ = e / s and u₂ = r / s, which is not 0, or nil if r or s is out of range.
-    var scalars: (u1: Curve.Order, u2: Curve.Order)? {
-        guard isInRange else { return nil }
-        let inverse = s.inverted()
-        return (e * inverse, r * inverse)
+    var scalars: (u1: Words, u2: Words)? { isInRange ? scalars(inverse: s.inverted()) : nil }
+
+    /// u₁ and u₂ with the inverse of s.
+    @inline(__always)
+    func scalars(inverse: Curve.Order) -> (u1: Words, u2: Words) {
+        (inverse.product(e), inverse.product(r))
     }
 }
 
@@ -62,8 +64,10 @@ package enum ECDSAOutcome: Sendable {
 
 extension PrimeField {
     /// The element for a number below twice the modulus.
-    package init(reducing number: Words) {
-        self.init(
-            number.isBelow(Self.modulus) ? number : number.subtracting(Self.modulus).difference)
+    package init(reducing number: Words) { self.init(Self.reduced(number)) }
+
+    /// The rest of a number below twice the modulus.
+    fileprivate static func reduced(_ number: Words) -> Words {
+        number.isBelow(modulus) ? number : number.subtracting(modulus).difference
     }
 }

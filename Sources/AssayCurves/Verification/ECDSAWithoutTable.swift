@@ -11,7 +11,7 @@ enum ECDSAWithoutTable<Curve: PrimeCurve> {
         guard let point = AffinePoint<Curve>(uncompressed: key) else { return .undecided }
         let numbers = ECDSANumbers<Curve>(digest: digest, r: r, s: s)
         guard let (u1, u2) = numbers.scalars else { return .fails }
-        guard let product = VariableBaseProduct.product(u2.number, point) else {
+        guard let product = VariableBaseProduct.product(u2, point) else {
             return .undecided
         }
         return .comparing(product, plus: u1, numbers.r)
@@ -28,7 +28,7 @@ enum ECDSAWithTable<Curve: PrimeCurve> {
         let numbers = ECDSANumbers<Curve>(digest: digest, r: r, s: s)
         guard let (u1, u2) = numbers.scalars else { return .fails }
         var product: JacobianPoint<Curve>?
-        table.add(u2.number, to: &product)
+        table.add(u2, to: &product)
         guard let product else { return .undecided }
         return .comparing(product, plus: u1, numbers.r)
     }
@@ -37,12 +37,12 @@ enum ECDSAWithTable<Curve: PrimeCurve> {
 extension ECDSAOutcome {
     /// Whether x of u₂·Q + u₁·G is r.
     fileprivate static func comparing<Curve: PrimeCurve>(
-        _ product: JacobianPoint<Curve>, plus u1: Curve.Order, _ r: Curve.Order
+        _ product: JacobianPoint<Curve>, plus u1: Curve.Order.Words, _ r: Curve.Order.Words
     ) -> Self {
         var sum: JacobianPoint? = product
-        Curve.generatorTable.add(u1.number, to: &sum)
+        Curve.generatorTable.add(u1, to: &sum)
         guard let sum else { return .undecided }
-        return .comparing(Curve.self, x: sum.x, zz: sum.z.squared(), r.number)
+        return .comparing(Curve.self, x: sum.x, zz: sum.z.squared(), r)
     }
 }
 

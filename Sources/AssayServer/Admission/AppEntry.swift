@@ -54,13 +54,11 @@ public final class AppEntry: Sendable {
         return verifier.trust.anchors.filter { !$0.isApple && !$0.development }
     }
 
-    package func narrowed(_ expectations: Expectations) -> Expectations {
-        guard let unnamedEnvironments, expectations.environments.isEmpty else {
-            return expectations
+    package func narrowed(_ expectations: consuming Expectations) -> Expectations {
+        if let unnamedEnvironments, expectations.environments.isEmpty {
+            expectations.environments = unnamedEnvironments
         }
-        var narrowed = expectations
-        narrowed.environments = unnamedEnvironments
-        return narrowed
+        return expectations
     }
 }
 

@@ -122,7 +122,7 @@ struct RequestCost: Equatable, Sendable {
 
     /// The cost of evidence that was received whole.
     static func whole(_ body: Int, _ call: VerifyCall) -> Self {
-        let state = requestBytes + call.expectations.listBytes
+        let state = requestBytes + call.expectedProductBytes
         // The payload of a token is less than half of it: the certificates take most. The unsigned
         // members of an answer are echoed whole.
         let payload = call.kind == .serverAnswer ? body : body / 2
@@ -133,7 +133,7 @@ struct RequestCost: Equatable, Sendable {
 
     /// The cost of a receipt that was read as it arrived.
     static func receipt(_ held: Int, _ call: VerifyCall) -> Self {
-        let state = held + requestBytes + call.expectations.listBytes
+        let state = held + requestBytes + call.expectedProductBytes
         return RequestCost(
             bytes: state, state: state,
             answer: plainAnswerBytes + (call.returnsPayload ? held : 0))
@@ -176,10 +176,11 @@ extension VerifyCall {
     }
 }
 
-extension Expectations {
-    /// Memory of the product ids, whose number the caller decides.
-    fileprivate var listBytes: Int {
-        productIds.reduce(productIds.capacity * MemoryLayout<String>.stride) {
+extension VerifyCall {
+    /// Memory of the expected product ids, whose number the caller decides.
+    fileprivate var expectedProductBytes: Int {
+        let productIds = expectedProductIds
+        return productIds.reduce(productIds.capacity * MemoryLayout<String>.stride) {
             // Strings of up to 15 bytes are stored inline.
             $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0)
         }

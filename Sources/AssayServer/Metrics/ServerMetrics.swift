@@ -7,8 +7,11 @@ package struct ServerMetrics: Sendable {
     private var started = [UInt64](repeating: 0, count: CallLabel.allCases.count)
     private var handled = [UInt64](
         repeating: 0, count: CallLabel.allCases.count * Self.statuses)
-    /// The verdicts of each configured app, by its name.
-    private var verdicts: [String: VerdictCounts] = [:]
+    /// The verdicts of each configured app.
+    private var verdicts: [VerdictCounts] = []
+    /// The places of the apps in `verdicts`, by name. Counts are not in the dictionary: to change
+    /// a value in place allocates memory.
+    private var places: [String: Int] = [:]
     /// The verdicts of apps that a reload removed: part of all verdicts, of no app.
     private var verdictsOfRemovedApps = VerdictCounts()
     private var resolves = [UInt64](repeating: 0, count: ResolveOutcome.allCases.count)
@@ -120,16 +123,27 @@ extension ServerMetrics {
     /// configuration alone.
     mutating func follow(_ names: some Sequence<String>) {
         let names = Set(names)
-        for (name, counts) in verdicts where !names.contains(name) {
-            verdictsOfRemovedApps.add(counts)
-            verdicts[name] = nil
+        let before = verdictsByApp
+        verdicts = []
+        places = [:]
+        for (name, counts) in before {
+            if names.contains(name) {
+                places[name] = verdicts.count
+                verdicts.append(counts)
+            } else {
+                verdictsOfRemovedApps.add(counts)
+            }
         }
-        for name in names where verdicts[name] == nil { verdicts[name] = VerdictCounts() }
+        for name in names where places[name] == nil {
+            places[name] = verdicts.count
+            verdicts.append(VerdictCounts())
+        }
     }
 
     private mutating func count(_ outcome: Outcome) {
         // A reload can remove the app of an accepted request.
-        if verdicts[outcome.app]?.add(outcome) == nil { verdictsOfRemovedApps.add(outcome) }
+        guard let place = places[outcome.app] else { return verdictsOfRemovedApps.add(outcome) }
+        verdicts[place].add(outcome)
     }
 }
 
@@ -148,12 +162,12 @@ extension ServerMetrics {
 
     /// The verdicts of each configured app, ordered by its name.
     package var verdictsByApp: [(app: String, counts: VerdictCounts)] {
-        verdicts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        places.sorted { $0.key < $1.key }.map { ($0.key, verdicts[$0.value]) }
     }
 
     /// All verdicts since the start, those of apps that are no longer configured included.
     package var allVerdicts: VerdictCounts {
-        verdicts.values.reduce(into: verdictsOfRemovedApps) { $0.add($1) }
+        verdicts.reduce(into: verdictsOfRemovedApps) { $0.add($1) }
     }
 
     /// Requests that were rejected for any reason.
