@@ -17,8 +17,9 @@ struct JSONReader: ~Escapable {
     init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth) {
         self.text = text
         depthLimit = depth
-        // Apple's payloads have one token per 13 to 20 bytes.
-        tokens.reserveCapacity(text.count / 12 + 8)
+        // Apple's payloads have one token per 13 to 20 bytes. The allocator is fast for up to 1 KB,
+        // which suffices for a transaction with all of its members.
+        tokens.reserveCapacity(text.count / 13 + 2)
     }
 
     mutating func readDocument() throws(JSONError) -> [JSONToken] {
