@@ -73,8 +73,8 @@ public struct VerifyCall: Equatable, Sendable {
 
     /// Creates a call.
     public init(
-        kind: EvidenceKind?, expectations: consuming Expectations = .none,
-        returnsTypedPayload: Bool = true, returnsPayloadJSON: Bool = false, inApp: InAppSelection = .all,
+        kind: EvidenceKind?, expectations: Expectations = .none, returnsTypedPayload: Bool = true,
+        returnsPayloadJSON: Bool = false, inApp: InAppSelection = .all,
         returnsVerifyReceiptJSON: Bool = false
     ) {
         self.inApp = inApp
@@ -88,7 +88,7 @@ public struct VerifyCall: Equatable, Sendable {
     private final class Shared: Equatable, Sendable {
         let value: Expectations
 
-        init(_ value: consuming Expectations) { self.value = value }
+        init(_ value: Expectations) { self.value = value }
 
         static func == (left: Shared, right: Shared) -> Bool { left.value == right.value }
     }
