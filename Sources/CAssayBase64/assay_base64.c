@@ -72,26 +72,34 @@ AVX2 static size_t decode_by_avx2(
 // A step decodes 64 characters to 48 octets, and stores no more.
 enum { wide_characters = 64, wide_octets = 48 };
 
+enum { no = 0x80 };
+// The values of the digits that both alphabets have; `no` for other ASCII characters.
+static const uint8_t shared_digits[128] = {
+    no, no, no, no, no, no, no, no, no, no, no, no, no, no, no, no,
+    no, no, no, no, no, no, no, no, no, no, no, no, no, no, no, no,
+    no, no, no, no, no, no, no, no, no, no, no, no, no, no, no, no,
+    52, 53, 54, 55, 56, 57, 58, 59, 60, 61, no, no, no, no, no, no,
+    no, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+    15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, no, no, no, no, no,
+    no, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+    41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, no, no, no, no, no,
+};
+// The lower three octets of each 32 bits, highest first. The places after them are not stored.
+static const uint8_t triples[64] = {
+    2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, 18, 17, 16, 22, 21, 20, 26, 25, 24, 30, 29, 28, 34,
+    33, 32, 38, 37, 36, 42, 41, 40, 46, 45, 44, 50, 49, 48, 54, 53, 52, 58, 57, 56, 62, 61, 60,
+};
+
 /// Looks up the values of 64 characters at once.
 AVX512 static size_t decode_by_avx512(
     const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
-  // The value of each ASCII character; 0x80 for one that is no digit.
-  uint8_t values[128];
-  memset(values, 0x80, sizeof values);
-  for (int index = 0; index < 26; index++) {
-    values['A' + index] = (uint8_t)index;
-    values['a' + index] = (uint8_t)(index + 26);
-  }
-  for (int index = 0; index < 10; index++) values['0' + index] = (uint8_t)(index + 52);
+  uint8_t values[sizeof shared_digits];
+  memcpy(values, shared_digits, sizeof values);
   values[digit62 & 0x7F] = 62;
   values[digit63 & 0x7F] = 63;
   const __m512i first = _mm512_loadu_si512(values);
   const __m512i second = _mm512_loadu_si512(values + 64);
-  // The lower three octets of each 32 bits, highest first.
-  uint8_t places[64] = {0};
-  for (int index = 0; index < wide_octets; index++)
-    places[index] = (uint8_t)(index / 3 * 4 + 2 - index % 3);
-  const __m512i octets = _mm512_loadu_si512(places);
+  const __m512i octets = _mm512_loadu_si512(triples);
   size_t done = 0;
   while (count - done >= wide_characters) {
     const __m512i characters = _mm512_loadu_si512(text + done);
