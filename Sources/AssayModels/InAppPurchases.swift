@@ -87,7 +87,8 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
             record.texts[field] = TextSlice(start: end, count: count)
             end += count
         }
-        text.append(addingCapacity: Int(end - start)) { copy(&$0) }
+        // Appending nothing to an empty array writes to the storage that all empty arrays share.
+        if end > start { text.append(addingCapacity: Int(end - start)) { copy(&$0) } }
         records.append(record)
     }
 
