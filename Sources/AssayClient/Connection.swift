@@ -50,7 +50,7 @@ final class Connection {
     private let decoder = FrameDecoder(limits: .response)
     private var stream: Stream?
     private var handler: ((Connection, Event) -> Void)?
-    /// The frames of this turn, written together at its end.
+    /// The frames that the stream does not have yet.
     private var output: [UInt8] = []
     /// A failure before `Stream.connect` returned.
     private var earlyFailure: LoopError?
@@ -115,7 +115,7 @@ final class Connection {
         return output.count + stream.unwrittenCount < ClientLimits.unwrittenBytes
     }
 
-    /// Adds a request to the output of this turn.
+    /// Adds a request to the output of this turn, and writes the output if there is much of it.
     func send(_ exchange: PendingCall) {
         let request = exchange.request
         guard request.body.count <= limits.frameBytes else {
@@ -135,9 +135,10 @@ final class Connection {
             return exchange.end(.failure(.requestTooLarge))
         }
         inFlight[exchange.id] = exchange
+        if output.count >= ClientLimits.outputBytes { flush() }
     }
 
-    /// Writes the output of this turn.
+    /// Writes the output so far.
     func flush() {
         guard !output.isEmpty, state != .closed, let stream else { return }
         stream.write(output)

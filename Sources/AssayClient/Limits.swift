@@ -8,9 +8,13 @@ enum ClientLimits {
     static let overdue: UInt64 = 10_000
     /// The minimum interval between checks of the deadlines.
     static let sweepPeriod: UInt64 = 10
-    /// The limit of bytes that the stream has and the system has not taken. Above it, calls wait.
-    /// It exceeds the bytes in transit on a connection of high bandwidth and latency.
-    static let unwrittenBytes = 1024 * 1024
+    /// The size at which the output of a turn is written before its end. Small requests share a
+    /// write, and the output stays in the processor's cache.
+    static let outputBytes = 64 * 1024
+    /// The limit of bytes that the system has not taken. Above it, calls wait: a call that waits
+    /// shares its evidence with the caller, but unwritten bytes are copies. The system's own
+    /// buffer holds what is in transit on a connection of high bandwidth and latency.
+    static let unwrittenBytes = 256 * 1024
     /// The output capacity that is kept for the next turn.
     static let keptOutputBytes = 256 * 1024
 }

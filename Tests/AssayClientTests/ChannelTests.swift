@@ -44,6 +44,38 @@ private final class ClosedLoop: Sendable {
         server.stop()
     }
 
+    /// Many times the bytes that the system takes at once, from one turn of the loop.
+    @Test func largeCallsFollowEachOther() async throws {
+        let (count, size) = (400, 50_000)
+        let arrived = Locked<[UInt64]>([])
+        let server = try FakeServer { peer, head, body in
+            #expect(body.count == size && body.allSatisfy { $0 == UInt8(head.id & 0xFF) })
+            arrived.withLock { $0.append(head.id) }
+            peer.pong(head.id)
+        }
+        let loop = try EventLoop(name: "channel")
+        try loop.start()
+        let channel = Channel(to: server.endpoint, options: .patient, on: loop)
+        let done = Latch()
+        let left = Atomic(count)
+        loop.post {
+            for _ in 0..<count {
+                let id = channel.newId()
+                let body = [UInt8](repeating: UInt8(id & 0xFF), count: size)
+                channel.send(ClientRequest(.ping, body: body), id: id) { result in
+                    if case .failure(let error) = result { Issue.record(error) }
+                    if left.subtract(1, ordering: .relaxed).newValue == 0 { done.open() }
+                }
+            }
+        }
+        #expect(await done.opens())
+        #expect(arrived.withLock { $0 } == (1...UInt64(count)).map(\.self))
+        channel.close()
+        loop.stop()
+        loop.join()
+        server.stop()
+    }
+
     @Test func aStoppedLoopEndsPendingCalls() async throws {
         let arrived = Latch()
         let server = try FakeServer { _, _, _ in arrived.open() }
