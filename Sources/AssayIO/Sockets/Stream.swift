@@ -313,6 +313,7 @@ package final class Stream: SocketHandle {
     func didConnect(_ code: Int32) {
         guard code == 0 else { return fail(LoopError(code: code)) }
         tune()
+        boundUnsent()
         guard let tlsToBegin else {
             handler(.connected)
             return resumeReading()
@@ -336,6 +337,19 @@ package final class Stream: SocketHandle {
         guard !isUnix else { return }
         _ = unsafe uv_tcp_nodelay(pointer(as: uv_tcp_t.self), 1)
         _ = unsafe uv_tcp_keepalive(pointer(as: uv_tcp_t.self), 1, 60)
+    }
+
+    /// Bytes of a client that the system takes before it can send them, 128 KiB. Without the bound
+    /// they are megabytes while a server does not read, and a request waits where no deadline
+    /// counts. Bytes in transit are not among them.
+    private static let unsentLimit: Int32 = 128 * 1024
+
+    private func boundUnsent() {
+        guard !isUnix else { return }
+        var limit = Self.unsentLimit
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        // Optional: without it, requests wait longer in an overload.
+        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &limit, size)
     }
 
     override func didClose() {
