@@ -35,6 +35,8 @@ package final class Channel: @unchecked Sendable {
     private var draining: [Connection] = []
     private var waiting = WaitingLine()
     private var backoff: Backoff
+    /// The loop time at which the current connection opened.
+    private var openedAt: UInt64 = 0
     /// The index of the endpoint of the current or next connection.
     private var position = 0
     /// Endpoints that failed one after the other, since one has answered.
@@ -121,8 +123,9 @@ package final class Channel: @unchecked Sendable {
         }
         let timeout = min(request.timeout ?? options.timeout, ClientOptions.longestTimeout)
         let exchange = PendingCall(
-            id: id, request: request, deadline: loop.now + timeout.milliseconds,
-            canRetry: options.retriesOnce, completion: completion)
+            id: id, request: request, start: loop.now,
+            deadline: loop.now + timeout.milliseconds, canRetry: options.retriesOnce,
+            completion: completion)
         if case .connected(let connection) = state, waiting.isEmpty,
             connection.canSend(inFlightLimit: options.inFlightLimit)
         {
@@ -148,13 +151,23 @@ package final class Channel: @unchecked Sendable {
             while connection.canSend(inFlightLimit: options.inFlightLimit),
                 let exchange = waiting.popFirst()
             {
-                connection.send(exchange)
+                if hasWaitedTooLong(exchange) {
+                    exchange.end(.failure(.tooManyWaiting))
+                } else {
+                    connection.send(exchange)
+                }
             }
         case .disconnected:
             guard !waiting.isEmpty else { return }
             if loop.now >= backoff.nextAttempt { connect() } else { wake(at: backoff.nextAttempt) }
         case .connecting, .closed: break
         }
+    }
+
+    /// Time without a connection does not count.
+    private func hasWaitedTooLong(_ exchange: PendingCall) -> Bool {
+        guard let longest = options.longestWait, !exchange.request.mayWait else { return false }
+        return loop.now > max(exchange.start, openedAt) + longest.milliseconds
     }
 
     private func abandon(_ id: UInt64) {
@@ -207,6 +220,7 @@ package final class Channel: @unchecked Sendable {
         switch event {
         case .opened:
             state = .connected(connection)
+            openedAt = loop.now
             pump()
             // Unlike reads, `opened` and `wrote` can come before the loop waits for events.
             flush()
@@ -364,34 +378,5 @@ package final class Channel: @unchecked Sendable {
             next = min(next ?? .max, connection.connectDeadline)
         }
         return next
-    }
-}
-
-/// The time of the next connection attempt, with exponential backoff.
-struct Backoff {
-    let shortest: UInt64
-    let longest: UInt64
-    private var failures = 0
-    /// Loop time in milliseconds.
-    private(set) var nextAttempt: UInt64 = 0
-
-    init(shortest: UInt64, longest: UInt64) {
-        self.shortest = max(shortest, 1)
-        self.longest = longest
-    }
-
-    mutating func fail(at now: UInt64) {
-        // 2^16 times the shortest pause exceeds any reasonable longest pause.
-        let pause = min(shortest << UInt64(min(failures, 16)), longest)
-        failures += 1
-        nextAttempt = now + pause - UInt64.random(in: 0...pause / 2)
-    }
-
-    mutating func wait(until time: UInt64) { nextAttempt = max(nextAttempt, time) }
-
-    /// The server works, so the next attempt can start at once.
-    mutating func reset() {
-        failures = 0
-        nextAttempt = 0
     }
 }

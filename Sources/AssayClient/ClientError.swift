@@ -24,7 +24,8 @@ public enum ClientError: Error, Hashable, Sendable {
     case closed
     /// The request exceeds the limits of `FrameLimits`.
     case requestTooLarge
-    /// The number of waiting calls has reached `ClientOptions.waitingLimit`.
+    /// The number of waiting calls has reached `ClientOptions.waitingLimit`, or the call waited
+    /// longer than `ClientOptions.longestWait`.
     case tooManyWaiting
 }
 

@@ -18,6 +18,11 @@ public struct ClientOptions: Sendable {
     /// The maximum number of calls that wait for a connection or for their turn. It is above
     /// normal use and bounds this process's memory when a server hangs.
     public private(set) var waitingLimit: Int
+    /// How long a call waits at most for its turn on an open connection; nil for its deadline.
+    /// When its turn comes later, it fails with `tooManyWaiting`, and the server does not learn
+    /// of it. Above a server's capacity, calls then fail early instead of all calls late. For
+    /// interactive calls; a large burst of calls wants nil.
+    public var longestWait: Duration?
     /// The pause before the second consecutive connection attempt. It doubles with each attempt.
     /// A random part of up to half the pause is omitted, so that the clients of a server spread
     /// out.

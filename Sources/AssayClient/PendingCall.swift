@@ -33,6 +33,8 @@ package typealias ClientResult = Result<ClientAnswer, ClientError>
 final class PendingCall {
     let id: UInt64
     private(set) var request: ClientRequest
+    /// The loop time in milliseconds at which the call was made.
+    let start: UInt64
     /// Loop time in milliseconds.
     let deadline: UInt64
     /// Whether the request can be sent once more.
@@ -40,11 +42,12 @@ final class PendingCall {
     private var completion: ((ClientResult) -> Void)?
 
     init(
-        id: UInt64, request: ClientRequest, deadline: UInt64, canRetry: Bool,
+        id: UInt64, request: ClientRequest, start: UInt64, deadline: UInt64, canRetry: Bool,
         completion: @escaping (ClientResult) -> Void
     ) {
         self.id = id
         self.request = request
+        self.start = start
         self.deadline = deadline
         self.canRetry = canRetry
         self.completion = completion

@@ -53,6 +53,7 @@ final class LoadLoop: @unchecked Sendable {
             timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
             waitingLimit: LoadLimits.waiting, tls: plan.tls)
         options.readsEvidence = false
+        options.longestWait = plan.longestWait
         let connections = (index..<plan.connections).count(every: plan.threads)
         channels = (0..<connections).map { [options] _ in
             Channel(to: plan.endpoint, options: options, on: loop)
@@ -200,6 +201,7 @@ extension Outcome {
             self = Self.outcome(of: answer.result, expected)
         case .failure(.status(.resourceExhausted, let message, _, _)):
             self = .refused("RESOURCE_EXHAUSTED: " + message)
+        case .failure(.tooManyWaiting): self = .refused(ClientError.tooManyWaiting.description)
         case .failure(let error): self = .error(error.description)
         }
     }

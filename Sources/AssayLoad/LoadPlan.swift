@@ -17,6 +17,9 @@ package struct LoadPlan: Sendable {
     package var app: String
     /// Requests ask to be queued instead of refused.
     package var mayWait = false
+    /// How long a request waits at most in this process while the connection takes no more; nil
+    /// for its timeout.
+    package var longestWait: Duration?
     /// The limit for the 99th percentile of lateness in an open loop, in nanoseconds.
     package var latenessLimit = LoadLimits.latenessNanoseconds
     /// The TLS settings for a TLS endpoint.
@@ -91,6 +94,8 @@ package enum LoadLimits {
     package static let threads = 64
     /// The longest request timeout in seconds: the server's default maximum.
     package static let longestTimeout = 30
+    /// The maximum of `LoadPlan.longestWait` in milliseconds: the longest timeout.
+    package static let longestWait = longestTimeout * 1000
     /// The maximum number of requests in one process that wait for a connection.
     package static let waiting = 1_000_000
     /// The pause of a closed loop after a failure, in nanoseconds. Without it, a lost or

@@ -76,6 +76,49 @@ private final class ClosedLoop: Sendable {
         server.stop()
     }
 
+    /// Two calls are made, of which one waits for the other's answer. The wait counts only while
+    /// the connection is open.
+    @Test(
+        "a call whose turn comes late fails, unless it may wait",
+        arguments: [
+            (Duration.milliseconds(50), false, false), (.milliseconds(50), true, true),
+            (.seconds(20), false, true), (nil, false, true),
+        ] as [(Duration?, Bool, Bool)])
+    func longestWait(_ longestWait: Duration?, mayWait: Bool, isSent: Bool) async throws {
+        let arrived = Latch()
+        let server = try FakeServer { peer, head, _ in
+            guard head.id == 1 else { return peer.pong(head.id) }
+            peer.kept = [head.id]
+            arrived.open()
+        }
+        let loop = try EventLoop(name: "channel")
+        try loop.start()
+        var options = ClientOptions(timeout: ClientOptions.longestTimeout, inFlightLimit: 1)
+        options.longestWait = longestWait
+        let channel = Channel(to: server.endpoint, options: options, on: loop)
+        let results = Locked<[UInt64: Bool]>([:])
+        let done = Latch()
+        for id in 1...2 as ClosedRange<UInt64> {
+            channel.send(ClientRequest(.ping, mayWait: mayWait), id: channel.newId()) { result in
+                switch result {
+                case .success: results.withLock { $0[id] = true }
+                case .failure(.tooManyWaiting): results.withLock { $0[id] = false }
+                case .failure(let error): Issue.record(error)
+                }
+                if results.withLock({ $0.count }) == 2 { done.open() }
+            }
+        }
+        #expect(await arrived.opens())
+        try await Task.sleep(for: .milliseconds(200))
+        server.forEachPeer { peer in peer.kept.forEach { peer.pong($0) } }
+        #expect(await done.opens())
+        #expect(results.withLock { $0 } == [1: true, 2: isSent])
+        channel.close()
+        loop.stop()
+        loop.join()
+        server.stop()
+    }
+
     @Test func aStoppedLoopEndsPendingCalls() async throws {
         let arrived = Latch()
         let server = try FakeServer { _, _, _ in arrived.open() }

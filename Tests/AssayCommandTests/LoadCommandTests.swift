@@ -183,7 +183,8 @@ struct LoadCommandTests {
             (["--mix", "app-receipt:1KB=1", "--unseen", "5"], "--mix has none"),
             (["--rate", "0"], "above 0"), (["--depth", "1025"], "--depth"),
             (["--connections", "0"], "--connections"), (["--threads", "65"], "--threads"),
-            (["--timeout", "31"], "30 s"), (["--file", "transaction=x"], "either --ca"),
+            (["--longest-wait", "0"], "--longest-wait"), (["--timeout", "31"], "30 s"),
+            (["--file", "transaction=x"], "either --ca"),
         ])
     func usage(options: [String], reason: String) throws {
         let result = try Tool.run(["load", "tcp://127.0.0.1:1", "--ca", folder("ca")] + options)

@@ -50,6 +50,12 @@ struct LoadPaceOptions: ParsableArguments {
     @Flag(help: "Send requests that wait instead of being refused, like bulk work.")
     var mayWait = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse requests here that wait longer than this to be sent, because the server does "
+                + "not read them. (default: no limit)", valueName: "ms"))
+    var longestWait: Int?
+
     @Option(help: ArgumentHelp("Number of threads of the generator.", valueName: "n"))
     var threads = 1
 
@@ -82,6 +88,10 @@ struct LoadPaceOptions: ParsableArguments {
                 "--connections must be from 1 to \(LoadLimits.connections), "
                     + "--depth from 1 to \(LoadLimits.depth)")
         }
+        guard (1...LoadLimits.longestWait).contains(longestWait ?? 1) else {
+            throw ValidationError(
+                "--longest-wait must be from 1 to \(LoadLimits.longestWait) ms")
+        }
         guard (1...LoadLimits.threads).contains(threads) else {
             throw ValidationError("--threads must be from 1 to \(LoadLimits.threads)")
         }
@@ -98,6 +108,7 @@ struct LoadPaceOptions: ParsableArguments {
             threads: threads, duration: .seconds(duration), warmUp: .seconds(warmUp),
             timeout: .seconds(timeout), app: app, serverProcess: serverProcess)
         plan.mayWait = mayWait
+        plan.longestWait = longestWait.map { .milliseconds($0) }
         plan.latenessLimit = UInt64(lateLimit * 1e6)
         return plan
     }
