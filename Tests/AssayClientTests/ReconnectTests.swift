@@ -79,14 +79,14 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
     }
 
     @Test func waitsForAServerThatStartsLater() async throws {
-        let early = try FakeServer { _, _, _ in }
-        early.stop()
+        // A TCP port that is free now can be another test's server a moment later.
+        let endpoint = Endpoint.unix(path: "/tmp/assay-later-\(getpid()).sock")
         let client = try AssayClient(
-            address: early.endpoint,
+            address: endpoint,
             options: ClientOptions(timeout: .seconds(30), waitsForServer: true))
         let waiting = Task { await pingError(client) }
         try await Task.sleep(for: .milliseconds(150))
-        let server = try FakeServer(at: early.endpoint) { peer, head, _ in peer.pong(head.id) }
+        let server = try FakeServer(at: endpoint) { peer, head, _ in peer.pong(head.id) }
         #expect(await waiting.value == nil)
         client.close()
         server.stop()
