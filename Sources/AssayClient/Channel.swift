@@ -127,7 +127,7 @@ package final class Channel: @unchecked Sendable {
             deadline: loop.now + timeout.milliseconds, canRetry: options.retriesOnce,
             completion: completion)
         if case .connected(let connection) = state, waiting.isEmpty,
-            connection.canSend(inFlightLimit: options.inFlightLimit)
+            connection.canSend
         {
             connection.send(exchange)
         } else {
@@ -148,7 +148,7 @@ package final class Channel: @unchecked Sendable {
     private func pump() {
         switch state {
         case .connected(let connection):
-            while connection.canSend(inFlightLimit: options.inFlightLimit),
+            while connection.canSend,
                 let exchange = waiting.popFirst()
             {
                 if hasWaitedTooLong(exchange) {
@@ -207,6 +207,8 @@ package final class Channel: @unchecked Sendable {
         do throws(LoopError) {
             let connection = try Connection(
                 to: endpoints[position], on: loop, tls: options.tls, limits: options.requestLimits,
+                window: InFlightWindow(
+                    limit: options.inFlightLimit, adapts: options.longestWait != nil),
                 readsEvidence: options.readsEvidence, connectDeadline: deadline
             ) { [self] connection, event in didHappen(event, on: connection) }
             state = .connecting(connection)

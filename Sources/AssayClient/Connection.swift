@@ -43,6 +43,7 @@ final class Connection {
     /// The loop time at which an incomplete connection attempt fails.
     let connectDeadline: UInt64
 
+    private var window: InFlightWindow
     private let loop: EventLoop
     private let limits: FrameLimits
     private let readsEvidence: Bool
@@ -57,9 +58,10 @@ final class Connection {
 
     init(
         to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil, limits: FrameLimits,
-        readsEvidence: Bool = true,
+        window: InFlightWindow, readsEvidence: Bool = true,
         connectDeadline: UInt64, handler: @escaping (Connection, Event) -> Void
     ) throws(LoopError) {
+        self.window = window
         self.loop = loop
         self.limits = limits
         self.readsEvidence = readsEvidence
@@ -110,8 +112,8 @@ final class Connection {
     // MARK: Sending
 
     /// Whether the connection takes a request now.
-    func canSend(inFlightLimit: Int) -> Bool {
-        guard state == .open, inFlight.count < inFlightLimit, let stream else { return false }
+    var canSend: Bool {
+        guard state == .open, inFlight.count < window.count, let stream else { return false }
         return output.count + stream.unwrittenCount < ClientLimits.unwrittenBytes
     }
 
@@ -187,11 +189,17 @@ final class Connection {
         }
         hasAnswered = true
         switch response.status {
-        case .ok: exchange.end(.success(ClientAnswer(result: response.result, body: body.array)))
+        case .ok:
+            window.grow()
+            exchange.end(.success(ClientAnswer(result: response.result, body: body.array)))
         case .deadlineExceeded: exchange.end(.failure(.deadlineExceeded))
         case .unavailable where state == .draining && exchange.canRetry && !exchange.isAbandoned:
             handler?(self, .notTaken(exchange))
-        default: exchange.end(.failure(ClientError(response)))
+        default:
+            if response.status == .resourceExhausted, response.retryAfterMilliseconds > 0 {
+                window.shrink(at: loop.now)
+            }
+            exchange.end(.failure(ClientError(response)))
         }
     }
 
