@@ -104,8 +104,8 @@ struct CurlTransportTests {
             #expect(try result.get().body == Array("/\(number)".utf8))
         }
         #expect(answers.count == 100)
-        // On a busy machine, libcurl may close one that was idle for long, and open another.
-        #expect(store.connectionCount <= 2 * StoreLimits.requestsInFlight)
+        // Not those ever opened: libcurl replaces one that a busy machine left idle for long.
+        #expect((1...StoreLimits.requestsInFlight).contains(store.mostConnections))
     }
 
     @Test("a redirect is not followed: another host must not get the token")

@@ -29,15 +29,20 @@ package final class ScriptedStore: Sendable {
     private let loop: EventLoop
     private let peers = Locked<[LoopBound<Peer>]>([])
     private let seen = Locked<[Request]>([])
+    private let open = Locked<(now: Int, most: Int)>((0, 0))
 
     package init(tls: TLSContext? = nil, _ script: @escaping Script) throws {
         let loop = try EventLoop(name: "store")
         try loop.start()
         self.loop = loop
-        let (peers, seen) = (peers, seen)
+        let (peers, seen, open) = (peers, seen, open)
         let endpoint = try loop.call { () throws(LoopError) in
             try Listener(on: loop, at: .tcp(host: "127.0.0.1", port: 0)) { stream in
-                let peer = Peer(stream, tls) { request in
+                open.withLock { $0.now += 1 }
+                let peer = Peer(stream, tls, onEnd: { open.withLock { $0.now -= 1 } }) { request in
+                    // A connection that replaced another is accepted before its end can be read,
+                    // but has a request only after it.
+                    open.withLock { $0.most = max($0.most, $0.now) }
                     let number = seen.withLock { seen in
                         seen.append(request)
                         return seen.count
@@ -57,26 +62,41 @@ package final class ScriptedStore: Sendable {
     }
 
     package var requests: [Request] { seen.withLock { $0 } }
-    package var connectionCount: Int { peers.withLock { $0.count } }
+    /// The most connections that were open at once when one had a request.
+    package var mostConnections: Int { open.withLock { $0.most } }
 
     /// One connection.
     private final class Peer {
         private let stream: Stream
         private let answer: (Request) -> Reply
+        /// Called once, when the client has ended the connection or it has failed.
+        private var onEnd: (() -> Void)?
         private var timer: Timer?
 
-        init(_ stream: Stream, _ tls: TLSContext?, _ answer: @escaping (Request) -> Reply) {
+        init(
+            _ stream: Stream, _ tls: TLSContext?, onEnd: @escaping () -> Void,
+            _ answer: @escaping (Request) -> Reply
+        ) {
             self.stream = stream
             self.answer = answer
+            self.onEnd = onEnd
             stream.setHandler { [self] event in
                 switch event {
                 case .received: receive()
-                case .ended: self.stream.finish()
+                case .ended:
+                    noteEnd()
+                    self.stream.finish()
                 case .failed: end()
-                case .connected, .written, .closed: break
+                case .closed: noteEnd()
+                case .connected, .written: break
                 }
             }
             if let tls { try? stream.secure(tls) } else { stream.resumeReading() }
+        }
+
+        private func noteEnd() {
+            onEnd?()
+            onEnd = nil
         }
 
         private func end() {
