@@ -27,21 +27,33 @@ private final class ClosedLoop: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ChannelTests {
-    @Test func answersBringFurtherRequests() async throws {
-        let server = try FakeServer { peer, head, _ in peer.pong(head.id) }
-        let loop = try EventLoop(name: "channel")
-        try loop.start()
-        let channel = Channel(to: server.endpoint, options: .patient, on: loop)
-        let load = ClosedLoop(channel, count: 5_000)
-        for _ in 0..<32 { load.step() }
-        #expect(await load.done.opens())
-        #expect(load.failures.load(ordering: .relaxed) == 0)
-        #expect(load.offLoop.load(ordering: .relaxed) == 0)
+/// Runs `body` with a channel to the server on a loop of its own, and stops all three.
+private func withChannel(
+    to server: FakeServer, _ options: ClientOptions = .patient,
+    _ body: (Channel) async throws -> Void
+) async throws {
+    let loop = try EventLoop(name: "channel")
+    try loop.start()
+    let channel = Channel(to: server.endpoint, options: options, on: loop)
+    defer {
         channel.close()
         loop.stop()
         loop.join()
         server.stop()
+    }
+    try await body(channel)
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ChannelTests {
+    @Test func answersBringFurtherRequests() async throws {
+        let server = try FakeServer { peer, head, _ in peer.pong(head.id) }
+        try await withChannel(to: server) { channel in
+            let load = ClosedLoop(channel, count: 5_000)
+            for _ in 0..<32 { load.step() }
+            #expect(await load.done.opens())
+            #expect(load.failures.load(ordering: .relaxed) == 0)
+            #expect(load.offLoop.load(ordering: .relaxed) == 0)
+        }
     }
 
     /// Many times the bytes that the system takes at once, from one turn of the loop.
@@ -53,27 +65,22 @@ private final class ClosedLoop: Sendable {
             arrived.withLock { $0.append(head.id) }
             peer.pong(head.id)
         }
-        let loop = try EventLoop(name: "channel")
-        try loop.start()
-        let channel = Channel(to: server.endpoint, options: .patient, on: loop)
-        let done = Latch()
-        let left = Atomic(count)
-        loop.post {
-            for _ in 0..<count {
-                let id = channel.newId()
-                let body = [UInt8](repeating: UInt8(id & 0xFF), count: size)
-                channel.send(ClientRequest(.ping, body: body), id: id) { result in
-                    if case .failure(let error) = result { Issue.record(error) }
-                    if left.subtract(1, ordering: .relaxed).newValue == 0 { done.open() }
+        try await withChannel(to: server) { channel in
+            let done = Latch()
+            let left = Atomic(count)
+            channel.loop.post {
+                for _ in 0..<count {
+                    let id = channel.newId()
+                    let body = [UInt8](repeating: UInt8(id & 0xFF), count: size)
+                    channel.send(ClientRequest(.ping, body: body), id: id) { result in
+                        if case .failure(let error) = result { Issue.record(error) }
+                        if left.subtract(1, ordering: .relaxed).newValue == 0 { done.open() }
+                    }
                 }
             }
+            #expect(await done.opens())
+            #expect(arrived.withLock { $0 } == (1...UInt64(count)).map(\.self))
         }
-        #expect(await done.opens())
-        #expect(arrived.withLock { $0 } == (1...UInt64(count)).map(\.self))
-        channel.close()
-        loop.stop()
-        loop.join()
-        server.stop()
     }
 
     /// Two calls are made, of which one waits for the other's answer. The wait counts only while
@@ -91,32 +98,28 @@ private final class ClosedLoop: Sendable {
             peer.kept = [head.id]
             arrived.open()
         }
-        let loop = try EventLoop(name: "channel")
-        try loop.start()
         var options = ClientOptions(timeout: ClientOptions.longestTimeout, inFlightLimit: 1)
         options.longestWait = longestWait
-        let channel = Channel(to: server.endpoint, options: options, on: loop)
-        let results = Locked<[UInt64: Bool]>([:])
-        let done = Latch()
-        for id in 1...2 as ClosedRange<UInt64> {
-            channel.send(ClientRequest(.ping, mayWait: mayWait), id: channel.newId()) { result in
-                switch result {
-                case .success: results.withLock { $0[id] = true }
-                case .failure(.tooManyWaiting): results.withLock { $0[id] = false }
-                case .failure(let error): Issue.record(error)
+        try await withChannel(to: server, options) { channel in
+            let results = Locked<[UInt64: Bool]>([:])
+            let done = Latch()
+            for id in 1...2 as ClosedRange<UInt64> {
+                channel.send(ClientRequest(.ping, mayWait: mayWait), id: channel.newId()) {
+                    result in
+                    switch result {
+                    case .success: results.withLock { $0[id] = true }
+                    case .failure(.tooManyWaiting): results.withLock { $0[id] = false }
+                    case .failure(let error): Issue.record(error)
+                    }
+                    if results.withLock({ $0.count }) == 2 { done.open() }
                 }
-                if results.withLock({ $0.count }) == 2 { done.open() }
             }
+            #expect(await arrived.opens())
+            try await Task.sleep(for: .milliseconds(200))
+            server.forEachPeer { peer in peer.kept.forEach { peer.pong($0) } }
+            #expect(await done.opens())
+            #expect(results.withLock { $0 } == [1: true, 2: isSent])
         }
-        #expect(await arrived.opens())
-        try await Task.sleep(for: .milliseconds(200))
-        server.forEachPeer { peer in peer.kept.forEach { peer.pong($0) } }
-        #expect(await done.opens())
-        #expect(results.withLock { $0 } == [1: true, 2: isSent])
-        channel.close()
-        loop.stop()
-        loop.join()
-        server.stop()
     }
 
     @Test func aStoppedLoopEndsPendingCalls() async throws {
