@@ -126,9 +126,7 @@ package final class Channel: @unchecked Sendable {
             id: id, request: request, start: loop.now,
             deadline: loop.now + timeout.milliseconds, canRetry: options.retriesOnce,
             completion: completion)
-        if case .connected(let connection) = state, waiting.isEmpty,
-            connection.canSend
-        {
+        if case .connected(let connection) = state, waiting.isEmpty, connection.canSend {
             connection.send(exchange)
         } else {
             waiting.append(exchange)
@@ -148,9 +146,7 @@ package final class Channel: @unchecked Sendable {
     private func pump() {
         switch state {
         case .connected(let connection):
-            while connection.canSend,
-                let exchange = waiting.popFirst()
-            {
+            while connection.canSend, let exchange = waiting.popFirst() {
                 if hasWaitedTooLong(exchange) {
                     exchange.end(.failure(.tooManyWaiting))
                 } else {

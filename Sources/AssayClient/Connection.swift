@@ -196,6 +196,7 @@ final class Connection {
         case .unavailable where state == .draining && exchange.canRetry && !exchange.isAbandoned:
             handler?(self, .notTaken(exchange))
         default:
+            // Without a pause, the status is about the call and not about the server's load.
             if response.status == .resourceExhausted, response.retryAfterMilliseconds > 0 {
                 window.shrink(at: loop.now)
             }
