@@ -2,23 +2,66 @@
 ///
 /// Flows get equal numbers of turns, regardless of the number of keys that each requests. A flow
 /// without a recent turn goes before flows that had one. Within a flow, preferred keys go first,
-/// then the keys with the most requests, then a random one, so that the order of a flood does not
-/// matter.
+/// then the keys with the most requests, by powers of two, then a random one, so that the order of
+/// a flood does not matter. A turn takes as long however many keys wait.
 struct FairQueue<Flow: Hashable, Key: Hashable> {
     private struct Entry {
-        /// The flows that request the key, with the number of their requests.
-        var requests: [Flow: Int]
-        var isPreferred: Bool
+        /// The flows that request the key.
+        var requests: [Flow: Requests] = [:]
+        /// The bucket of the key in its lines. It only rises, so that cancelled requests move no
+        /// key.
+        var rank = 0
+        var isPreferred = false
+        /// Number of requests of all flows.
+        var count = 0
         /// Its index in `keys`.
         var place: Int
-        var count: Int { requests.values.reduce(0, +) }
+
+        /// In place: a copy of an entry would copy all its flows.
+        mutating func add(_ flow: Flow, isPreferred: Bool) {
+            requests[flow, default: Requests()].count += 1
+            count += 1
+            if isPreferred { self.isPreferred = true }
+        }
+
+        /// Rises with each doubling of the requests. So a key of many flows is seldom moved.
+        var earnedRank: Int {
+            let doublings = Int.bitWidth - 1 - count.leadingZeroBitCount
+            return min(doublings, ranks / 2 - 1) + (isPreferred ? ranks / 2 : 0)
+        }
+    }
+
+    /// A flow's requests of a key.
+    private struct Requests {
+        var count = 0
+        /// The key's index in its bucket of the flow's line.
+        var place = 0
     }
 
     private struct Line {
-        var keys: [Key] = []
+        /// The keys by rank; the last ones go first.
+        var buckets = [[Key]](repeating: [], count: ranks)
+        /// Number of keys.
+        var count = 0
         /// The virtual time at which the flow's next turn starts.
         var start: UInt64
+
+        var best: [Key] { buckets.last { !$0.isEmpty } ?? [] }
+
+        /// A key that is as likely to be drawn as any other.
+        func random(using random: inout some RandomNumberGenerator) -> Key? {
+            guard count > 0 else { return nil }
+            var index = Int.random(in: 0..<count, using: &random)
+            for bucket in buckets {
+                if index < bucket.count { return bucket[index] }
+                index -= bucket.count
+            }
+            return nil
+        }
     }
+
+    /// One for each power of two up to 2,048 requests, without preference and with it.
+    private static var ranks: Int { 24 }
 
     private var entries: [Key: Entry] = [:]
     /// All waiting keys, for random draws.
@@ -44,40 +87,67 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     func contains(_ key: Key) -> Bool { entries[key] != nil }
 
     /// Number of keys that wait in a flow's line.
-    func count(of flow: Flow) -> Int { lines[flow]?.keys.count ?? 0 }
+    func count(of flow: Flow) -> Int { lines[flow]?.count ?? 0 }
 
     /// Adds a request of a flow for the key.
     mutating func add(_ key: Key, of flow: Flow, isPreferred: Bool) {
-        if entries[key] == nil { keys.append(key) }
-        var entry =
-            entries[key] ?? Entry(requests: [:], isPreferred: false, place: keys.count - 1)
-        entry.isPreferred = entry.isPreferred || isPreferred
-        if entry.requests[flow] == nil { join(key, flow) }
-        entry.requests[flow, default: 0] += 1
-        entries[key] = entry
+        if entries[key] == nil {
+            entries[key] = Entry(place: keys.count)
+            keys.append(key)
+        }
+        let isNew = entries[key]?.requests[flow] == nil
+        entries[key]?.add(flow, isPreferred: isPreferred)
+        if isNew { join(key, flow) }
+        if let entry = entries[key], entry.rank < entry.earnedRank {
+            raise(key, to: entry.earnedRank)
+        }
     }
 
     private mutating func join(_ key: Key, _ flow: Flow) {
-        var line = lines[flow] ?? Line(start: time)
-        if line.keys.isEmpty {
+        if count(of: flow) == 0 {
             flowCount += 1
-            line.start = max(line.start, time)
+            let start = max(lines[flow]?.start ?? 0, time)
+            lines[flow, default: Line(start: start)].start = start
         }
-        line.keys.append(key)
-        lines[flow] = line
+        lines[flow]?.count += 1
+        put(key, flow)
+    }
+
+    private mutating func raise(_ key: Key, to rank: Int) {
+        let flows = entries[key].map { Array($0.requests.keys) } ?? []
+        for flow in flows { take(key, flow) }
+        entries[key]?.rank = rank
+        for flow in flows { put(key, flow) }
+    }
+
+    /// Puts a key into the bucket of its rank.
+    private mutating func put(_ key: Key, _ flow: Flow) {
+        guard let rank = entries[key]?.rank, let place = lines[flow]?.buckets[rank].count
+        else { return }
+        entries[key]?.requests[flow]?.place = place
+        lines[flow]?.buckets[rank].append(key)
+    }
+
+    /// Takes a key out of its bucket.
+    private mutating func take(_ key: Key, _ flow: Flow) {
+        guard let entry = entries[key], let place = entry.requests[flow]?.place,
+            let last = lines[flow]?.buckets[entry.rank].popLast(), last != key
+        else { return }
+        lines[flow]?.buckets[entry.rank][place] = last
+        entries[last]?.requests[flow]?.place = place
     }
 
     /// Removes and returns the next key, and charges the flow whose turn it is.
     mutating func take() -> Key? {
         var first: UInt64 = .max
         var flows: [Flow] = []
-        for (flow, line) in lines where !line.keys.isEmpty && line.start <= first {
+        for (flow, line) in lines where line.count > 0 && line.start <= first {
             if line.start < first { flows.removeAll(keepingCapacity: true) }
             first = line.start
             flows.append(flow)
         }
         guard let flow = flows.randomElement(using: &random), let line = lines[flow],
-            let key = best(of: line.keys)
+            let key = line.best.randomElement(using: &random)
         else { return nil }
         time = line.start
         lines[flow]?.start = line.start + 1
@@ -86,59 +156,43 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
         return key
     }
 
-    private mutating func best(of keys: [Key]) -> Key? {
-        func rank(_ key: Key) -> (Int, Int) {
-            let entry = entries[key]
-            return (entry?.isPreferred == true ? 1 : 0, entry?.count ?? 0)
-        }
-        // One look-up a key and one random number a turn: a flood makes long lines.
-        var best: [Key] = []
-        var bestRank = (0, 0)
-        for key in keys {
-            let rank = rank(key)
-            if rank < bestRank { continue }
-            if rank > bestRank { best.removeAll(keepingCapacity: true) }
-            bestRank = rank
-            best.append(key)
-        }
-        return best.randomElement(using: &random)
-    }
-
     /// Forgets past turns of a flow once the virtual time has passed them.
     private mutating func forgetPastTurns() {
         if entries.isEmpty {
             lines.removeAll()
         } else if lines.count > 2 * flowCount {
-            lines = lines.filter { !$0.value.keys.isEmpty || $0.value.start > time }
+            lines = lines.filter { $0.value.count > 0 || $0.value.start > time }
         }
     }
 
     mutating func remove(_ key: Key) {
-        guard let entry = entries.removeValue(forKey: key) else { return }
+        guard let entry = entries[key] else { return }
+        for flow in entry.requests.keys { leave(key, flow) }
+        entries[key] = nil
         let last = keys.removeLast()
         if last != key {
             keys[entry.place] = last
             entries[last]?.place = entry.place
         }
-        for flow in entry.requests.keys { leave(key, flow) }
     }
 
     /// Removes a request of a flow; with the last request, removes the key.
     mutating func removeRequest(for key: Key, of flow: Flow) {
-        guard let count = entries[key]?.requests[flow] else { return }
-        guard count == 1 else {
-            entries[key]?.requests[flow] = count - 1
-            return
+        guard let entry = entries[key], let requests = entry.requests[flow] else { return }
+        if entry.count == 1 { return remove(key) }
+        if requests.count == 1 {
+            leave(key, flow)
+            entries[key]?.requests[flow] = nil
+        } else {
+            entries[key]?.requests[flow]?.count -= 1
         }
-        entries[key]?.requests[flow] = nil
-        leave(key, flow)
-        if entries[key]?.requests.isEmpty == true { remove(key) }
+        entries[key]?.count -= 1
     }
 
     private mutating func leave(_ key: Key, _ flow: Flow) {
-        guard let place = lines[flow]?.keys.firstIndex(of: key) else { return }
-        lines[flow]?.keys.remove(at: place)
-        if lines[flow]?.keys.isEmpty == true { flowCount -= 1 }
+        take(key, flow)
+        lines[flow]?.count -= 1
+        if count(of: flow) == 0 { flowCount -= 1 }
     }
 
     // MARK: Drops
@@ -156,7 +210,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     mutating func victim(of flow: Flow) -> Key? {
         var drawn: [Key] = []
         for _ in 0..<Self.drawCount {
-            if let key = lines[flow]?.keys.randomElement(using: &random) { drawn.append(key) }
+            if let key = lines[flow]?.random(using: &random) { drawn.append(key) }
         }
         return worst(of: drawn)
     }
