@@ -2,7 +2,7 @@ import CLibuv
 import Glibc
 
 /// An operating-system thread.
-struct Thread: Sendable {
+package struct Thread: Sendable {
     private let id: uv_thread_t
 
     /// Starts a thread. `top -H` shows `name`, cut to the system's 15 bytes.
@@ -39,6 +39,9 @@ struct Thread: Sendable {
 
     /// Each step reduces a thread's weight by a fifth.
     private static let lowPriorityNiceness: Int32 = 5
+
+    /// Lets a thread that waits for this processor run first.
+    package static func yield() { sched_yield() }
 
     /// A number that is unique among running threads.
     static var current: UInt { UInt(uv_thread_self()) }
