@@ -196,11 +196,11 @@ final class KnownChain: Sendable {
 
 /// SHA-256 of a header that is not a known chain's.
 private struct HeaderDigest: Hashable {
-    private let octets: [UInt8]
+    private let digest: SHA256Digest
 
-    init(_ header: Span<UInt8>) { octets = SHA256.digest(header).octets.span.array }
+    init(_ header: Span<UInt8>) { digest = SHA256.digest(header) }
 
-    var chain: ChainID { ChainID(digest: octets) }
+    var chain: ChainID { ChainID(digest: digest) }
 }
 
 /// One unknown or refused chain. Its lock is held during validation.

@@ -274,7 +274,7 @@ struct RSAChainBuilder {
             digest.update(intermediate.der.span)
             digest.update(root.der.span)
         }
-        return ChainID(digest: digest.finish().octets.span.array)
+        return ChainID(digest: digest.finish())
     }
 
     private func isKnown(_ path: Path, _ leaf: Certificate) -> Bool {

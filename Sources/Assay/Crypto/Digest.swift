@@ -39,6 +39,14 @@ package struct SHA256Digest: Sendable {
     package var text: String { hexadecimal(octets.span) }
 }
 
+extension SHA256Digest: Hashable {
+    package static func == (first: Self, second: Self) -> Bool {
+        first.octets.span.equals(second.octets.span)
+    }
+
+    package func hash(into hasher: inout Hasher) { octets.span.hash(into: &hasher) }
+}
+
 /// A SHA-1 computation with value semantics: a copy continues from the same state. Used only for
 /// receipts and certificates from the SHA-1 era.
 package struct SHA1: Sendable {

@@ -12,23 +12,23 @@ package enum UnknownChainPolicy: Sendable {
 /// Identifies the chain that deferred evidence waits for. Once this chain is validated or
 /// refused, other evidence with it is answered without deferral.
 package struct ChainID: Hashable, Sendable {
-    private let octets: [UInt8]
+    private let digest: SHA256Digest
     /// Whether a pinned root's signature over the chain's intermediate has been verified before.
     /// Apple uses one intermediate, so this is true of genuine chains once any has validated.
     package let hasValidatedIssuer: Bool
 
     /// - Parameter digest: SHA-256 of the bytes that identify the chain.
-    init(digest: [UInt8], hasValidatedIssuer: Bool = false) {
-        octets = digest
+    init(digest: SHA256Digest, hasValidatedIssuer: Bool = false) {
+        self.digest = digest
         self.hasValidatedIssuer = hasValidatedIssuer
     }
 
     /// Whether both are the same chain. `hasValidatedIssuer` is ignored.
-    package static func == (first: Self, second: Self) -> Bool { first.octets == second.octets }
-    package func hash(into hasher: inout Hasher) { hasher.combine(octets) }
+    package static func == (first: Self, second: Self) -> Bool { first.digest == second.digest }
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
     func issued(byValidated isValidated: Bool) -> Self {
-        Self(digest: octets, hasValidatedIssuer: isValidated)
+        Self(digest: digest, hasValidatedIssuer: isValidated)
     }
 }
 
