@@ -35,7 +35,7 @@ struct CertificateDifferential {
             let key = Key(
                 d: d, withTable: PublicKey.ec(.p384, point: point.span)!,
                 withoutTable: PublicKey.ec(.p384, point: point.span)!)
-            tables.didTrust(key.withTable)
+            tables.didPin(key.withTable)
             return key
         }
         // Runs the self-test as well, which keys without a table wait for.

@@ -57,7 +57,7 @@ enum Primitives {
         let message = [UInt8](repeating: 0x5A, count: 600)
         let der = signer.sign(SHA384.digest(message.span).span.array)
         let tables = IssuerTables(.onRequest, engine: EngineInUse())
-        tables.didTrust(signer.publicKey)
+        tables.didPin(signer.publicKey)
         precondition(tables.buildPending() == 1)
         let point = signer.point
         let other = PublicKey.ec(.p384, point: point.span)!

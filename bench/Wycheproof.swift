@@ -83,7 +83,7 @@ struct Wycheproof {
             let point = Self.octets(group.publicKey.uncompressed)
             let keys = [PublicKey.ec(curve, point: point.span)!, .ec(curve, point: point.span)!]
             let tables = IssuerTables(.onRequest, engine: EngineInUse())
-            tables.didTrust(keys[0])
+            tables.didPin(keys[0])
             precondition(tables.buildPending() == 1)
             for test in group.tests {
                 for key in keys {

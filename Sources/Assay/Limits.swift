@@ -154,9 +154,9 @@ package enum Limits {
     /// Key tables at once, 823 KB each. Apple uses one leaf key for about two years, and at most
     /// one more for each environment.
     package static let keyTables = 16
-    /// Valid signatures of a root's or intermediate's key before it gets a table, where the thread
-    /// that verifies also builds it. At that point the signatures without a table have cost about
-    /// as much as the table does.
+    /// Signatures that a root's or intermediate's key verifies before it gets a table, where the
+    /// thread that verifies also builds it. At that point the signatures without a table have cost
+    /// about as much as the table does.
     static let issuerTableUses = 8
     /// Tables of keys of roots and intermediates at once: 590 KB each on P-384, 823 KB on P-256.
     /// Apple uses one root and one intermediate on P-384; the rest is for development roots.

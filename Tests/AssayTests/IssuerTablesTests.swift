@@ -29,7 +29,7 @@ import Testing
     /// A leaf and an intermediate of their own, both signed as they should be.
     private static func newChain() -> SigningChain { Fixture.chain(intermediate: { _ in }) }
 
-    @Test func rootsAtOnceAndIntermediatesWhenValidated() {
+    @Test func rootsAtOnceAndIntermediatesWithTheSecondLeaf() {
         let verifier = Verifier(
             trust: Self.trust(), keyTables: .onRequest, engine: Self.engineWithTables)
         #expect(verifier.hasPendingIssuerTables && verifier.hasPendingKeyTables)
@@ -37,15 +37,19 @@ import Testing
         #expect(verifier.buildPendingKeyTables() == 1)
         #expect(!verifier.hasPendingKeyTables)
         #expect(Self.verify(Fixture.ca.chain, by: verifier) == .valid)
+        #expect(!verifier.hasPendingIssuerTables)
+        // A forged leaf counts as well: it costs the same.
+        let forged = Fixture.chain(leaf: { $0.signature = [UInt8](repeating: 1, count: 70) })
+        #expect(Self.verify(forged, by: verifier) == .invalidChain)
         #expect(verifier.hasPendingIssuerTables)
         #expect(verifier.buildPendingIssuerTables() == 1)
         #expect(verifier.statistics.issuerTables == 2)
         // The tables' answers, for chains that were never seen.
         for _ in 0..<3 { #expect(Self.verify(Fixture.chain(), by: verifier) == .valid) }
-        #expect(Self.verify(Self.newChain(), by: verifier) == .valid)
-        #expect(verifier.buildPendingIssuerTables() == 1)
-        let forged = Fixture.chain(leaf: { $0.signature = [UInt8](repeating: 1, count: 70) })
-        #expect(Self.verify(forged, by: verifier) == .invalidChain)
+        for _ in 0..<3 { #expect(Self.verify(Self.newChain(), by: verifier) == .valid) }
+        #expect(verifier.buildPendingIssuerTables() == 0)
+        let other = Fixture.chain(leaf: { $0.signature = [UInt8](repeating: 2, count: 70) })
+        #expect(Self.verify(other, by: verifier) == .invalidChain)
         let (mine, foreign) = (Self.newChain(), Fixture.foreignCA.chain)
         for certificates in [
             [mine.certificates[0], foreign.certificates[1], mine.certificates[2]],
@@ -126,17 +130,18 @@ import Testing
         let table = IssuerTable(Self.key(1))
         let tables = IssuerTables(.onRequest, engine: Self.testedEngine) { _ in table }
         var keys = (1...UInt64(Limits.issuerTables)).map(Self.key)
-        for key in keys + keys { tables.didTrust(key) }
+        for key in keys + keys { tables.didPin(key) }
         #expect(tables.tables == Limits.issuerTables)
         let next = Self.key(1_000)
-        tables.didTrust(next)
+        tables.didPin(next)
         #expect(tables.tables == Limits.issuerTables)
         // A released key frees its place. The next key takes it after enough signatures.
+        for _ in 0..<2 { tables.noteUse(of: next) }
         keys.removeLast()
         #expect(tables.tables == Limits.issuerTables - 1)
-        for _ in 0..<Limits.issuerTableUses - 1 { tables.noteSignature(of: next) }
+        for _ in 2..<Limits.issuerTableUses - 1 { tables.noteUse(of: next) }
         #expect(tables.tables == Limits.issuerTables - 1)
-        tables.noteSignature(of: next)
+        tables.noteUse(of: next)
         #expect(tables.tables == Limits.issuerTables)
         // All others are gone: one table is built.
         keys = []
@@ -147,7 +152,7 @@ import Testing
     @Test func keyReleasedWhileQueued() {
         let tables = IssuerTables(.onRequest, engine: Self.testedEngine)
         var key: PublicKey? = Self.key(7)
-        tables.didTrust(key!)
+        tables.didPin(key!)
         key = nil
         #expect(tables.hasPending)
         #expect(tables.buildPending() == 0)
@@ -159,7 +164,7 @@ import Testing
         let engine = EngineInUse(.portable, selfTest: { _ in false }, judge: { _ in true })
         let tables = IssuerTables(.onRequest, engine: engine)
         let key = Self.key(8)
-        tables.didTrust(key)
+        tables.didPin(key)
         #expect(tables.hasPending)
         #expect(tables.buildPending() == 0)
         #expect(key.issuerTable == nil && engine.current == .openssl)

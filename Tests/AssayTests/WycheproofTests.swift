@@ -57,7 +57,7 @@ import Testing
             }
             let engine = EngineInUse(hasTable ? .portable : .openssl)
             let tables = IssuerTables(.onRequest, engine: engine)
-            tables.didTrust(key)
+            tables.didPin(key)
             #expect(tables.buildPending() == (hasTable ? 1 : 0))
             for test in group.tests {
                 let holds = tables.verifies(

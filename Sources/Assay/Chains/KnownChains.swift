@@ -31,7 +31,7 @@ final class KnownChains: Sendable {
     ) {
         self.trust = trust
         intermediates = ValidatedIntermediates(tables: issuerTables)
-        for anchor in trust.anchors { anchor.ecKey.map(issuerTables.didTrust) }
+        for anchor in trust.anchors { anchor.ecKey.map(issuerTables.didPin) }
         let seed = UInt64.random(in: 1...UInt64.max)
         self.keyedHash = keyedHash ?? { $0.quickHash(seed: seed) }
     }

@@ -15,19 +15,20 @@ final class ValidatedIntermediates: Sendable {
         let anchors: [TrustAnchor]
     }
 
-    private let entries = Locked<[[UInt8]: Entry]>([:])
+    private let entries = Locked<[CertificateBytes: Entry]>([:])
     let tables: IssuerTables
 
     init(tables: IssuerTables = .none) { self.tables = tables }
 
     func contains(_ intermediate: Certificate) -> Bool {
-        entries.withLock { $0[intermediate.der] != nil }
+        entries.withLock { $0[CertificateBytes(octets: intermediate.der)] != nil }
     }
 
     func validate(
         _ intermediate: Certificate, under candidates: [TrustAnchor]
     ) throws(Refusal) -> Entry {
-        if let entry = entries.withLock({ $0[intermediate.der] }) { return entry }
+        let bytes = CertificateBytes(octets: intermediate.der)
+        if let entry = entries.withLock({ $0[bytes] }) { return entry }
         let digest = try intermediate.ecdsaDigest(as: .intermediate)
         let keyInfo = Array(intermediate.der[intermediate.publicKey.range])
         // Another certificate of the same key, such as this one's twin, has its table already.
@@ -43,12 +44,11 @@ final class ValidatedIntermediates: Sendable {
             guard let anchorKey = anchor.ecKey,
                 intermediate.isSigned(by: anchorKey, digest: digest, tables: tables)
             else { continue }
-            tables.noteSignature(of: anchorKey)
-            tables.didTrust(key)
+            tables.noteUse(of: anchorKey)
             let entry = Entry(keyInfo: keyInfo, key: key, anchors: anchors)
             entries.withLock { entries in
                 if entries.count >= Limits.validatedIntermediates { entries.removeAll() }
-                entries[intermediate.der] = entry
+                entries[bytes] = entry
             }
             return entry
         }

@@ -83,7 +83,7 @@ final class ValidatedLinks: Sendable {
 ///
 /// Only certificates under a pinned root are inserted, so an attacker cannot fill a bucket of the
 /// table. A look-up compares with at most one bucket.
-private struct CertificateBytes: Hashable {
+struct CertificateBytes: Hashable {
     let octets: [UInt8]
 
     static func == (left: Self, right: Self) -> Bool { left.octets.span.equals(right.octets) }

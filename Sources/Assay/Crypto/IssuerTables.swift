@@ -41,18 +41,21 @@ package final class IssuerTables: Sendable {
 
     package var hasPending: Bool { pendingCount.load(ordering: .relaxed) > 0 }
 
-    /// Requests the table of a trusted key at once where another thread builds it. Otherwise
+    /// Requests the table of a pinned root's key at once where another thread builds it. Otherwise
     /// waits for its signatures: a process that verifies one token needs no table.
-    package func didTrust(_ key: PublicKey) {
+    package func didPin(_ key: PublicKey) {
         if building == .onRequest { request(key) }
     }
 
-    /// Counts a valid signature of a trusted key.
-    package func noteSignature(of key: PublicKey) {
+    /// Counts a signature that a trusted key verifies. Where another thread builds the tables, the
+    /// second one requests the table. Not the first one: an intermediate with one leaf needs none.
+    package func noteUse(of key: PublicKey) {
         guard building != .never, key.issuerTable == nil else { return }
         let uses = key.uses.add(1, ordering: .relaxed).newValue
         // Asks again after as many signatures, in case all places were taken.
-        if uses % Limits.issuerTableUses == 0 { request(key) }
+        if uses % Limits.issuerTableUses == 0 || building == .onRequest && uses == 2 {
+            request(key)
+        }
     }
 
     /// Verifies a DER signature over a message: by the key's table if it has one, and without a
