@@ -107,6 +107,9 @@ package enum Limits {
     /// Verified links of RSA chains. Apple has used nine signing certificates since 2009. An
     /// entry takes about 10 KB: two parsed certificates with their keys.
     package static let validatedLinks = 256
+    /// Sets of receipts' certificates whose chain is known. A chain's three certificates make 11
+    /// of them, in all orders and with issuers left out. An entry takes about 5 KB.
+    static let knownBags = 256
     /// Octets at a certificate's end that its table hash covers. They are part of the signature,
     /// which no two certificates of one issuer share.
     static let certificateHashBytes = 32

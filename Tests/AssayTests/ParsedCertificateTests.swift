@@ -46,6 +46,13 @@ import Testing
             ),
             ("a short signature", try signed { $0.signers[0].signature = [1] }),
             (
+                "the intermediate as the signer",
+                try signed {
+                    $0.signers[0].identifier = SignerInfoBuilder.issuerAndSerialNumber(
+                        of: chain[1])
+                }
+            ),
+            (
                 "another content",
                 try signed { $0.writtenContent = Minted.sample(.count(41)).payload }
             ),
@@ -82,7 +89,11 @@ import Testing
         let verifier = try Minted.verifier()
         var sample = Minted.sample()
         let minter = ReceiptMinter(try Minted.ca.get().chain)
-        #expect(Self.answer(try minter.sign(sample.payload), verifier).verdict == .valid)
+        // The second time, the chain is found by the bytes of its certificates.
+        for _ in 0..<2 {
+            #expect(Self.answer(try minter.sign(sample.payload), verifier).verdict == .valid)
+        }
+        #expect(verifier.links.bags.count == 1)
         // Four years earlier: the intermediate was valid already, the leaf became valid two years
         // later.
         sample.creationDate = Timestamp(
@@ -116,6 +127,57 @@ import Testing
                 }, verifier)
         }
         #expect(verifier.links.keptCertificates == 3)
+    }
+
+    /// The certificates of a receipt are not signed. A set is kept if all of it is the chain's.
+    @Test func onlyBagsOfOneChainAreKept() throws {
+        let ca = try Minted.ca.get()
+        let foreign = try ReceiptCA.make(at: Minted.now)
+        let minter = ReceiptMinter(ca.chain)
+        let (leaf, intermediate, root) = (
+            ca.leafCertificate, ca.intermediateCertificate, ca.rootCertificate
+        )
+        let bags: [(name: String, certificates: [[UInt8]], isKept: Bool)] = [
+            ("the chain", [leaf, intermediate, root], true),
+            ("in another order", [root, leaf, intermediate], true),
+            ("without the root", [leaf, intermediate], true),
+            ("the leaf twice", [leaf, leaf, intermediate], false),
+            ("another root", [leaf, intermediate, foreign.rootCertificate], false),
+            ("a fourth", [leaf, intermediate, root, foreign.leafCertificate], false),
+        ]
+        for (name, certificates, isKept) in bags {
+            let verifier = try Minted.verifier()
+            let receipt = try minter.sign(Minted.sample().payload) {
+                $0.certificates = certificates
+            }
+            for _ in 0..<3 {
+                #expect(Self.answer(receipt, verifier).verdict == .valid, "\(name)")
+            }
+            #expect(verifier.links.bags.count == (isKept ? 1 : 0), "\(name)")
+        }
+    }
+
+    @Test func keptBagsAreBounded() throws {
+        let (intermediate, root) = (try MintedRSA.intermediate(), try MintedRSA.root())
+        let parsed = try Certificate(der: intermediate)
+        let key = try #require(parsed.rsaKey(smallestBits: 2048))
+        let trust = Fixture.trust(root)
+        let links = ValidatedLinks()
+        let builder = RSAChainBuilder(
+            purpose: .receipts, trust: trust, links: links, unknownChains: .validate)
+        let date = EffectiveDate(signed: RSAChainTests.now, now: RSAChainTests.now)
+        for number in 0..<Limits.knownBags + 10 {
+            let leaf = try Certificate(
+                der: MintedRSA.leaf {
+                    $0.serial = [1, UInt8(number >> 8), UInt8(number & 0xFF)]
+                })
+            #expect(links.holds(leaf, under: parsed, key))
+            for _ in 0..<2 {
+                _ = try builder.validate(leaf: leaf, bag: [leaf, parsed], effectiveDate: date)
+            }
+            #expect(links.bags.count <= Limits.knownBags)
+        }
+        #expect(links.bags.count == 10)
     }
 
     /// More genuine leaves than the cache holds: all stay valid, and the cache stays bounded.

@@ -5,6 +5,8 @@ struct UnverifiedSignedData: Sendable {
     let digests: ContentDigests
     let certificates: [Certificate]
     let signer: SignerInfo
+    /// These certificates, if a receipt had them before.
+    private let known: KnownBag?
 
     /// - Parameter links: the certificates of validated chains, which need not be parsed again.
     init<Content>(
@@ -14,9 +16,20 @@ struct UnverifiedSignedData: Sendable {
         signer = try SignerInfo(der: reader.signerInfo ?? [])
         try Self.check(
             version: reader.version, signer: signer, revocationLists: reader.hasRevocationLists)
+        known = links.bags.find(reader.certificates)
+        if let known {
+            certificates = known.certificates
+        } else {
+            certificates = try Self.parse(reader.certificates, links)
+        }
+    }
+
+    private static func parse(
+        _ certificates: [[UInt8]], _ links: ValidatedLinks
+    ) throws(Refusal) -> [Certificate] {
         var parsed: [Certificate] = []
-        parsed.reserveCapacity(reader.certificates.count)
-        for der in reader.certificates {
+        parsed.reserveCapacity(certificates.count)
+        for der in certificates {
             do throws(CertificateError) {
                 parsed.append(try links.certificate(der))
             } catch {
@@ -26,7 +39,7 @@ struct UnverifiedSignedData: Sendable {
                         + error.description)
             }
         }
-        self.certificates = parsed
+        return parsed
     }
 
     /// Checks the version by RFC 5652, section 5.1, for the contents of a receipt: X.509
@@ -55,16 +68,29 @@ struct UnverifiedSignedData: Sendable {
                 .malformed, "digestAlgorithms does not announce the signer's \(algorithm.name)")
         }
         log?.begin(.signerCertificate, found: "\(certificates.count) certificates")
-        guard let leaf = certificates.first(where: { signer.isSigner($0) }) else {
+        guard let leaf = certificates.firstIndex(where: { signer.isSigner($0) }) else {
             throw Refusal(.invalidChain, "the signer's certificate is not in the receipt")
         }
-        let chain = try chains.validate(
-            leaf: leaf, bag: certificates, effectiveDate: effectiveDate)
+        let chain = try chain(ofLeafAt: leaf, chains, effectiveDate)
         return try chain.map { (chain) throws(Refusal) in
             log?.begin(.signature, found: algorithm.name, expected: chain.leaf.keyText)
             try check(digest, algorithm, key: chain.leafKey)
             return chain
         }
+    }
+
+    private func chain(
+        ofLeafAt leaf: Int, _ chains: RSAChainBuilder, _ effectiveDate: EffectiveDate
+    ) throws(Refusal) -> ChainOutcome<ValidatedRSAChain> {
+        // An explanation shows each check of the chain.
+        if chains.log == nil,
+            let chain = known?.chain(
+                ofLeafAt: leaf, chains.purpose, effectiveDate: effectiveDate)
+        {
+            return .validated(chain)
+        }
+        return try chains.validate(
+            leaf: certificates[leaf], bag: certificates, effectiveDate: effectiveDate)
     }
 
     /// Checks the signature by RFC 5652, section 5.4: over the signed attributes if there are

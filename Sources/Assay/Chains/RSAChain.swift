@@ -47,6 +47,12 @@ final class ValidatedRSAChain: AnchoredChain {
         self.leafKey = leafKey
         serial = leaf.serialText
     }
+
+    /// Whether all of its certificates are valid, in seconds since 1970.
+    func isValid(at seconds: Int64) -> Bool {
+        leaf.contains(seconds) && intermediate?.contains(seconds) != false
+            && anchor.certificate.contains(seconds)
+    }
 }
 
 /// Finds the path from a leaf to a pinned root.
@@ -78,7 +84,10 @@ struct RSAChainBuilder {
         try leaf.checkSignsMessages()
         log?.begin(.leafIssuer, found: "\(bag.count) certificates", expected: leaf.issuerText)
         let issuers = try issuers(of: leaf, in: bag)
-        if log == nil, let known = known(leaf, issuers, effectiveDate) { return .validated(known) }
+        if log == nil, let known = known(leaf, issuers, effectiveDate) {
+            if let bag = KnownBag(bag, known, purpose) { links.bags.keep(bag) }
+            return .validated(known)
+        }
         return try validate(leaf, under: issuers, effectiveDate)
     }
 

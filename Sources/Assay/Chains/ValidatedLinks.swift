@@ -38,6 +38,8 @@ final class ValidatedLinks: Sendable {
     /// operation.
     private let refusals = Locked<[ChainID: Refusal]>([:])
     private let verificationCount = Atomic<Int>(0)
+    /// The certificates of receipts whose links have been verified.
+    let bags = KnownBags()
 
     init() {}
 
