@@ -158,10 +158,11 @@ struct ResidentMemoryTests {
         }
         let filler = RawClient.verify(9_999, nil, [UInt8](repeating: 0, count: 12_000))
         let sandbox = Expectations(environments: [.sandbox])
-        return (0..<400).flatMap { id in
-            RawClient.verify(
+        return (0..<400).flatMap { (id: Int) -> [UInt8] in
+            let request = RawClient.verify(
                 UInt64(id) + 1, .transaction, tokens[id % tokens.count], timeout: 300_000,
-                expecting: sandbox) + filler
+                expecting: sandbox)
+            return request + filler
         }
     }
 }

@@ -14,8 +14,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", ":", String(digits.dropLast()), digits + "0", digits.dropLast() + "g",
-        digits.dropLast() + " ", digits.dropLast() + "é", "sha256:" + digits,
+        "", ":", "\(digits.dropLast())", "\(digits)0", "\(digits.dropLast())g",
+        "\(digits.dropLast()) ", "\(digits.dropLast())é", "sha256:\(digits)",
         String(repeating: "0", count: 40),
     ])
     func invalidFingerprintsAreReported(text: String) {

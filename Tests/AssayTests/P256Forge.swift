@@ -30,15 +30,17 @@ import COpenSSL
         "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff")
 
     static func octets(_ hex: String) -> Octets {
-        var digits = hex.utf8.map { Int($0) }.map { $0 < 58 ? $0 - 48 : $0 - 87 }
+        var digits: [UInt8] = hex.utf8.map { digit in digit < 58 ? digit - 48 : digit - 87 }
         if digits.count % 2 != 0 { digits.insert(0, at: 0) }
-        return stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(digits[$0] * 16 + digits[$0 + 1])
+        return stride(from: 0, to: digits.count, by: 2).map { (index: Int) -> UInt8 in
+            digits[index] << 4 | digits[index + 1]
         }
     }
 
     static func number(_ value: UInt64) -> Octets {
-        Octets(repeating: 0, count: 24) + (0..<8).map { UInt8(value >> (56 - 8 * $0) & 0xFF) }
+        (0..<32).map { (index: UInt64) -> UInt8 in
+            index < 24 ? 0 : UInt8(truncatingIfNeeded: value >> (248 - 8 * index))
+        }
     }
 
     /// Returns a random number in 1 ..< n.
