@@ -11,27 +11,42 @@ enum { step_characters = 32, step_octets = 24, needed_characters = 44 };
 
 #define AVX2 __attribute__((target("avx2")))
 
-/// All ones in each byte from `first` to `last`. Characters from 0x80 on are negative, and in none
-/// of the ranges.
-AVX2 static inline __m256i in_range(__m256i characters, char first, char last) {
-  return _mm256_and_si256(
-      _mm256_cmpgt_epi8(characters, _mm256_set1_epi8((char)(first - 1))),
-      _mm256_cmpgt_epi8(_mm256_set1_epi8((char)(last + 1)), characters));
+// Bit h stands for the high half h of a character; bit 0 also for the halves that no digit has.
+static const uint8_t bits_of_high_halves[16] = {
+    1, 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1, 1, 1, 1, 1, 1, 1, 1,
+};
+// The high halves with which each low half makes no digit that both alphabets have: those are 0x30
+// to 0x39, 0x41 to 0x5A and 0x61 to 0x7A.
+static const uint8_t bits_of_low_halves[16] = {
+    0x55, 0x05, 0x05, 0x05, 0x05, 0x05, 0x05, 0x05, 0x05, 0x05, 0x0D, 0xAD, 0xAD, 0xAD, 0xAD, 0xAD,
+};
+// The difference between value and character, by the high half.
+static const int8_t differences[16] = {0, 0, 0, 52 - '0', -'A', -'A', 26 - 'a', 26 - 'a'};
+
+/// Sixteen octets in each half.
+AVX2 static inline __m256i twice(const void *octets) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)octets));
 }
 
-/// The difference between value and character, in the bytes of `mask`.
-AVX2 static inline __m256i offset(__m256i mask, int value, uint8_t character) {
-  return _mm256_and_si256(mask, _mm256_set1_epi8((char)(value - character)));
-}
-
-AVX2 static inline __m256i either(__m256i left, __m256i right) {
-  return _mm256_or_si256(left, right);
+/// What the difference of a digit's high half lacks to its value.
+AVX2 static inline __m256i correction(int value, uint8_t digit) {
+  return _mm256_set1_epi8((char)(value - digit - differences[digit >> 4 & 15]));
 }
 
 AVX2 static size_t decode_by_avx2(
     const uint8_t *text, size_t count, uint8_t *output, uint8_t digit62, uint8_t digit63) {
+  uint8_t low_halves[16];
+  memcpy(low_halves, bits_of_low_halves, sizeof low_halves);
+  low_halves[digit62 & 15] &= (uint8_t)~bits_of_high_halves[digit62 >> 4];
+  low_halves[digit63 & 15] &= (uint8_t)~bits_of_high_halves[digit63 >> 4];
+  const __m256i low_bits = twice(low_halves);
+  const __m256i high_bits = twice(bits_of_high_halves);
+  const __m256i by_high_half = twice(differences);
+  const __m256i half = _mm256_set1_epi8(15);
   const __m256i only62 = _mm256_set1_epi8((char)digit62);
   const __m256i only63 = _mm256_set1_epi8((char)digit63);
+  const __m256i correction62 = correction(62, digit62);
+  const __m256i correction63 = correction(63, digit63);
   // The lower three octets of each 32 bits, highest first, together in each half.
   const __m256i octets = _mm256_setr_epi8(
       2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1, 2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13,
@@ -41,19 +56,16 @@ AVX2 static size_t decode_by_avx2(
   size_t done = 0;
   while (count - done >= needed_characters) {
     const __m256i characters = _mm256_loadu_si256((const __m256i *)(text + done));
-    const __m256i upper = in_range(characters, 'A', 'Z');
-    const __m256i lower = in_range(characters, 'a', 'z');
-    const __m256i decimal = in_range(characters, '0', '9');
-    const __m256i is62 = _mm256_cmpeq_epi8(characters, only62);
-    const __m256i is63 = _mm256_cmpeq_epi8(characters, only63);
-    const __m256i digits =
-        either(either(either(upper, lower), either(decimal, is62)), is63);
-    if (_mm256_movemask_epi8(digits) != -1) break;
-    const __m256i offsets = either(
-        either(
-            either(offset(upper, 0, 'A'), offset(lower, 26, 'a')),
-            either(offset(decimal, 52, '0'), offset(is62, 62, digit62))),
-        offset(is63, 63, digit63));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(characters, 4), half);
+    const __m256i low = _mm256_and_si256(characters, half);
+    if (!_mm256_testz_si256(
+            _mm256_shuffle_epi8(low_bits, low), _mm256_shuffle_epi8(high_bits, high)))
+      break;
+    const __m256i corrections = _mm256_or_si256(
+        _mm256_and_si256(_mm256_cmpeq_epi8(characters, only62), correction62),
+        _mm256_and_si256(_mm256_cmpeq_epi8(characters, only63), correction63));
+    const __m256i offsets =
+        _mm256_add_epi8(_mm256_shuffle_epi8(by_high_half, high), corrections);
     const __m256i values = _mm256_add_epi8(characters, offsets);
     // Two values of 6 bits become 12, the earlier one higher; two of 12 become 24.
     const __m256i pairs = _mm256_maddubs_epi16(values, _mm256_set1_epi32(0x01400140));
