@@ -25,9 +25,13 @@ struct AssayProcess {
         process.waitUntilExit()
         let status = process.terminationStatus
         guard status == 0 || isLenient && status == 1 && !data.isEmpty else {
+            // The report of `assay load` is long, and its counts say why.
+            let reason =
+                (try? JSONDecoder().decode(Load.self, from: data))?.counts
+                ?? String(decoding: data, as: UTF8.self)
             throw Failed(
-                description: "assay \(arguments.joined(separator: " ")) ended with "
-                    + "\(status): \(String(decoding: data, as: UTF8.self))")
+                description: "\(reason): assay \(arguments.joined(separator: " ")) ended with "
+                    + "\(status)")
         }
         return data
     }
@@ -163,6 +167,11 @@ struct AssayProcess {
 
         /// The latency at a percentile, `p50` or `p99`, in milliseconds.
         func milliseconds(_ percentile: String) -> Double { latency[percentile] ?? .nan }
+
+        /// The requests that a strict run does not allow.
+        var counts: String {
+            "\(refused) refused, \(errors) failed, \(unanswered) without an answer, \(wrong) wrong"
+        }
 
         /// Answers per second of the server's processor time: the throughput of a server with a
         /// processor of its own. Other load on the machine does not affect it.

@@ -27,10 +27,11 @@ enum ResolveSuite {
             processors: AssayProcess.serverProcessor, workers: 1, root: ca + "/root.pem")
         defer { server.stop() }
         func cost(_ mix: String, items: Int) throws -> Double {
+            // No more in flight than a slow processor answers within the server's queue limit.
             let load = try server.load(
                 ca, processors: AssayProcess.clientProcessor,
                 [
-                    "--closed", "--connections", "8", "--depth", "\(max(64 / items, 1))",
+                    "--closed", "--connections", "8", "--depth", "\(max(32 / items, 1))",
                     "--duration", "2", "--no-payload", "--mix", mix,
                 ])
             return 1e6 / load.answersPerProcessorSecond / Double(items)
