@@ -10,7 +10,10 @@ package final class BlockingClient {
         package init(what: String) { self.what = what }
     }
 
-    package init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
+    /// - Parameter patience: seconds for each receive. A test that waits longer has failed.
+    package init(
+        _ endpoint: Endpoint, receiveBuffer: Int32? = nil, patience: Int = 30
+    ) throws {
         let (family, address): (Int32, [UInt8]) =
             switch endpoint {
             case .unix(let path), .unixHTTP(let path): (AF_UNIX, Self.unixAddress(path))
@@ -25,8 +28,7 @@ package final class BlockingClient {
         if var size = receiveBuffer {
             _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
         }
-        // A test that waits longer has failed.
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        var limit = timeval(tv_sec: patience, tv_usec: 0)
         _ = unsafe setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let code = unsafe address.withUnsafeBytes { bytes in
