@@ -110,18 +110,18 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
             lines[flow, default: Line(start: start)].start = start
         }
         lines[flow]?.count += 1
-        put(key, flow)
+        put(key, inLineOf: flow)
     }
 
     private mutating func raise(_ key: Key, to rank: Int) {
         let flows = entries[key].map { Array($0.requests.keys) } ?? []
-        for flow in flows { take(key, flow) }
+        for flow in flows { pull(key, fromLineOf: flow) }
         entries[key]?.rank = rank
-        for flow in flows { put(key, flow) }
+        for flow in flows { put(key, inLineOf: flow) }
     }
 
     /// Puts a key into the bucket of its rank.
-    private mutating func put(_ key: Key, _ flow: Flow) {
+    private mutating func put(_ key: Key, inLineOf flow: Flow) {
         guard let rank = entries[key]?.rank, let place = lines[flow]?.buckets[rank].count
         else { return }
         entries[key]?.requests[flow]?.place = place
@@ -129,7 +129,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     }
 
     /// Takes a key out of its bucket.
-    private mutating func take(_ key: Key, _ flow: Flow) {
+    private mutating func pull(_ key: Key, fromLineOf flow: Flow) {
         guard let entry = entries[key], let place = entry.requests[flow]?.place,
             let last = lines[flow]?.buckets[entry.rank].popLast(), last != key
         else { return }
@@ -190,7 +190,7 @@ struct FairQueue<Flow: Hashable, Key: Hashable> {
     }
 
     private mutating func leave(_ key: Key, _ flow: Flow) {
-        take(key, flow)
+        pull(key, fromLineOf: flow)
         lines[flow]?.count -= 1
         if count(of: flow) == 0 { flowCount -= 1 }
     }
