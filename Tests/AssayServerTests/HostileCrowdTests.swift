@@ -142,11 +142,7 @@ struct HostileCrowdTests {
                 ResponseHead(id: 1, result: .pong), body: [], into: &bytes)
             return bytes.count
         }()
-        try withServer {
-            // The threads of the flood share their processor with other tests.
-            $0.limits.writeStallMilliseconds = 120_000
-            $0.limits.frameGraceMilliseconds = 120_000
-        } _: { test in
+        try withServer { test in
             let flood = SharedClient(try BlockingClient(test.unix))
             let pings = Array(repeatElement(RawClient.ping(1), count: 10_000).joined())
             let pool = try WorkerPool(count: 2, name: "flood")

@@ -30,7 +30,7 @@ import Testing
             ([9_000], 10_000, 4_999, true), ([9_000], 10_000, 5_000, false),
         ] as [([UInt64], UInt64, Int, Bool)])
     func judges(received: [UInt64], now: UInt64, unread: Int, isSlow: Bool) {
-        var pace = FramePace(began: 0)
+        var pace = FramePace(began: 0, at: 0)
         for time in received { pace.didReceive(at: time) }
         #expect(pace.isSlow(at: now, unread: unread, limits) == isSlow)
         // Bytes taken out of the buffer count like bytes in it.
@@ -39,8 +39,13 @@ import Testing
     }
 
     @Test func timeSpentByTheServerDoesNotCount() {
-        var pace = FramePace(began: 0)
+        var pace = FramePace(began: 0, at: 0)
         pace.didResume(at: 100_000)
+        #expect(!pace.isSlow(at: 105_000, unread: 0, limits))
+        #expect(pace.isSlow(at: 105_001, unread: 0, limits))
+        #expect(pace.began == 0)
+        // The server had read of the frame long before it came to it.
+        pace = FramePace(began: 0, at: 100_000)
         #expect(!pace.isSlow(at: 105_000, unread: 0, limits))
         #expect(pace.isSlow(at: 105_001, unread: 0, limits))
         #expect(pace.began == 0)
@@ -107,7 +112,8 @@ import Testing
         }
     }
 
-    /// A sender that the server has stopped reading from is not slow.
+    /// A sender that the server has stopped reading from is not slow, nor one whose incomplete
+    /// frame lay in the server's buffer behind others.
     @Test func aPausedSenderIsNotSlow() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
@@ -123,12 +129,16 @@ import Testing
             for id in 1...8 as ClosedRange<UInt64> {
                 bytes += RawClient.verify(id, .transaction, token, mayWait: true)
             }
-            try client.send(bytes)
+            let last = RawClient.verify(9, .transaction, token, mayWait: true)
+            try client.send(bytes + last.prefix(100))
             clock.isHeld.wait()
             // Longer than the grace period.
             try test.pass(milliseconds: 9_000)
             clock.release.open()
             try client.expectAnswers(1...8)
+            try test.pass(milliseconds: 100)
+            try client.send(Array(last.dropFirst(100)))
+            try client.expectAnswers(9...9)
         }
     }
 

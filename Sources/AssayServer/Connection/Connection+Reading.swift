@@ -143,6 +143,11 @@ extension Connection {
         return id
     }
 
+    /// Begins the pace of the next frame, if any of it has arrived.
+    func beginPace(began: UInt64) {
+        pace = stream.received.unreadCount > 0 ? FramePace(began: began, at: now) : nil
+    }
+
     private func take(_ frame: FrameDecoder.Frame) {
         let bytes = stream.received.take(frame.end)
         let head = bytes.extracting(frame.head)
@@ -158,7 +163,7 @@ extension Connection {
 
     private func didEndFrames(_ count: Int) {
         telemetry.metrics.framesReceived += UInt64(count)
-        pace = stream.received.unreadCount > 0 ? FramePace(began: arrival.last) : nil
+        beginPace(began: arrival.last)
     }
 
     /// Handles a complete head whose body is incomplete: rejects what can be rejected before the

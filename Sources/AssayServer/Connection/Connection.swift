@@ -98,7 +98,7 @@ final class Connection {
             arrival.didRead(
                 total: stream.readTotal, earliest: context.turns.earliestArrival)
             context.scheduler.didRead()
-            if pace == nil { pace = FramePace(began: arrival.last) }
+            if pace == nil { pace = FramePace(began: arrival.last, at: now) }
             pace?.didReceive(at: now)
             takeFrames()
         case .written: flush()

@@ -2,17 +2,18 @@
 struct FramePace {
     /// When the first byte arrived: the request's timeout counts from here.
     let began: UInt64
-    /// Start of the time that is judged: the first byte, or the end of the last pause in reading.
+    /// Start of the time that is judged: when the server first looked for more of the frame, or the
+    /// end of the last pause in reading.
     private var judgedSince: UInt64
     private var lastByte: UInt64
     /// Bytes of the frame taken out of the buffer before its end: of a receipt that is read as it
     /// arrives, or of a rejected frame.
     private(set) var taken = 0
 
-    init(began: UInt64) {
+    init(began: UInt64, at now: UInt64) {
         self.began = began
-        judgedSince = began
-        lastByte = began
+        judgedSince = now
+        lastByte = now
     }
 
     mutating func didReceive(at now: UInt64) { lastByte = now }

@@ -42,7 +42,7 @@ extension Connection {
         framesThisTurn += 1
         answerLine(line, format, http)
         // Each line has its own time to arrive.
-        pace = stream.received.unreadCount > 0 ? FramePace(began: now) : nil
+        beginPace(began: now)
     }
 
     /// Ends the response after its last line.
