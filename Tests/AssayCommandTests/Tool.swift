@@ -48,9 +48,8 @@ enum Tool {
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: error))
         try process.run()
-        process.waitUntilExit()
         return Result(
-            status: process.terminationStatus,
+            status: process.waitForExit(),
             output: try String(contentsOfFile: output, encoding: .utf8),
             error: try String(contentsOfFile: error, encoding: .utf8))
     }

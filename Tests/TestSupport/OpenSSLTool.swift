@@ -44,7 +44,6 @@ public struct OpenSSLTool {
         process.standardError = pipe
         try process.run()
         let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+        return (process.waitForExit(), String(decoding: data, as: UTF8.self))
     }
 }

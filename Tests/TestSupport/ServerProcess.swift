@@ -96,11 +96,7 @@ package final class ServerProcess: @unchecked Sendable {
 
     /// Waits for the end of the process. Returns its exit status, or the negated signal that
     /// ended it.
-    package func wait() -> Int32 {
-        process.waitUntilExit()
-        let status = process.terminationStatus
-        return process.terminationReason == .exit ? status : -status
-    }
+    package func wait() -> Int32 { process.waitForExit() }
 
     /// Sends SIGTERM and returns the exit status.
     package func end() -> Int32 {
