@@ -21,8 +21,8 @@ public struct ClientOptions: Sendable {
     /// How long a call waits at most for its turn on an open connection; nil for its deadline.
     /// When its turn comes later, it fails with `tooManyWaiting`, and the server does not learn
     /// of it. Above a server's capacity, calls then fail early instead of all calls late, and the
-    /// client keeps fewer calls in flight while the server refuses some. For interactive calls; a
-    /// large burst of calls wants nil.
+    /// client keeps fewer calls in flight while they queue at the server or it refuses some. For
+    /// interactive calls; a large burst of calls wants nil.
     public var longestWait: Duration?
     /// The pause before the second consecutive connection attempt. It doubles with each attempt.
     /// A random part of up to half the pause is omitted, so that the clients of a server spread

@@ -136,6 +136,7 @@ final class Connection {
             output.removeSubrange(start...)
             return exchange.end(.failure(.requestTooLarge))
         }
+        exchange.sent = now
         inFlight[exchange.id] = exchange
         if output.count >= ClientLimits.outputBytes { flush() }
     }
@@ -184,13 +185,18 @@ final class Connection {
             return end(.violation("\(error)"))
         }
         if response.id == ResponseHead.connectionId { return takeNotice(response) }
+        let wasFull = inFlight.count >= window.count
         guard let exchange = inFlight.removeValue(forKey: response.id) else {
             return end(.violation("an answer to no request: id \(response.id)"))
         }
         hasAnswered = true
         switch response.status {
         case .ok:
-            window.grow()
+            if exchange.request.measuresQueue {
+                window.grow(after: loop.now - exchange.sent, wasFull: wasFull, at: loop.now)
+            } else {
+                window.grow()
+            }
             exchange.end(.success(ClientAnswer(result: response.result, body: body.array)))
         case .deadlineExceeded: exchange.end(.failure(.deadlineExceeded))
         case .unavailable where state == .draining && exchange.canRetry && !exchange.isAbandoned:

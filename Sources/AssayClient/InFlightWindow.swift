@@ -1,20 +1,26 @@
-/// How many calls a client keeps in flight on a connection. It learns from the server's refusals
-/// how many of them the server can take, as TCP does from losses: it shrinks by a quarter when the
-/// server refuses calls because of its load, and grows by one with each window of answers.
+/// How many calls a client keeps in flight on a connection. It learns how many the server can
+/// take, as TCP does: it shrinks by a quarter when the server refuses calls because of its load
+/// (a loss), or when calls of a full window queue at the server (a delay, RFC 6817), and grows by
+/// one with each window of answers.
 ///
-/// A refusal costs the server a part of an answer. A call that waits in the client costs it
-/// nothing.
+/// A refusal costs the server a part of an answer, and evidence that queues there leaves the
+/// processor's cache. A call that waits in the client costs the server nothing.
 package struct InFlightWindow {
     private let limit: Double
     private let adapts: Bool
     private var size: Double
-    /// The loop time in milliseconds of the last refusal that counted.
+    /// The loop time in milliseconds at which it shrank.
     private var shrunkAt: UInt64 = 0
+    /// The milliseconds of an answer for which nothing queues.
+    private var shortest = UInt64.max
 
-    /// Refusals come in bursts, of which one counts: those of a turn of the server's queue.
+    /// Of the refusals and delays of one turn of the server's queue, one counts.
     private static let pause: UInt64 = 50
     /// The smallest window: one batch of signatures.
     private static let smallest = 8.0
+    /// The milliseconds that calls may queue at the server: longer than its pauses between two
+    /// reads, so that it does not run out of work.
+    private static let longestQueueing: UInt64 = 10
 
     /// - Parameter adapts: Whether refusals and answers change it.
     package init(limit: Int, adapts: Bool) {
@@ -31,10 +37,27 @@ package struct InFlightWindow {
         size = min(limit, size + 1 / size)
     }
 
+    /// Notes an answer to a verification.
+    ///
+    /// - Parameter delay: The milliseconds since the call was sent.
+    /// - Parameter wasFull: Whether the window limited the calls in flight. Where it did not, a
+    ///   smaller one would change nothing.
+    package mutating func grow(after delay: UInt64, wasFull: Bool, at now: UInt64) {
+        shortest = min(shortest, delay)
+        guard adapts, wasFull, delay > shortest + Self.longestQueueing else { return grow() }
+        guard hasSettled(at: now) else { return }
+        // The smallest window is not to blame: other clients queue, or the path is longer now.
+        if size <= Self.smallest { shortest = delay }
+        shrink(at: now)
+    }
+
     /// Notes a refusal because of the server's load.
     package mutating func shrink(at now: UInt64) {
-        guard adapts, now >= shrunkAt + Self.pause else { return }
+        guard adapts, hasSettled(at: now) else { return }
         shrunkAt = now
         size = min(limit, max(Self.smallest, size * 0.75))
     }
+
+    /// Whether the last change shows in what arrives.
+    private func hasSettled(at now: UInt64) -> Bool { now >= shrunkAt + Self.pause }
 }

@@ -19,6 +19,15 @@ package struct ClientRequest: Sendable {
         self.timeout = timeout
         self.mayWait = mayWait
     }
+
+    /// Whether the time of its answer tells how long requests queue at the server. A Fetch waits
+    /// for the App Store, and what may wait is served after others.
+    var measuresQueue: Bool {
+        switch call {
+        case .verify, .resolve: !mayWait
+        case .fetch, .health, .info, .ping, .unknown: false
+        }
+    }
 }
 
 /// An answer with status OK.
@@ -35,6 +44,8 @@ final class PendingCall {
     private(set) var request: ClientRequest
     /// The loop time in milliseconds at which the call was made.
     let start: UInt64
+    /// The loop time in milliseconds at which it was sent.
+    var sent: UInt64 = 0
     /// Loop time in milliseconds.
     let deadline: UInt64
     /// Whether the request can be sent once more.

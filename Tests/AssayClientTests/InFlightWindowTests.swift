@@ -32,6 +32,43 @@ import Testing
         #expect(window.count == 32)
     }
 
+    @Test("a full window of calls that queue at the server shrinks")
+    func queueing() {
+        struct Answer { let delay: UInt64, wasFull: Bool, at: UInt64, count: Int }
+        var window = InFlightWindow(limit: 32, adapts: true)
+        for answer in [
+            // A path of 20 ms: a queue of 10 ms is none.
+            Answer(delay: 20, wasFull: true, at: 1000, count: 32),
+            Answer(delay: 30, wasFull: true, at: 1000, count: 32),
+            Answer(delay: 31, wasFull: false, at: 1000, count: 32),
+            Answer(delay: 31, wasFull: true, at: 1000, count: 24),
+            Answer(delay: 31, wasFull: true, at: 1049, count: 24),
+            Answer(delay: 31, wasFull: true, at: 1050, count: 18),
+            // A shorter path than before.
+            Answer(delay: 5, wasFull: true, at: 1100, count: 18),
+            Answer(delay: 16, wasFull: true, at: 1100, count: 13),
+        ] {
+            window.grow(after: answer.delay, wasFull: answer.wasFull, at: answer.at)
+            #expect(window.count == answer.count, "\(answer)")
+        }
+    }
+
+    @Test("a delay that the smallest window does not shorten is the path's own")
+    func longerPath() {
+        var window = InFlightWindow(limit: 32, adapts: true)
+        window.grow(after: 1, wasFull: true, at: 1000)
+        for (step, count) in [24, 18, 13, 10, 8, 8].enumerated() {
+            window.grow(after: 40, wasFull: true, at: UInt64(2000 + 50 * step))
+            #expect(window.count == count)
+        }
+        for _ in 0..<1000 { window.grow(after: 40, wasFull: true, at: 4000) }
+        #expect(window.count == 32)
+        // Shorter once more, it counts from there.
+        window.grow(after: 1, wasFull: true, at: 5000)
+        window.grow(after: 40, wasFull: true, at: 5000)
+        #expect(window.count == 24)
+    }
+
     @Test("a limit below the smallest window stays, and so does a window that does not adapt")
     func stays() {
         for (limit, adapts) in [(4, true), (32, false)] {
@@ -39,6 +76,8 @@ import Testing
             window.shrink(at: 1000)
             #expect(window.count == limit)
             window.grow()
+            window.grow(after: 1, wasFull: true, at: 2000)
+            window.grow(after: 100, wasFull: true, at: 2000)
             #expect(window.count == limit)
         }
     }
