@@ -18,9 +18,9 @@ package struct InFlightWindow {
     private static let pause: UInt64 = 50
     /// The smallest window: one batch of signatures.
     private static let smallest = 8.0
-    /// The milliseconds that calls may queue at the server: longer than its pauses between two
-    /// reads, so that it does not run out of work.
-    private static let longestQueueing: UInt64 = 10
+    /// The milliseconds that calls may queue at the server: the target of CoDel (RFC 8289). A longer
+    /// queue answers no more calls.
+    private static let longestQueueing: UInt64 = 5
 
     /// - Parameter adapts: Whether refusals and answers change it.
     package init(limit: Int, adapts: Bool) {

@@ -37,15 +37,15 @@ import Testing
         struct Answer { let delay: UInt64, wasFull: Bool, at: UInt64, count: Int }
         var window = InFlightWindow(limit: 32, adapts: true)
         for answer in [
-            // A path of 20 ms: a queue of 10 ms is none.
+            // A path of 20 ms: a queue of 5 ms is none.
             Answer(delay: 20, wasFull: true, at: 1000, count: 32),
-            Answer(delay: 30, wasFull: true, at: 1000, count: 32),
-            Answer(delay: 31, wasFull: false, at: 1000, count: 32),
-            Answer(delay: 31, wasFull: true, at: 1000, count: 24),
-            Answer(delay: 31, wasFull: true, at: 1049, count: 24),
-            Answer(delay: 31, wasFull: true, at: 1050, count: 18),
+            Answer(delay: 25, wasFull: true, at: 1000, count: 32),
+            Answer(delay: 26, wasFull: false, at: 1000, count: 32),
+            Answer(delay: 26, wasFull: true, at: 1000, count: 24),
+            Answer(delay: 26, wasFull: true, at: 1049, count: 24),
+            Answer(delay: 26, wasFull: true, at: 1050, count: 18),
             // A shorter path than before.
-            Answer(delay: 5, wasFull: true, at: 1100, count: 18),
+            Answer(delay: 10, wasFull: true, at: 1100, count: 18),
             Answer(delay: 16, wasFull: true, at: 1100, count: 13),
         ] {
             window.grow(after: answer.delay, wasFull: answer.wasFull, at: answer.at)
