@@ -1,9 +1,12 @@
 import Assay
 import COpenSSL
+import TestSupport
 import Testing
 
 @Suite struct OpenSSLMemoryTests {
-    @Test("line 70: when OpenSSL has no memory, the process ends with the reason")
+    @Test(
+        "line 70: when OpenSSL has no memory, the process ends with the reason",
+        .disabled(if: Sanitizer.isOn, "a sanitizer's allocator ends the process itself"))
     func exhaustion() async {
         let result = await #expect(
             processExitsWith: .signal(6), observing: [\.standardErrorContent]

@@ -119,7 +119,9 @@ import Testing
     }
 
     /// Runs in its own process, because here the other tests' memory would count too.
-    @Test(.disabled(if: resident() == 0))
+    @Test(
+        .disabled(if: resident() == 0),
+        .disabled(if: Sanitizer.isOn, "a sanitizer has memory of its own for each allocation"))
     func sixtyFourMegabytesNeedKilobytes() async {
         await #expect(processExitsWith: .success) {
             let grown = try ReceiptMemoryTests.growth()
