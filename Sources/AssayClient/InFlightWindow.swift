@@ -18,8 +18,8 @@ package struct InFlightWindow {
     private static let pause: UInt64 = 50
     /// The smallest window: one batch of signatures.
     private static let smallest = 8.0
-    /// The milliseconds that calls may queue at the server: the target of CoDel (RFC 8289). A longer
-    /// queue answers no more calls.
+    /// The milliseconds that calls may queue at the server: the target of CoDel (RFC 8289). A
+    /// longer queue answers no more calls.
     private static let longestQueueing: UInt64 = 5
 
     /// - Parameter adapts: Whether refusals and answers change it.
@@ -45,7 +45,7 @@ package struct InFlightWindow {
     package mutating func grow(after delay: UInt64, wasFull: Bool, at now: UInt64) {
         shortest = min(shortest, delay)
         guard adapts, wasFull, delay > shortest + Self.longestQueueing else { return grow() }
-        guard hasSettled(at: now) else { return }
+        guard showsLastChange(at: now) else { return }
         // The smallest window is not to blame: other clients queue, or the path is longer now.
         if size <= Self.smallest { shortest = delay }
         shrink(at: now)
@@ -53,11 +53,11 @@ package struct InFlightWindow {
 
     /// Notes a refusal because of the server's load.
     package mutating func shrink(at now: UInt64) {
-        guard adapts, hasSettled(at: now) else { return }
+        guard adapts, showsLastChange(at: now) else { return }
         shrunkAt = now
         size = min(limit, max(Self.smallest, size * 0.75))
     }
 
-    /// Whether the last change shows in what arrives.
-    private func hasSettled(at now: UInt64) -> Bool { now >= shrunkAt + Self.pause }
+    /// Whether what arrives now was sent after the last change.
+    private func showsLastChange(at now: UInt64) -> Bool { now >= shrunkAt + Self.pause }
 }

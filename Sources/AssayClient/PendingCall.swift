@@ -20,8 +20,8 @@ package struct ClientRequest: Sendable {
         self.mayWait = mayWait
     }
 
-    /// Whether the time of its answer tells how long requests queue at the server. A Fetch waits
-    /// for the App Store, and what may wait is served after others.
+    /// Whether the time of its answer shows how long requests queue at the server. A Fetch waits
+    /// for the App Store, and a request that may wait is served after others.
     var measuresQueue: Bool {
         switch call {
         case .verify, .resolve: !mayWait

@@ -25,8 +25,8 @@ final class LoadLoop: @unchecked Sendable {
     private var glimpse = Glimpse()
     private var inFlight = 0
     private var isSending = true
-    /// Connections of a closed loop that pause after a failure, ordered by the end of their
-    /// pause.
+    /// Connections of a closed loop that pause, until the start or after a failure, ordered by the
+    /// end of their pause.
     private var pausing: [(channel: Channel, until: UInt64)] = []
 
     /// The results of a short interval of the running test.
@@ -77,8 +77,9 @@ final class LoadLoop: @unchecked Sendable {
             sendDue()
         case .closed:
             for channel in channels {
-                for _ in 0..<plan.depth { send(on: channel, due: clock) }
+                for _ in 0..<plan.depth { pausing.append((channel, start)) }
             }
+            timer?.wake(at: start)
         }
     }
 

@@ -153,6 +153,25 @@ struct EndToEndTests {
         #expect(result.lateReason == nil)
     }
 
+    @Test("the first requests of a closed loop are measured")
+    func firstRequests() async throws {
+        // No answer, and so no further request, before the end of the measurement.
+        let target = try Target {
+            $0.clock = {
+                usleep(1_500_000)
+                return Target.now
+            }
+        }
+        defer { target.stop() }
+        let groups = [
+            LoadGroup("transaction", weight: 1, try target.pool.genuine(.transaction, count: 1))
+        ]
+        var plan = target.plan(.closed)
+        plan.warmUp = .zero
+        let result = try await LoadRun(plan, groups).run(Flag().flag)
+        #expect(result.counts.sent == 8 && result.isClean, "\(result.summary)")
+    }
+
     @Test("requests refused by a limit are counted separately and not retried at once")
     func refused() async throws {
         let target = try Target { $0.limits.evidenceBytes = 1 }
