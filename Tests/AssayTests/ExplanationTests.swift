@@ -144,7 +144,14 @@ import Testing
         #expect(content.recordCount == count)
         #expect(content.records.count == min(count, ExplanationLimits.records))
         let dates = content.records.compactMap(\.purchaseDate)
-        if count > ExplanationLimits.records { #expect(dates == dates.sorted()) }
+        if count > ExplanationLimits.records {
+            let receipt = AppReceiptFieldTests.receipt(
+                try MintedReceipts.verifier().verify(
+                    receipt.span, as: .appReceipt, policy: MintedReceipts.policy,
+                    at: MintedReceipts.now))
+            let all = try #require(receipt).inApp.compactMap(\.purchaseDate).sorted()
+            #expect(dates == all.suffix(ExplanationLimits.records) && all.first != dates.first)
+        }
         let events = TimelineEvent.all(of: content.records)
         #expect(events.count >= content.records.count)
         #expect(events.map(\.date) == events.map(\.date).sorted())

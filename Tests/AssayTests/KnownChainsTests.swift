@@ -77,4 +77,22 @@ import Testing
             #expect((found != nil) == isFound)
         }
     }
+
+    @Test("an explanation makes the checks of a known chain, too")
+    func explained() throws {
+        let chains = KnownChains(trust: Fixture.trust(Fixture.ca.rootCertificate))
+        let token = Fixture.token()
+        func read(_ log: CheckLog?) throws {
+            _ = try UnverifiedJWS.read(
+                token.span, chains: chains, now: Fixture.now, unknownChains: .validate, log: log)
+        }
+        chains.enter(try #require(try Self.chain(chains, Self.header(of: token))))
+        try read(nil)
+        let validations = chains.validations
+        try read(nil)
+        #expect(chains.validations == validations)
+        let log = CheckLog(.transaction)
+        try read(log)
+        #expect(log.all.contains { $0.check == .rootSignature })
+    }
 }
