@@ -43,6 +43,10 @@ import Testing
         #expect(budget.held == 0 && budget.due == 0)
         budget.unwritten = 2 << 20
         #expect(!budget.admits(answer: 1) && budget.admits(1))
+        // An answer to Info fits into the rest of the limit, too.
+        budget.unwritten = 0
+        budget.give(Self.cost((8 << 20) - 1_000, answer: 0))
+        #expect(budget.admits(answer: 1_000) && !budget.admits(answer: 1_001))
     }
 
     @Test func receivedBytesCountByTheirBuffers() {

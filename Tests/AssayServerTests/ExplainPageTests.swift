@@ -184,11 +184,11 @@ struct ExplainPageTests {
         let answer = AdminTest.answer(try client.receiveToEnd())
         #expect(answer.status == 200 && answer.body.contains(">VALID</span>"))
 
-        // The client can be cut off while it sends.
+        // Without an end: the server cuts the client off while it sends.
         let endless = try BlockingClient(admin.admin.endpoint)
         try endless.send(Array("\(head)Transfer-Encoding: chunked\r\n\r\n".utf8))
         let part = chunk([UInt8](repeating: 0x41, count: 1 << 20))
-        for _ in 0..<26 where (try? endless.send(part)) == nil { break }
+        #expect((0..<64).contains { _ in (try? endless.send(part)) == nil })
         let rest = (try? endless.receiveToEnd()) ?? []
         #expect(AdminTest.answer(rest).status != 200)
 
