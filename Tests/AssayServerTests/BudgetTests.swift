@@ -47,6 +47,10 @@ import Testing
         budget.unwritten = 0
         budget.give(Self.cost((8 << 20) - 1_000, answer: 0))
         #expect(budget.admits(answer: 1_000) && !budget.admits(answer: 1_001))
+        budget.buffered = 1_000
+        #expect(!budget.isFull)
+        budget.buffered = 1_001
+        #expect(budget.isFull)
     }
 
     @Test func receivedBytesCountByTheirBuffers() {
