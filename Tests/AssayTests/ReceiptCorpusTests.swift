@@ -111,12 +111,7 @@ import Testing
 
 /// Tests how much memory a receipt in progress holds.
 @Suite struct ReceiptMemoryTests {
-    /// Resident memory in bytes.
-    private static func resident() -> Int {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        let fields = text.split(separator: " ").compactMap { Int($0) }
-        return fields.count > 1 ? fields[1] * 4096 : 0
-    }
+    private static func resident() -> Int { AddressSpace.residentBytes(of: getpid()) ?? 0 }
 
     /// Runs in its own process, because here the other tests' memory would count too.
     @Test(
