@@ -58,6 +58,6 @@ package struct InFlightWindow {
         size = min(limit, max(Self.smallest, size * 0.75))
     }
 
-    /// Whether what arrives now was sent after the last change.
+    /// Whether the last change can show in what arrives now.
     private func showsLastChange(at now: UInt64) -> Bool { now >= shrunkAt + Self.pause }
 }

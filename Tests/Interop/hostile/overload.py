@@ -62,12 +62,12 @@ def overload(trial):
         for connections in trial.scale([1, 4, 16, 64], [4]):
             options = ["--mix", kind, "-c", str(connections)]
             closed = options + ["--closed", "--depth", str(max(8, 512 // connections))]
-            best, runs, ratios = [load(*closed)["throughput"]], [], []
+            most, runs, ratios = [load(*closed)["throughput"]], [], []
             for _ in range(trial.scale(3, 1)):
-                rate = str(int(trial.scale(2, 1.5) * best[-1]))
+                rate = str(int(trial.scale(2, 1.5) * most[-1]))
                 runs.append(load(*options, "--depth", "256", "--longest-wait", "50", "--rate", rate))
-                best.append(load(*closed)["throughput"])
-                ratios.append(2 * runs[-1]["throughput"] / (best[-2] + best[-1]))
+                most.append(load(*closed)["throughput"])
+                ratios.append(2 * runs[-1]["throughput"] / (most[-2] + most[-1]))
             goodput = statistics.median(ratios)
             over = runs[ratios.index(goodput)]
             label = f"{kind} {connections}"
