@@ -87,6 +87,47 @@ struct MemoryShareTests {
         }
     }
 
+    @Test("line 80: a token does not wait for the Pings of a crowd")
+    func framesTakeTurns() throws {
+        // If this thread gets no processor for a while, the crowd is served before it looks.
+        #expect(try (0..<10).contains { _ in try passesCrowd() })
+    }
+
+    /// Whether a token is answered before the first shares of 500 connections that sent theirs
+    /// while the loop was held.
+    private func passesCrowd() throws -> Bool {
+        let token = try Minted.transaction.get()
+        let clock = HeldClock()
+        Descriptors.raiseLimit()
+        var passes = false
+        try withServer {
+            $0.clock = clock.now
+        } _: { test in
+            let crowd = try (0..<500).map { _ in try RawClient(test.unix) }
+            for client in crowd { try client.expectPong() }
+            let other = try RawClient(test.unix)
+            try other.send(RawClient.verify(1, .transaction, token))
+            try other.expectAnswers(1...1)
+            clock.arm()
+            // The loop calls the clock for a line of the log.
+            test.server.noteFailedReload(["held"])
+            clock.isHeld.wait()
+            let share = ServerLimits().framesPerTurn
+            let ping = RawClient.frame(RequestHead(id: 1, call: .ping))
+            let pings = Array(repeatElement(ping, count: 2 * share).joined())
+            for client in crowd { try client.send(pings) }
+            try other.send(RawClient.verify(2, .transaction, token))
+            clock.release.open()
+            try other.expectAnswers(2...2)
+            let framesSent = try #require(test.server.metrics).framesSent
+            passes = framesSent < UInt64(crowd.count * share)
+            for client in crowd {
+                for _ in 0..<(2 * share) { #expect(try client.receive()?.head.status == .ok) }
+            }
+        }
+        return passes
+    }
+
     @Test("line 79: a stalled receipt that holds much memory is refused in favor of others")
     func slowReceiptsGiveWay() throws {
         let slow = try Self.records(4_000_000), other = try Self.records(2_000_000)

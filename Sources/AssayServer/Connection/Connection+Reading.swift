@@ -5,9 +5,11 @@ import AssayWire
 extension Connection {
     private var canTakeFrame: Bool {
         guard case .open = state, !stream.isClosing else { return false }
-        if turn != context.turns.number { (turn, framesThisTurn) = (context.turns.number, 0) }
-        return framesThisTurn < limits.framesPerTurn && canReadRequest && canFeed
+        return framesThisTurn < frameShare && canReadRequest && canFeed
     }
+
+    /// The number of frames that can be taken in this turn.
+    private var frameShare: Int { context.turns.canPipeline ? limits.framesPerTurn : 1 }
 
     /// Whether received bytes of a receipt can be read in this turn.
     private var canFeed: Bool {
@@ -17,7 +19,12 @@ extension Connection {
 
     /// Takes the complete frames out of the receive buffer, up to this turn's share.
     func takeFrames() {
-        defer { updateBudget() }
+        if turn != context.turns.number { (turn, framesThisTurn) = (context.turns.number, 0) }
+        let before = framesThisTurn
+        defer {
+            context.turns.didTake(frames: framesThisTurn - before)
+            updateBudget()
+        }
         while canTakeFrame {
             guard takeNext() else {
                 if awaitsAnswer || awaitsShare { break }
@@ -118,7 +125,7 @@ extension Connection {
         let bytes = unread.span
         var (end, count) = (0, 0)
         answer { output in
-            while framesThisTurn + count < limits.framesPerTurn,
+            while framesThisTurn + count < frameShare,
                 case .frame(let frame) = decoder.next(in: bytes.extracting(end...)),
                 let id = verifyId(bytes.extracting(end...).extracting(frame.head))
             {

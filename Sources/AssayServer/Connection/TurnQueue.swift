@@ -7,7 +7,8 @@ struct TurnQueue {
     /// The connections of the queue are being served.
     var isServing = false
 
-    var isEmpty: Bool { front == queue.count }
+    var count: Int { queue.count - front }
+    var isEmpty: Bool { count == 0 }
 
     /// Whether a connection that is being read can go on: it does not pass those that wait.
     var admitsNext: Bool { isServing || isEmpty }

@@ -1,3 +1,27 @@
+/// The share of each turn of the loop that pipelined frames get.
+///
+/// Each connection has a share of its own, `ServerLimits.framesPerTurn`, but a crowd takes as many
+/// of those as it has connections. Once all together have used up this share, a connection takes
+/// one frame in the turn, so a client with a single request does not wait for the crowd. Those with
+/// more frames wait for their next turn in arrival order.
+struct FrameShare {
+    /// One to two milliseconds of refusals or Pings, with the system calls that write them.
+    static let framesPerTurn = 4_096
+    /// A connection's turn costs as much as this many frames: it takes a read and a write.
+    static let framesPerConnection = 8
+
+    private var turn: UInt64 = 0
+    private var frames = 0
+
+    mutating func isLeft(in turn: UInt64) -> Bool {
+        if turn != self.turn { (self.turn, frames) = (turn, 0) }
+        return frames < Self.framesPerTurn
+    }
+
+    /// Counts the frames that a connection took at a time.
+    mutating func didTake(_ count: Int) { frames += count + Self.framesPerConnection }
+}
+
 /// The share of each turn of the loop that streamed receipts get.
 ///
 /// A receipt is verified where it arrives, on the loop's thread, and a hostile one costs many

@@ -3,23 +3,29 @@ import AssayIO
 /// Decides in which turn of the loop a connection reads and writes.
 ///
 /// Owns the connections that have answers to write, those that used up their share of a turn and
-/// have more bytes, the shares of streamed receipts and of long answers, the buffers of answers,
-/// and the times of the turns. Belongs to the loop's thread.
+/// have more bytes, the shares of frames, of streamed receipts and of long answers, the buffers of
+/// answers, and the times of the turns. Belongs to the loop's thread.
 final class Turns {
     private let loop: EventLoop
     /// The number of the current turn.
     private(set) var number: UInt64 = 0
     /// Connections to flush at the end of this turn.
     private var touched: [Connection] = []
-    /// Connections that used up their share of a turn.
-    private var waiting: [Connection] = []
+    /// The share of frames that arrive in this turn.
+    private var arrivingShare = FrameShare()
+    /// The share of connections that had more frames than an earlier turn took. It is their own, so
+    /// that those that arrive don't pass them for ever.
+    private var waitingShare = FrameShare()
+    private var waiting = TurnQueue()
+    /// The waiting connections will get turns without another request.
+    private var hasRequestedFrames = false
     private var receiptShare = ReceiptShare()
     /// Connections whose receipts have more bytes than this turn reads.
     private var receipts = TurnQueue()
     private var longAnswerShare = LongAnswerShare()
     /// Connections that ask for more long answers than this turn makes.
     private var longAnswers = TurnQueue()
-    /// The next turn will serve both queues.
+    /// The next turn will serve the queues of receipts and of long answers.
     private var hasRequestedTurns = false
     private var spareOutputs = SpareOutputs()
     /// Whether reading resumed in this turn for a connection that had used up its share of an
@@ -41,6 +47,7 @@ final class Turns {
     func end(began: UInt64) {
         hasResumedReading = false
         lastLook = SocketLook(began: began, ended: loop.clock.now)
+        if !waiting.isEmpty { requestFrames() }
         requestQueuedTurns()
     }
 
@@ -59,18 +66,37 @@ final class Turns {
 
     // MARK: Reading
 
+    /// Whether a connection can use its whole share of frames in this turn. If not, it takes one.
+    var canPipeline: Bool { waiting.isServing || arrivingShare.isLeft(in: number) }
+
+    /// Counts the frames that a connection took at a time.
+    func didTake(frames: Int) {
+        if waiting.isServing { waitingShare.didTake(frames) } else { arrivingShare.didTake(frames) }
+    }
+
     /// Queues a turn for the connection, which comes without waiting for further input.
     func enqueue(_ connection: Connection) {
-        waiting.append(connection)
-        guard waiting.count == 1 else { return }
+        waiting.enqueue(connection)
+        requestFrames()
+    }
+
+    private func requestFrames() {
+        guard !hasRequestedFrames else { return }
+        hasRequestedFrames = true
         let turns = LoopBound(self, to: loop)
         loop.post { turns.value.giveTurns() }
     }
 
     private func giveTurns() {
-        let unfinished = waiting
-        waiting.removeAll(keepingCapacity: true)
-        for connection in unfinished { connection.takeTurn() }
+        hasRequestedFrames = false
+        // A connection that asks again waits for the next turn.
+        var left = waiting.count
+        waiting.isServing = true
+        while left > 0, waitingShare.isLeft(in: number), let connection = waiting.next() {
+            connection.takeTurn()
+            left -= 1
+        }
+        waiting.isServing = false
     }
 
     /// Records that a connection reads again, after it had used up its share of an earlier turn.
