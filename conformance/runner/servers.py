@@ -146,20 +146,22 @@ class Servers:
 
     def real_address(self, place):
         if not self.real:
-            unix = f"unix:{self.file('real.sock')}"
-            plain = self.serve("plain", f'listen = ["tcp://127.0.0.1:0", "{unix}"]')
             tls = '[tls]\ncertificate = "server.pem"\nkey = "server-key.pem"\n'
-            self.real = {"tcp": plain["tcp"], "unix": unix}
-            self.real["tls"] = self.serve("tls", f'listen = ["tls://127.0.0.1:0"]\n{tls}')["tls"]
+            self.real = self.serve("plain", "tcp://127.0.0.1:0")
+            self.real["tls"] = self.serve("tls", "tls://127.0.0.1:0", tls)["tls"]
             self.real["mtls"] = self.serve(
-                "mtls", f'listen = ["tls://127.0.0.1:0"]\n{tls}client-ca = "authority.pem"')["tls"]
+                "mtls", "tls://127.0.0.1:0", tls + 'client-ca = "authority.pem"')["tls"]
+            for name in ["plain", "tls", "mtls"]:
+                self.warm_up(name)
         return self.real[place]
 
-    def serve(self, name, settings):
-        """Starts a server, and returns its addresses by scheme."""
+    def serve(self, name, address, settings=""):
+        """Starts a server at this address and a Unix socket, and returns its addresses by scheme."""
+        unix = f"unix:{self.file(name + '.sock')}"
         with open(self.file(name + ".toml"), "w", encoding="utf-8") as file:
             file.write(
-                f'{settings}\n[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\n'
+                f'listen = ["{address}", "{unix}"]\n{settings}\n'
+                f'[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\n'
                 'app-apple-id = 1234567890\nroots = ["ca/root.pem"]\n')
         process = subprocess.Popen(
             [self.assay, "serve", "--config", self.file(name + ".toml")], stdout=subprocess.PIPE,
@@ -170,7 +172,16 @@ class Servers:
         if not found:
             with open(self.file(name + ".log"), encoding="utf-8") as file:
                 raise SystemExit(f"conformance: assay serve did not start: {line} {file.read()}")
-        return {scheme: scheme + rest for scheme, rest in found.items()}
+        return {"unix": unix} | {scheme: scheme + rest for scheme, rest in found.items()}
+
+    def warm_up(self, name):
+        """Has a server verify a token: a debug build prepares the root's key for seconds first."""
+        verified = subprocess.run(
+            [self.assay, "verify", "--server", f"unix:{self.file(name + '.sock')}", "--timeout", "30",
+             "--kind", "transaction", self.file("transaction")], capture_output=True, text=True)
+        if verified.returncode != 0:
+            raise SystemExit(f"conformance: assay serve does not verify: {verified.stdout}"
+                             f"{verified.stderr}")
 
     def stop(self):
         for process in self.processes:
