@@ -123,9 +123,10 @@ extension Connection {
     private func rejectFrames(_ unread: SlabBytes) -> Bool {
         guard let refusal = context.admission.refusalAtAGlance(of: self) else { return false }
         let bytes = unread.span
+        let share = frameShare
         var (end, count) = (0, 0)
         answer { output in
-            while framesThisTurn + count < frameShare,
+            while framesThisTurn + count < share,
                 case .frame(let frame) = decoder.next(in: bytes.extracting(end...)),
                 let id = verifyId(bytes.extracting(end...).extracting(frame.head))
             {
