@@ -101,29 +101,29 @@ import Testing
 
     @Test("line 80: the share of frames in a turn ends by frames and turns, and renews each turn")
     func frames() {
-        var share = FrameShare()
-        let each = FrameShare.framesPerConnection
+        var share = TurnShare.frames
+        let (all, each) = (share.limit, TurnShare.framesPerConnection)
         // Rows: frames taken, by how many connections, in which turn, and whether any are left.
         for (taken, connections, turn, isLeft) in [
-            (FrameShare.framesPerTurn - each - 1, 1, 0, true), (1 - each, 1, 0, false),
-            (0, 0, 1, true), (0, FrameShare.framesPerTurn / each - 1, 1, true), (0, 1, 1, false),
-            (FrameShare.framesPerTurn - each, 1, 2, false), (0, 0, 3, true),
+            (all - each - 1, 1, 0, true), (1 - each, 1, 0, false),
+            (0, 0, 1, true), (0, all / each - 1, 1, true), (0, 1, 1, false),
+            (all - each, 1, 2, false), (0, 0, 3, true),
         ] as [(Int, Int, UInt64, Bool)] {
             _ = share.isLeft(in: turn)
-            for _ in 0..<connections { share.didTake(taken) }
+            for _ in 0..<connections { share.use(frames: taken) }
             #expect(share.isLeft(in: turn) == isLeft, "\(taken), \(connections), \(turn)")
         }
     }
 
     @Test("line 80: the share of long answers in a turn ends by bytes, and renews each turn")
     func longAnswers() {
-        var share = LongAnswerShare()
+        var share = TurnShare.longAnswerBytes
         var left: [Bool] = []
         for (bytes, turn) in [
-            (LongAnswerShare.bytesPerTurn - 1, 0), (1, 0), (0, 1),
-            (LongAnswerShare.bytesPerTurn, 1),
+            (share.limit - 1, 0), (1, 0), (0, 1),
+            (share.limit, 1),
         ] as [(Int, UInt64)] {
-            share.didAnswer(bytes)
+            share.use(bytes)
             left.append(share.isLeft(in: turn))
         }
         #expect(left == [true, false, true, false])

@@ -1,25 +1,44 @@
-/// The share of each turn of the loop that pipelined frames get.
+/// What all connections together get of one kind of work in each turn of the loop.
+struct TurnShare {
+    let limit: Int
+
+    private var turn: UInt64 = 0
+    private var used = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func isLeft(in turn: UInt64) -> Bool {
+        if turn != self.turn { (self.turn, used) = (turn, 0) }
+        return used < limit
+    }
+
+    mutating func use(_ amount: Int) { used += amount }
+}
+
+/// The share that pipelined frames get.
 ///
 /// Each connection has a share of its own, `ServerLimits.framesPerTurn`, but a crowd takes as many
 /// of those as it has connections. Once all together have used up this share, a connection takes
 /// one frame in the turn, so a client with a single request does not wait for the crowd. Those with
 /// more frames wait for their next turn in arrival order.
-struct FrameShare {
+extension TurnShare {
     /// One to two milliseconds of refusals or Pings, with the system calls that write them.
-    static let framesPerTurn = 4_096
+    static let frames = TurnShare(limit: 4_096)
     /// A connection's turn costs as much as this many frames: it takes a read and a write.
     static let framesPerConnection = 8
 
-    private var turn: UInt64 = 0
-    private var frames = 0
-
-    mutating func isLeft(in turn: UInt64) -> Bool {
-        if turn != self.turn { (self.turn, frames) = (turn, 0) }
-        return frames < Self.framesPerTurn
-    }
-
     /// Counts the frames that a connection took at a time.
-    mutating func didTake(_ count: Int) { frames += count + Self.framesPerConnection }
+    mutating func use(frames: Int) { use(frames + Self.framesPerConnection) }
+}
+
+/// The share that long answers get.
+///
+/// Info is as long as fifty verdicts, and the system copies it. So all connections together get a
+/// number of bytes in each turn: a crowd that asks for Info delays a token by one share, not by
+/// one answer for each connection.
+extension TurnShare {
+    /// About a millisecond of encoding and writing.
+    static let longAnswerBytes = TurnShare(limit: 1 << 20)
 }
 
 /// The share of each turn of the loop that streamed receipts get.
@@ -54,24 +73,4 @@ struct ReceiptShare {
         bytesLeft -= min(bytes, bytesLeft)
         nanosecondsLeft -= min(nanoseconds, nanosecondsLeft)
     }
-}
-
-/// The share of each turn of the loop that long answers get.
-///
-/// Info is as long as fifty verdicts, and the system copies it. So all connections together get a
-/// number of bytes in each turn: a crowd that asks for Info delays a token by one share, not by
-/// one answer for each connection.
-struct LongAnswerShare {
-    /// About a millisecond of encoding and writing.
-    static let bytesPerTurn = 1 << 20
-
-    private var turn: UInt64 = 0
-    private var bytes = 0
-
-    mutating func isLeft(in turn: UInt64) -> Bool {
-        if turn != self.turn { (self.turn, bytes) = (turn, 0) }
-        return bytes < Self.bytesPerTurn
-    }
-
-    mutating func didAnswer(_ count: Int) { bytes += count }
 }

@@ -12,20 +12,18 @@ final class Turns {
     /// Connections to flush at the end of this turn.
     private var touched: [Connection] = []
     /// The share of frames that arrive in this turn.
-    private var arrivingShare = FrameShare()
+    private var arrivingShare = TurnShare.frames
     /// The share of connections that had more frames than an earlier turn took. It is their own, so
     /// that those that arrive don't pass them for ever.
-    private var waitingShare = FrameShare()
+    private var waitingShare = TurnShare.frames
     private var waiting = TurnQueue()
-    /// The waiting connections will get turns without another request.
-    private var hasRequestedFrames = false
     private var receiptShare = ReceiptShare()
     /// Connections whose receipts have more bytes than this turn reads.
     private var receipts = TurnQueue()
-    private var longAnswerShare = LongAnswerShare()
+    private var longAnswerShare = TurnShare.longAnswerBytes
     /// Connections that ask for more long answers than this turn makes.
     private var longAnswers = TurnQueue()
-    /// The next turn will serve the queues of receipts and of long answers.
+    /// The queues will be served without another request.
     private var hasRequestedTurns = false
     private var spareOutputs = SpareOutputs()
     /// Whether reading resumed in this turn for a connection that had used up its share of an
@@ -47,8 +45,7 @@ final class Turns {
     func end(began: UInt64) {
         hasResumedReading = false
         lastLook = SocketLook(began: began, ended: loop.clock.now)
-        if !waiting.isEmpty { requestFrames() }
-        requestQueuedTurns()
+        if !waiting.isEmpty || !receipts.isEmpty || !longAnswers.isEmpty { requestTurns() }
     }
 
     /// Whether connections with received bytes wait for their next turn, or resumed reading and
@@ -71,32 +68,17 @@ final class Turns {
 
     /// Counts the frames that a connection took at a time.
     func didTake(frames: Int) {
-        if waiting.isServing { waitingShare.didTake(frames) } else { arrivingShare.didTake(frames) }
+        if waiting.isServing {
+            waitingShare.use(frames: frames)
+        } else {
+            arrivingShare.use(frames: frames)
+        }
     }
 
     /// Queues a turn for the connection, which comes without waiting for further input.
     func enqueue(_ connection: Connection) {
         waiting.enqueue(connection)
-        requestFrames()
-    }
-
-    private func requestFrames() {
-        guard !hasRequestedFrames else { return }
-        hasRequestedFrames = true
-        let turns = LoopBound(self, to: loop)
-        loop.post { turns.value.giveTurns() }
-    }
-
-    private func giveTurns() {
-        hasRequestedFrames = false
-        // A connection that asks again waits for the next turn.
-        var left = waiting.count
-        waiting.isServing = true
-        while left > 0, waitingShare.isLeft(in: number), let connection = waiting.next() {
-            connection.takeTurn()
-            left -= 1
-        }
-        waiting.isServing = false
+        requestTurns()
     }
 
     /// Records that a connection reads again, after it had used up its share of an earlier turn.
@@ -123,16 +105,15 @@ final class Turns {
     var canAnswerAtLength: Bool { longAnswers.admitsNext && longAnswerShare.isLeft(in: number) }
 
     /// Counts an answer that was made without verification.
-    func didAnswerAtOnce(bytes: Int) { longAnswerShare.didAnswer(bytes) }
+    func didAnswerAtOnce(bytes: Int) { longAnswerShare.use(bytes) }
 
     /// Queues a connection that asks for more long answers than this turn makes.
     func enqueueLongAnswer(of connection: Connection) { longAnswers.enqueue(connection) }
 
     // MARK: Queues
 
-    /// Asks for the next turn if connections wait for their share of it.
-    private func requestQueuedTurns() {
-        guard !receipts.isEmpty || !longAnswers.isEmpty, !hasRequestedTurns else { return }
+    private func requestTurns() {
+        guard !hasRequestedTurns else { return }
         hasRequestedTurns = true
         let turns = LoopBound(self, to: loop)
         loop.post { turns.value.serveQueues() }
@@ -140,6 +121,7 @@ final class Turns {
 
     private func serveQueues() {
         hasRequestedTurns = false
+        serveFrames()
         receipts.isServing = true
         while receiptSlice > 0, let connection = receipts.next() { connection.takeTurn() }
         receipts.isServing = false
@@ -148,6 +130,17 @@ final class Turns {
             connection.takeTurn()
         }
         longAnswers.isServing = false
+    }
+
+    private func serveFrames() {
+        // A connection that asks again waits for the next turn.
+        var left = waiting.count
+        waiting.isServing = true
+        while left > 0, waitingShare.isLeft(in: number), let connection = waiting.next() {
+            connection.takeTurn()
+            left -= 1
+        }
+        waiting.isServing = false
     }
 
     // MARK: Writing
