@@ -136,8 +136,9 @@ struct HostileCrowdTests {
 
     private static func meetAMillionFrames() throws {
         lowerPriority()
+        let framesPerWrite = 10_000
         // A sanitizer checks each read and write, for which a tenth of the frames suffices.
-        let parts = Sanitizer.isOn ? 10 : 100
+        let writes = Sanitizer.isOn ? 10 : 100
         let pong = {
             var bytes: [UInt8] = []
             MessageCodec().encodeFrame(
@@ -146,12 +147,12 @@ struct HostileCrowdTests {
         }()
         try withServer { test in
             let flood = SharedClient(try BlockingClient(test.unix))
-            let pings = Array(repeatElement(RawClient.ping(1), count: 10_000).joined())
+            let pings = Array(repeatElement(RawClient.ping(1), count: framesPerWrite).joined())
             let pool = try WorkerPool(count: 2, name: "flood")
             let answered = Locked(0)
             let isOver = Atomic(false)
             pool.submit {
-                for _ in 0..<parts {
+                for _ in 0..<writes {
                     guard (try? flood.client.send(pings)) != nil else { break }
                 }
                 flood.client.finishWriting()
@@ -175,7 +176,7 @@ struct HostileCrowdTests {
                 }
             }
             pool.stop()
-            #expect(answered.withLock { $0 } == parts * 10_000 * pong)
+            #expect(answered.withLock { $0 } == writes * framesPerWrite * pong)
             #expect(longest < .seconds(20) && others >= 20, "\(longest), \(others)")
         }
     }
