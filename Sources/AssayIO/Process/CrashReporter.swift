@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Reports a crash: writes one line to standard error, after the runtime's own output.
 package enum CrashReporter {
@@ -6,9 +7,14 @@ package enum CrashReporter {
     private nonisolated(unsafe) static var earlier: [sigaction] = Array(
         repeating: sigaction(), count: 32)
 
+    /// The thread that reports, as `pthread_self` names it; 0 before a crash.
+    private static let reporter = Atomic<UInt>(0)
+
     /// Installs the handlers, for the whole process. An earlier `SA_SIGINFO` handler, such as the
     /// runtime's for backtraces, runs first, except when memory is short.
     package static func prepare() {
+        // A handler must not be the first to use it.
+        _ = reporter.load(ordering: .relaxed)
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] {
             var action = sigaction()
             guard unsafe sigaction(number, nil, &action) == 0 else { continue }
@@ -16,6 +22,7 @@ package enum CrashReporter {
             guard unsafe hasInfo || action.__sigaction_handler.sa_handler == nil else { continue }
             unsafe earlier[Int(number)] = action
             unsafe action.__sigaction_handler.sa_sigaction = { number, fault, context in
+                CrashReporter.becomeReporter(number)
                 let earlier = unsafe CrashReporter.earlier[Int(number)]
                 let isMemoryShort = CrashReporter.isMemoryShort
                 // When memory is short the place does not matter, and other threads fail
@@ -24,12 +31,30 @@ package enum CrashReporter {
                     unsafe earlier.__sigaction_handler.sa_sigaction(number, fault, context)
                 }
                 CrashReporter.report(number, isMemoryShort: isMemoryShort)
-                // `SA_RESETHAND` restored the default action: the process ends as it would have.
-                raise(number)
+                CrashReporter.end(number)
             }
-            action.sa_flags |= SA_SIGINFO | Int32(bitPattern: UInt32(SA_RESETHAND)) | SA_NODEFER
+            action.sa_flags |= SA_SIGINFO | SA_NODEFER
             _ = unsafe sigaction(number, &action, nil)
         }
+    }
+
+    /// Returns in the first thread that crashes. Others can crash while it reports, and would end
+    /// the process before its line: they wait for that end here.
+    private static func becomeReporter(_ number: Int32) {
+        let current = pthread_self()
+        let (isFirst, first) = reporter.compareExchange(
+            expected: 0, desired: current, ordering: .acquiringAndReleasing)
+        if isFirst { return }
+        // The report itself crashed.
+        if first == current { end(number) }
+        while true { pause() }
+    }
+
+    /// Ends the process as it would have ended.
+    private static func end(_ number: Int32) {
+        var standard = sigaction()
+        _ = unsafe sigaction(number, &standard, nil)
+        raise(number)
     }
 
     /// Writes the line. Makes system calls only: the process can be in any state.
