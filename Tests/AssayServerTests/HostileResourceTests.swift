@@ -27,12 +27,10 @@ struct HostileResourceTests {
             $0.limits.evidenceBytes = 128 << 20
             $0.limits.frameBytes = 33 << 20
             $0.limits.connections = 2000
-            $0.limits.longestTimeoutMilliseconds = 600_000
             $0.limits.frameGraceMilliseconds = 600_000
         } _: { test in
             let declared = [UInt8](repeating: 0x30, count: 32 << 20)
-            let begin = RawClient.verify(7, .appReceipt, declared, timeout: 600_000)
-                .prefix(30_000)
+            let begin = RawClient.verify(7, .appReceipt, declared).prefix(30_000)
             let clients = try (0..<1000).map { _ in try RawClient(test.unix) }
             for client in clients { try client.send(Array(begin)) }
             test.eventually { $0.connections == 1000 && $0.requestsInFlight == 1000 }

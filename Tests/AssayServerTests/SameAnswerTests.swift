@@ -59,9 +59,6 @@ import Testing
         }
         let verifier = try Minted.verifier(keyTables: arrangement.keyTables)
         try withServer { configuration in
-            // In a debug build under ThreadSanitizer, the portable engine can take longer than the
-            // usual limit: for a table, and for a batch.
-            configuration.limits.longestTimeoutMilliseconds = 600_000
             configuration.workers = arrangement.workers
             configuration.hasOneProcessor = arrangement.hasOneProcessor
             configuration.apps = [
@@ -75,8 +72,7 @@ import Testing
                 var bytes: [UInt8] = []
                 for index in order {
                     bytes += RawClient.verify(
-                        UInt64(index + 1), items[index].kind, items[index].evidence,
-                        timeout: 600_000)
+                        UInt64(index + 1), items[index].kind, items[index].evidence)
                 }
                 let client = RawClient(
                     try BlockingClient(

@@ -124,7 +124,8 @@ struct TestServer {
         // Tests hold a worker; with one processor the loop's thread would be held instead.
         configuration.hasOneProcessor = false
         // A debug build on a busy machine can fall behind any load that a test sends.
-        configuration.limits.queueDelayMilliseconds = 600_000
+        configuration.limits.queueDelayMilliseconds = UInt64(RawClient.patience)
+        configuration.limits.longestTimeoutMilliseconds = RawClient.patience
         change(&configuration)
         server = try Server(configuration)
     }
@@ -213,6 +214,10 @@ final class RawClient {
     private var received: [UInt8] = []
     private var start = 0
 
+    /// The timeout where a test is not about time, in milliseconds: under a sanitizer, seconds of
+    /// the server's work can take minutes.
+    static let patience: UInt32 = 600_000
+
     init(_ endpoint: Endpoint, receiveBuffer: Int32? = nil) throws {
         socket = try BlockingClient(endpoint, receiveBuffer: receiveBuffer)
     }
@@ -229,7 +234,7 @@ final class RawClient {
 
     static func verify(
         _ id: UInt64, _ kind: EvidenceKind? = .transaction, _ body: [UInt8], app: String = "",
-        timeout: UInt32 = 30_000, expecting: Expectations = .none, inApp: InAppSelection = .all,
+        timeout: UInt32 = patience, expecting: Expectations = .none, inApp: InAppSelection = .all,
         mayWait: Bool = false
     ) -> [UInt8] {
         let call = VerifyCall(
@@ -243,7 +248,7 @@ final class RawClient {
     /// A Resolve of these items; the server detects a kind that is nil.
     static func resolve(
         _ id: UInt64, _ items: [(kind: EvidenceKind?, evidence: [UInt8])],
-        timeout: UInt32 = 30_000, mayWait: Bool = false,
+        timeout: UInt32 = patience, mayWait: Bool = false,
         _ change: (inout ResolveCall) -> Void = { _ in }
     ) -> [UInt8] {
         var call = ResolveCall(
