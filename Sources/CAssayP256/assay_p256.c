@@ -1,6 +1,6 @@
 #include "assay_p256.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(ASSAY_EMULATE_IFMA)
 
 #include <string.h>
 
@@ -56,9 +56,13 @@ typedef struct {
 } Sum;
 
 bool assay_p256_is_supported(void) {
+#if defined(ASSAY_EMULATE_IFMA)
+  return true;
+#else
   // This looks at CPUID, and for AVX-512 at XGETBV as well.
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512ifma");
+#endif
 }
 
 FORMULA __m512i slot_numbers(void) { return _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0); }

@@ -2,8 +2,15 @@
 //
 // The functions that include this need the attribute IFMA.
 
-#include <immintrin.h>
 #include <stdint.h>
+
+#if defined(ASSAY_EMULATE_IFMA)
+#include "emulation.h"
+#define IFMA
+#else
+#include <immintrin.h>
+#define IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
+#endif
 
 enum { slots = 8 };
 
@@ -11,7 +18,6 @@ enum { slots = 8 };
 typedef __mmask8 Mask;
 typedef __m512i Limb;
 
-#define IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
 #define FORMULA IFMA static inline __attribute__((always_inline))
 
 FORMULA Limb limb_constant(uint64_t c) { return _mm512_set1_epi64((long long)c); }

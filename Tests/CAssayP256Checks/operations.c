@@ -1,6 +1,6 @@
 #include "assay_p256_checks.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(ASSAY_EMULATE_IFMA)
 
 #include "../../Sources/CAssayP256/vectors.h"
 // After vectors.h.
