@@ -166,7 +166,7 @@ func withHTTPServer(
 ) throws {
     try withServer {
         $0.listen.append(.http(host: "127.0.0.1", port: 0))
-        $0.limits.defaultTimeoutMilliseconds = 30_000
+        $0.limits.defaultTimeoutMilliseconds = RawClient.patience
         change(&$0)
     } _: { test in
         try body(test, test.server.endpoints[2])
