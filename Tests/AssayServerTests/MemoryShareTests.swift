@@ -128,6 +128,25 @@ struct MemoryShareTests {
         return passes
     }
 
+    @Test("line 81: a waiting token does not hold the refused bytes around it")
+    func refusedBytesAreFreed() throws {
+        let token = try Minted.transaction.get()
+        let refused = RawClient.frame(
+            RequestHead(id: 1, call: .verify(VerifyCall(kind: .transaction)), app: "unknown"),
+            [UInt8](repeating: 97, count: 60_000))
+        let count = 400
+        try withHeldWorker(1_000) { test, _, _ in
+            let client = try RawClient(test.unix)
+            for id in 2..<UInt64(2 + count) {
+                try client.send(RawClient.verify(id, .transaction, token) + refused)
+                #expect(try client.receive()?.head.status == .notFound)
+            }
+            test.eventually { $0.waiting == count }
+            let holdings = try #require(test.server.holdings)
+            #expect(holdings.heldBytes < count * refused.count / 2, "\(holdings)")
+        }
+    }
+
     @Test("line 79: a stalled receipt that holds much memory is refused in favor of others")
     func slowReceiptsGiveWay() throws {
         let slow = try Self.records(4_000_000), other = try Self.records(2_000_000)

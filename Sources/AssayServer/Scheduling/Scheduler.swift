@@ -136,8 +136,10 @@ final class Scheduler {
 
     // MARK: Requests
 
-    /// Whether a request that is added now waits for long, and is better copied.
-    var hasLongQueue: Bool { batch.isLong }
+    /// Whether the evidence of a request that is added now is better copied: it waits for long,
+    /// and slabs hold more memory than is kept for the next reads. Until then they can be shared
+    /// with whatever else was received.
+    var copiesEvidence: Bool { batch.isLong && context.loop.receivedBytes > 0 }
 
     /// Queues an item of a Resolve.
     func verify(_ item: AcceptedRequest) {
@@ -149,9 +151,7 @@ final class Scheduler {
     func verify(
         _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
     ) {
-        // Evidence that is verified soon shares its slab with other requests; copied for a long
-        // wait.
-        let body = hasLongQueue ? body.forWaiting : body
+        let body = copiesEvidence ? body.forWaiting : body
         let cost = admitted.reservation.handOver()
         connection.didAdmit(admitted.id, cost)
         add(admitted, .whole(body), size: body.count, cost, connection)
