@@ -107,7 +107,7 @@ extension Connection {
 
     /// Queues an item. Returns false if the budget does not admit it.
     private func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
-        let evidence = context.scheduler.copiesEvidence ? evidence.forWaiting : evidence
+        let evidence = context.scheduler.forQueue(evidence)
         guard let request = context.resolver.request(for: evidence, index, of: resolve) else {
             return false
         }

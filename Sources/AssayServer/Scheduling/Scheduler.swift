@@ -136,10 +136,12 @@ final class Scheduler {
 
     // MARK: Requests
 
-    /// Whether the evidence of a request that is added now is better copied: it waits for long,
-    /// and slabs hold more memory than is kept for the next reads. Until then they can be shared
-    /// with whatever else was received.
-    var copiesEvidence: Bool { batch.isLong && context.loop.receivedBytes > 0 }
+    /// The evidence of a request that is added now: copied if it waits for long and received
+    /// bytes hold more memory than is kept for the next reads anyway.
+    func forQueue(_ evidence: SlabBytes) -> SlabBytes {
+        let isCopied = batch.isLong && context.loop.receivedBytes > 0
+        return isCopied ? evidence.forWaiting : evidence
+    }
 
     /// Queues an item of a Resolve.
     func verify(_ item: AcceptedRequest) {
@@ -151,7 +153,7 @@ final class Scheduler {
     func verify(
         _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
     ) {
-        let body = copiesEvidence ? body.forWaiting : body
+        let body = forQueue(body)
         let cost = admitted.reservation.handOver()
         connection.didAdmit(admitted.id, cost)
         add(admitted, .whole(body), size: body.count, cost, connection)
