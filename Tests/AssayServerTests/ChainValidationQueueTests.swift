@@ -255,7 +255,6 @@ struct ChainValidationQueueTests {
         let unknownChains = try Self.unknownChains(60)
         try withServer {
             $0.limits.unknownChainsPerSecond = 4
-            $0.limits.defaultTimeoutMilliseconds = 30_000
         } _: { test in
             let client = try RawClient(test.unix)
             for (index, token) in unknownChains.enumerated() {
