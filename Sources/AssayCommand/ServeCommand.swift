@@ -79,8 +79,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "What verifies signatures: \(EngineChoice.names). All give the same answers. auto is "
-                + "the fastest that the processor supports; ifma needs AVX-512 IFMA; openssl is "
-                + "the slowest. (default: auto)",
+                + "the fastest that the processor supports; ifma needs AVX-512 IFMA, avx2 needs "
+                + "AVX2; openssl is the slowest. (default: auto)",
             valueName: "name"),
         completion: .choices(EngineChoice.self),
         transform: choiceArgument)

@@ -2,10 +2,12 @@ import AssayCurves
 import COpenSSL
 import Testing
 
-/// Whole verifications in vectors. Skipped where the processor lacks AVX-512 IFMA.
-@Suite(.enabled(if: P256Verification.Arithmetic.vectors.isSupported))
-struct P256VectorsTests {
+/// Whole verifications in vectors. Each arithmetic is skipped where the processor lacks it.
+@Suite struct P256VectorsTests {
     typealias Octets = [UInt8]
+    typealias Arithmetic = P256Verification.Arithmetic
+
+    static let arithmetics = [Arithmetic.pairs, .vectors].filter(\.isSupported)
 
     /// A signature of a key, with the outcome that its maker expects.
     private struct Sample {
@@ -18,12 +20,15 @@ struct P256VectorsTests {
 
     private struct Key {
         let scalar: P256Order
-        let table: P256Verification.Table
+        let tables: [Arithmetic: P256Verification.Table]
 
         init(_ group: PointTests.Reference, _ scalar: P256Order) {
             self.scalar = scalar
             let point = group.multiple(scalar.number.bigEndian)
-            table = P256Verification.table(uncompressed: point.span, for: .vectors)!
+            tables = .init(
+                uniqueKeysWithValues: arithmetics.map {
+                    ($0, P256Verification.table(uncompressed: point.span, for: $0)!)
+                })
         }
     }
 
@@ -73,11 +78,13 @@ struct P256VectorsTests {
         return sample
     }
 
-    private func outcomes(_ samples: [Sample]) -> [P256Verification.Outcome] {
-        let batch = P256Verification(capacity: samples.count, arithmetic: .vectors)
+    private func outcomes(
+        _ samples: [Sample], _ arithmetic: Arithmetic
+    ) -> [P256Verification.Outcome] {
+        let batch = P256Verification(capacity: samples.count, arithmetic: arithmetic)
         for sample in samples {
             batch.append(
-                keys[sample.key].table, digest: sample.digest.span, r: sample.r.span,
+                keys[sample.key].tables[arithmetic]!, digest: sample.digest.span, r: sample.r.span,
                 s: sample.s.span)
         }
         batch.verify()
@@ -86,8 +93,8 @@ struct P256VectorsTests {
 
     /// Every number of slots a signature can have, and every place of a bad one among good ones
     /// and of a good one among bad ones.
-    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 64])
-    func everyPlace(size: Int) {
+    @Test(arguments: arithmetics, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 64])
+    func everyPlace(arithmetic: Arithmetic, size: Int) {
         var random = SeededGenerator(seed: UInt64(size))
         // In the longest one, each slot once and neighbours of each vector.
         for place in stride(from: 0, to: size, by: size > 20 ? 9 : 1) {
@@ -97,13 +104,13 @@ struct P256VectorsTests {
                 }
                 let expected: [P256Verification.Outcome] =
                     samples.map { $0.isGood ? .holds : .fails }
-                #expect(outcomes(samples) == expected)
+                #expect(outcomes(samples, arithmetic) == expected)
             }
         }
     }
 
     /// A lone signature and its neighbours have their own out-of-range values.
-    @Test func outOfRange() {
+    @Test(arguments: arithmetics) func outOfRange(arithmetic: Arithmetic) {
         var random = SeededGenerator(seed: 42)
         let zero = Octets(repeating: 0, count: 32)
         for bad in [zero, P256Order.modulus.bigEndian, P256Field.modulus.bigEndian] {
@@ -113,9 +120,9 @@ struct P256VectorsTests {
                     var expected = [P256Verification.Outcome](repeating: .holds, count: size)
                     samples[place].r = bad
                     expected[place] = .fails
-                    #expect(outcomes(samples) == expected)
+                    #expect(outcomes(samples, arithmetic) == expected)
                     (samples[place].r, samples[place].s) = (samples[place].s, bad)
-                    #expect(outcomes(samples) == expected)
+                    #expect(outcomes(samples, arithmetic) == expected)
                 }
             }
         }

@@ -5,13 +5,16 @@ import Testing
 @testable import Assay
 
 @Suite struct SignatureEngineTests {
-    /// The vector engine is used exactly where the processor has it, unless the tests run with
-    /// another one.
+    /// An engine of vectors is used exactly where the processor has it, and the larger vectors
+    /// first, unless the tests run with another one.
     @Test func best() {
         let hasVectors = P256Verification.Arithmetic.vectors.isSupported
+        let hasPairs = P256Verification.Arithmetic.pairs.isSupported
         #expect(SignatureEngine.ifma.isSupported == hasVectors)
+        #expect(SignatureEngine.avx2.isSupported == hasPairs)
+        #expect(SignatureEngine.portable.isSupported && SignatureEngine.openssl.isSupported)
         let chosen = ProcessInfo.processInfo.environment["ASSAY_TEST_ENGINE"]
-        let fastest: SignatureEngine = hasVectors ? .ifma : .portable
+        let fastest: SignatureEngine = hasVectors ? .ifma : hasPairs ? .avx2 : .portable
         #expect(SignatureEngine.best.rawValue == chosen ?? fastest.rawValue)
     }
 

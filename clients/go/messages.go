@@ -813,7 +813,7 @@ type ServerInfo struct {
 	TrustedRoots []*TrustedRoot
 	// The text of this file.
 	Proto string
-	// The engine that verifies signatures: "ifma", "portable" or "openssl".
+	// The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl".
 	Engine string
 }
 

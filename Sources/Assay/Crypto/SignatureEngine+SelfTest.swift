@@ -7,12 +7,14 @@ extension SignatureEngine {
     var passesSelfTest: Bool {
         switch self {
         case .ifma: Self.vectorsPass && Self.p384Passes
+        case .avx2: Self.pairsPass && Self.p384Passes
         case .portable: Self.wordsPass && Self.p384Passes
         case .openssl: true
         }
     }
 
     private static let vectorsPass = testP256(.vectors)
+    private static let pairsPass = testP256(.pairs)
     private static let wordsPass = testP256(.words)
     private static let p384Passes = testP384()
 

@@ -55,7 +55,7 @@ enum EnvironmentChoice: String, Choice {
 
 /// The values of `--engine`.
 enum EngineChoice: String, Choice {
-    case auto, ifma, portable, openssl
+    case auto, ifma, avx2, portable, openssl
 
     /// The engine. Throws if this processor does not support it.
     var supported: SignatureEngine {
@@ -63,8 +63,9 @@ enum EngineChoice: String, Choice {
             guard let engine = SignatureEngine(rawValue: rawValue) else { return .best }
             guard engine.isSupported else {
                 throw Failure(
-                    "--engine \(self): this processor, or its operating system, lacks AVX-512 "
-                        + "IFMA; leave the option out for the fastest engine that it supports")
+                    "--engine \(self): this processor, or its operating system, lacks "
+                        + (engine == .ifma ? "AVX-512 IFMA" : "AVX2")
+                        + "; leave the option out for the fastest engine that it supports")
             }
             return engine
         }

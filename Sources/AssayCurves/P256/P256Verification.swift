@@ -8,13 +8,25 @@ package final class P256Verification {
     package enum Arithmetic: Sendable, CaseIterable {
         /// Words of 64 bits, in Swift. On any machine.
         case words
+        /// Four pairs of points in a vector, in C. On processors with AVX2.
+        case pairs
         /// Eight signatures in a vector, in C. On processors with AVX-512 IFMA.
         case vectors
 
-        package var isSupported: Bool { self == .words || P256Vectors.isSupported }
+        package var isSupported: Bool {
+            switch self {
+            case .words: true
+            case .pairs: P256PairSums.isSupported
+            case .vectors: P256Vectors.isSupported
+            }
+        }
 
         fileprivate var coordinateDoublings: Int {
-            self == .words ? 0 : P256Vectors.coordinateDoublings
+            switch self {
+            case .words: 0
+            case .pairs: P256PairSums.coordinateDoublings
+            case .vectors: P256Vectors.coordinateDoublings
+            }
         }
     }
 
@@ -24,7 +36,10 @@ package final class P256Verification {
 
     /// - Precondition: The arithmetic is supported.
     package init(capacity: Int, arithmetic: Arithmetic = .words) {
-        batch = ECDSABatch(capacity: capacity)
+        batch =
+            arithmetic == .pairs
+            ? ECDSABatch(capacity: capacity, sums: P256PairSums.init)
+            : ECDSABatch(capacity: capacity)
         vectors = arithmetic == .vectors ? P256Vectors(capacity: capacity) : nil
         coordinateDoublings = arithmetic.coordinateDoublings
     }
@@ -53,7 +68,9 @@ package final class P256Verification {
     package static func verifies(
         _ table: Table, digest: Span<UInt8>, r: Span<UInt8>, s: Span<UInt8>
     ) -> Bool? {
-        let arithmetic: Arithmetic = table.coordinateDoublings == 0 ? .words : .vectors
+        let arithmetic = Arithmetic.allCases.first {
+            $0.coordinateDoublings == table.coordinateDoublings
+        }!
         let verification = P256Verification(capacity: 1, arithmetic: arithmetic)
         verification.append(table, digest: digest, r: r, s: s)
         verification.verify()
@@ -62,7 +79,11 @@ package final class P256Verification {
 
     /// The table of the generator, built at its first use.
     package static func generatorTable(for arithmetic: Arithmetic = .words) -> Table {
-        arithmetic == .words ? P256.generatorTable : P256Vectors.generatorTable
+        switch arithmetic {
+        case .words: P256.generatorTable
+        case .pairs: P256PairSums.sharedTable
+        case .vectors: P256Vectors.generatorTable
+        }
     }
 
     /// Returns nil unless the octets, `04 ‖ x ‖ y`, are a point on the curve.

@@ -7,7 +7,9 @@
 ///
 /// The affine formula knows no sum of a point with itself or its opposite. Such a list gets no
 /// sum; the caller has to find it by other means.
-@safe final class SumTrees<Curve: PrimeCurve> {
+///
+/// A subclass adds pairs by other instructions, which may want another form of the points.
+@safe class SumTrees<Curve: PrimeCurve> {
     typealias Point = AffinePoint<Curve>
 
     /// The sum of a list.
@@ -19,15 +21,20 @@
 
     /// Pairs that pay for an inversion: it costs about as much as 120 multiplications, and an
     /// affine sum saves four.
-    static var leastPairs: Int { 32 }
+    var leastPairs: Int { 32 }
+    /// The generator's table, in the form that the points of all tables have.
+    var generatorTable: FixedBaseTable<Curve> { Curve.generatorTable }
 
     let capacity: Int
     /// The most points of a list.
     let listCapacity: Int
-    private let points: UnsafeMutablePointer<Point>
-    private let counts: UnsafeMutablePointer<Int>
+    /// List `list` begins at `list * listCapacity`.
+    let points: UnsafeMutablePointer<Point>
+    let counts: UnsafeMutablePointer<Int>
     private let isUndecided: UnsafeMutablePointer<Bool>
-    private let scratch: SharedInversion<Curve.Field>.Scratch
+    /// The differences of a pass, from the first use on.
+    private lazy var scratch =
+        SharedInversion<Curve.Field>.Scratch(capacity: capacity * listCapacity / 2)
 
     init(capacity: Int, listCapacity: Int) {
         self.capacity = capacity
@@ -35,7 +42,6 @@
         unsafe points = .allocate(capacity: capacity * listCapacity)
         unsafe counts = .allocate(capacity: capacity)
         unsafe isUndecided = .allocate(capacity: capacity)
-        scratch = .init(capacity: capacity * listCapacity / 2)
     }
 
     deinit {
@@ -45,7 +51,7 @@
     }
 
     /// Empties list `list`.
-    func begin(_ list: Int) {
+    final func begin(_ list: Int) {
         unsafe counts[list] = 0
         unsafe isUndecided[list] = false
     }
@@ -53,7 +59,7 @@
     /// Appends to list `list` the points whose sum is the scalar of `digits` times the table's
     /// point.
     @inline(__always)
-    func append(
+    final func append(
         _ list: Int, _ digits: UnsafePointer<Int16>, of table: FixedBaseTable<Curve>
     ) {
         let target = unsafe points + list &* listCapacity
@@ -76,10 +82,13 @@
 
     /// Adds up the first `count` lists.
     func add(_ count: Int) {
-        while pairs(count) >= Self.leastPairs { addPairs(count) }
+        while pairs(count) >= leastPairs {
+            addPairs(count)
+            for list in 0..<count { endPass(list) }
+        }
     }
 
-    func sum(_ list: Int) -> Sum {
+    final func sum(_ list: Int) -> Sum {
         let count = unsafe counts[list]
         let list = unsafe (points: points + list * listCapacity, isUndecided: isUndecided[list])
         guard count > 0, unsafe !list.isUndecided else { return Sum(x: .zero, zz: .zero) }
@@ -94,8 +103,15 @@
         return pairs
     }
 
-    /// Replaces each list by the sums of its pairs, and its last point where the count is odd.
-    private func addPairs(_ count: Int) {
+    /// A list has become that of its pairs' sums, and of its last point where the count is odd.
+    private func endPass(_ list: Int) {
+        let (points, count) = unsafe (self.points + list &* listCapacity, counts[list])
+        if count & 1 == 1 { unsafe points[count &>> 1] = points[count &- 1] }
+        unsafe counts[list] = (count &+ 1) &>> 1
+    }
+
+    /// Replaces the first points of each list by the sums of its pairs.
+    func addPairs(_ count: Int) {
         var inversion = SharedInversion<Curve.Field>(scratch)
         // The inverses come back in the opposite order. The sums have to be stored from the
         // first one on, because they replace the points.
@@ -110,14 +126,23 @@
         inversion.invert()
         for list in 0..<count {
             let points = unsafe self.points + list &* listCapacity
-            let pairs = unsafe counts[list] &>> 1
-            for pair in 0..<pairs {
+            for pair in 0..<(unsafe counts[list] &>> 1) {
                 let (first, second) = unsafe (points[2 &* pair], points[2 &* pair &+ 1])
                 let slope = (second.y - first.y) * inversion.takeLast()
                 unsafe points[pair] = first.sum(second, slope: slope)
             }
-            if unsafe counts[list] & 1 == 1 { unsafe points[pairs] = points[2 &* pairs] }
-            unsafe counts[list] = (counts[list] &+ 1) &>> 1
+        }
+    }
+
+    /// Notes the lists that have a pair with one x.
+    final func noteEqualPairs(_ count: Int) {
+        for list in 0..<count {
+            let points = unsafe self.points + list &* listCapacity
+            for pair in 0..<(unsafe counts[list] &>> 1) {
+                if unsafe points[2 &* pair].x == points[2 &* pair &+ 1].x {
+                    unsafe isUndecided[list] = true
+                }
+            }
         }
     }
 }

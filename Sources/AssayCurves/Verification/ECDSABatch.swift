@@ -16,16 +16,25 @@
     let digits: UnsafeMutablePointer<Int16>
     private let outcomes: UnsafeMutablePointer<Outcome>
     private let scratch: SharedInversion<Curve.Order>.Scratch
+    private let makeSums: (_ capacity: Int, _ listCapacity: Int) -> SumTrees<Curve>
     /// Created at the first use: its buffers are large, and vectors do not need it.
-    private lazy var sums = SumTrees<Curve>(
-        capacity: capacity, listCapacity: 2 * Self.digitCount)
+    private lazy var sums = makeSums(capacity, 2 * Self.digitCount)
 
     static var digitCount: Int {
         SignedDigits.count(Words.self, windowBits: Curve.windowBits)
     }
 
-    package init(capacity: Int) {
+    package convenience init(capacity: Int) {
+        self.init(capacity: capacity, sums: SumTrees.init)
+    }
+
+    /// - Parameter sums: What adds the points of tables: it determines their form.
+    init(
+        capacity: Int,
+        sums: @escaping (_ capacity: Int, _ listCapacity: Int) -> SumTrees<Curve>
+    ) {
         self.capacity = capacity
+        makeSums = sums
         tables.reserveCapacity(capacity)
         unsafe numbers = .allocate(capacity: capacity)
         unsafe digits = .allocate(capacity: capacity * 2 * Self.digitCount)
@@ -68,7 +77,8 @@
 
     /// Verifies all signatures.
     package func verify() {
-        let (generator, sums) = (Curve.generatorTable, sums)
+        let sums = sums
+        let generator = sums.generatorTable
         writeDigits()
         for index in 0..<count {
             let digits = unsafe self.digits + index &* 2 &* Self.digitCount

@@ -16,6 +16,10 @@ enum __attribute__((enum_extensibility(closed))) assay_p256_step : uint8_t {
 /// it begins with, as multiples of p.
 const char *assay_p256_check_bounds(enum assay_p256_step step, double x, double y, double z);
 
+/// The same for sums of pairs. `product_bound` bounds the products of differences and their
+/// inverses.
+const char *assay_p256_check_pair_bounds(double product_bound);
+
 enum __attribute__((enum_extensibility(closed))) assay_p256_operation : uint8_t {
   /// a b / 2^260
   assay_p256_operation_multiply,
@@ -42,5 +46,26 @@ enum __attribute__((enum_extensibility(closed))) assay_p256_operation : uint8_t 
 void assay_p256_compute(
     enum assay_p256_operation operation, const uint64_t *a, const uint64_t *b, const uint64_t *d,
     const uint64_t *e, uint64_t *result);
+
+enum __attribute__((enum_extensibility(closed))) assay_p256_pair_operation : uint8_t {
+  /// a b / 2^261
+  assay_p256_pair_operation_multiply,
+  /// a b / 2^261 - d, below 1.00001 p
+  assay_p256_pair_operation_multiply_minus,
+  /// a^2 / 2^261 - d, below 1.00001 p
+  assay_p256_pair_operation_square_minus,
+  /// a - b
+  assay_p256_pair_operation_difference,
+  /// a below p
+  assay_p256_pair_operation_reduce_fully,
+  /// a by its words
+  assay_p256_pair_operation_words,
+};
+
+/// Computes an operation for pairs in the slots of a vector. Operands and result are four elements
+/// of nine limbs. Only where `assay_p256_has_pairs`.
+void assay_p256_compute_pairs(
+    enum assay_p256_pair_operation operation, const uint64_t *a, const uint64_t *b,
+    const uint64_t *d, uint64_t *result);
 
 #endif

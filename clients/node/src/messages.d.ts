@@ -778,7 +778,7 @@ export interface ServerInfo {
   trustedRoots: TrustedRoot[]
   /** The text of this file. */
   proto?: string
-  /** The engine that verifies signatures: "ifma", "portable" or "openssl". */
+  /** The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl". */
   engine?: string
 }
 

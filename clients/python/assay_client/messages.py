@@ -867,7 +867,7 @@ class ServerInfo(Message):
     proto: Optional[str] = None
     """The text of this file."""
     engine: Optional[str] = None
-    """The engine that verifies signatures: "ifma", "portable" or "openssl"."""
+    """The engine that verifies signatures: "ifma", "avx2", "portable" or "openssl"."""
 
 
 @dataclass
