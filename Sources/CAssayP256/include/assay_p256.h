@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assay_p256_pairs.h"
+
 enum {
   /// The windows of a scalar.
   assay_p256_window_bits = 10,
