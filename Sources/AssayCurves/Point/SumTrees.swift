@@ -1,3 +1,5 @@
+internal import CAssayP256
+
 /// Adds up many lists of affine points at once.
 ///
 /// Each pass adds the points of every list in pairs, with affine formulas and one inversion
@@ -54,6 +56,17 @@
     final func begin(_ list: Int) {
         unsafe counts[list] = 0
         unsafe isUndecided[list] = false
+    }
+
+    /// Brings the points that `append` is going to read into the cache: tables are larger than the
+    /// first level, and together than the second.
+    @inline(__always)
+    final func fetch(_ digits: UnsafePointer<Int16>, of table: FixedBaseTable<Curve>) {
+        var window = unsafe table.points - 1
+        for index in 0..<table.windows {
+            unsafe assay_prefetch(window + Int(digits[index].magnitude))
+            unsafe window += table.windowPoints
+        }
     }
 
     /// Appends to list `list` the points whose sum is the scalar of `digits` times the table's
