@@ -13,6 +13,9 @@ package protocol PrimeCurve: Sendable {
     /// The table of the generator, built at its first use.
     static var generatorTable: FixedBaseTable<Self> { get }
 
+    /// Brings a point of a table into the cache.
+    static func fetch(_ point: UnsafePointer<AffinePoint<Self>>)
+
     /// Whether this processor has instructions for `double` and `add`, which must not be called
     /// otherwise.
     static var hasFastPoints: Bool { get }
@@ -24,6 +27,7 @@ package protocol PrimeCurve: Sendable {
 
 extension PrimeCurve {
     package static var windowBits: Int { 8 }
+    package static func fetch(_ point: UnsafePointer<AffinePoint<Self>>) {}
     package static var hasFastPoints: Bool { false }
     package static func double(_ point: inout JacobianPoint<Self>) {
         point = point.portableDouble()

@@ -1,5 +1,3 @@
-internal import CAssayP256
-
 /// Adds up many lists of affine points at once.
 ///
 /// Each pass adds the points of every list in pairs, with affine formulas and one inversion
@@ -58,29 +56,25 @@ internal import CAssayP256
         unsafe isUndecided[list] = false
     }
 
-    /// Brings the points that `append` is going to read into the cache: tables are larger than the
-    /// first level, and together than the second.
-    @inline(__always)
-    final func fetch(_ digits: UnsafePointer<Int16>, of table: FixedBaseTable<Curve>) {
-        var window = unsafe table.points - 1
-        for index in 0..<table.windows {
-            unsafe assay_prefetch(window + Int(digits[index].magnitude))
-            unsafe window += table.windowPoints
-        }
-    }
+    /// Digits, and the table from which they take their points.
+    typealias Terms = (digits: UnsafePointer<Int16>, table: FixedBaseTable<Curve>)
 
-    /// Appends to list `list` the points whose sum is the scalar of `digits` times the table's
+    /// Appends to list `list` the points whose sum is the scalar of the digits times the table's
     /// point.
+    ///
+    /// - Parameter later: What a later call appends. Its points are brought into the cache, one
+    ///   for each that is copied: tables are larger than the first level, and together than the
+    ///   second, and a processor drops fetches beyond some twenty.
     @inline(__always)
-    final func append(
-        _ list: Int, _ digits: UnsafePointer<Int16>, of table: FixedBaseTable<Curve>
-    ) {
+    final func append(_ list: Int, _ terms: Terms, fetching later: Terms) {
         let target = unsafe points + list &* listCapacity
         var count = unsafe counts[list]
-        var window = unsafe table.points - 1
-        let (windows, windowPoints) = (table.windows, table.windowPoints)
+        var window = unsafe terms.table.points - 1
+        var laterWindow = unsafe later.table.points - 1
+        let (windows, windowPoints) = unsafe (terms.table.windows, terms.table.windowPoints)
         for index in 0..<windows {
-            let digit = unsafe Int(digits[index])
+            unsafe Curve.fetch(laterWindow + Int(later.digits[index].magnitude))
+            let digit = unsafe Int(terms.digits[index])
             if digit > 0 {
                 unsafe target[count] = window[digit]
                 count &+= 1
@@ -89,6 +83,7 @@ internal import CAssayP256
                 count &+= 1
             }
             unsafe window += windowPoints
+            unsafe laterWindow += windowPoints
         }
         unsafe counts[list] = count
     }

@@ -81,16 +81,14 @@
         let generator = sums.generatorTable
         writeDigits()
         for index in 0..<count {
-            let digits = unsafe self.digits + index &* 2 &* Self.digitCount
-            // Those of the signature after next: a copy takes less time than a fetch.
-            if index &+ 2 < count {
-                let later = unsafe digits + 4 &* Self.digitCount
-                unsafe sums.fetch(later, of: generator)
-                unsafe sums.fetch(later + Self.digitCount, of: tables[index &+ 2])
-            }
+            let later = min(index &+ 1, count &- 1)
+            let (u1, u2) = unsafe digits(of: index)
+            let (laterU1, laterU2) = unsafe digits(of: later)
             sums.begin(index)
-            unsafe sums.append(index, digits, of: generator)
-            unsafe sums.append(index, digits + Self.digitCount, of: tables[index])
+            unsafe sums.append(
+                index, (.init(u1), generator), fetching: (.init(laterU1), generator))
+            unsafe sums.append(
+                index, (.init(u2), tables[index]), fetching: (.init(laterU2), tables[later]))
         }
         sums.add(count)
         for index in 0..<count {
@@ -107,17 +105,24 @@
         unsafe outcomes[index] = numbers[index].isInRange ? outcome : .fails
     }
 
+    private func digits(
+        of index: Int
+    ) -> (u1: UnsafeMutablePointer<Int16>, u2: UnsafeMutablePointer<Int16>) {
+        let u1 = unsafe digits + index &* 2 &* Self.digitCount
+        return unsafe (u1, u1 + Self.digitCount)
+    }
+
     /// Writes for each signature the digits of u₁, then those of u₂.
     func writeDigits() {
-        let (size, windowBits) = (Self.digitCount, Curve.windowBits)
+        let windowBits = Curve.windowBits
         var inversion = SharedInversion<Curve.Order>(scratch)
         for index in 0..<count { unsafe inversion.append(numbers[index].s) }
         inversion.invert()
         for index in (0..<count).reversed() {
             let (u1, u2) = unsafe numbers[index].scalars(inverse: inversion.takeLast())
-            let first = unsafe digits + index &* 2 &* size
-            unsafe SignedDigits.write(u1, windowBits: windowBits, to: first)
-            unsafe SignedDigits.write(u2, windowBits: windowBits, to: first + size)
+            let digits = unsafe digits(of: index)
+            unsafe SignedDigits.write(u1, windowBits: windowBits, to: digits.u1)
+            unsafe SignedDigits.write(u2, windowBits: windowBits, to: digits.u2)
         }
     }
 }

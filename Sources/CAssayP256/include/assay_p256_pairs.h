@@ -24,7 +24,8 @@ enum {
 /// function must be called.
 bool assay_p256_has_pairs(void);
 
-/// Multiplies up the differences x2 - x1 of `count` pairs. A difference of 0 counts as 1.
+/// Multiplies up the differences x2 - x1 of `count` pairs, at least one. A difference of 0 counts
+/// as 1.
 ///
 /// - products: receives what `assay_p256_add_pairs` needs.
 /// - product: receives the product of each slot's differences, in words as a coordinate.
