@@ -2,8 +2,6 @@
 
 #if defined(__x86_64__)
 
-#include <string.h>
-
 #include "pair_vectors.h"
 // After pair_vectors.h.
 #include "pair_formulas.h"
