@@ -97,21 +97,23 @@ import Testing
     func costOfExpectations() throws {
         let payload = Self.payload(10_000)
         for selection in [InAppSelection.none, .product("0000000x")] {
-            var best: [Int: Double] = [:]
+            // A processor is at times half as fast for a moment, so that times are compared within
+            // a round only, and the round with the least ratio counts.
+            var least: [Int: Double] = [:]
             for _ in 0..<5 {
-                for products in [0, 1, 20, 100, 1000] {
-                    let work = try Self.work(payload, selection, products: products)
-                    best[products] = min(best[products] ?? .infinity, work)
+                let none = try Self.work(payload, selection, products: 0)
+                let one = try Self.work(payload, selection, products: 1)
+                least[1] = min(least[1] ?? .infinity, one / none)
+                for products in [20, 100, 1000] {
+                    let ratio = try Self.work(payload, selection, products: products) / one
+                    least[products] = min(least[products] ?? .infinity, ratio)
                 }
             }
-            let none = try #require(best[0])
-            let one = try #require(best[1])
-            for products in [20, 100, 1000] {
-                let ratio = try #require(best[products]) / one
+            for (products, ratio) in least where products > 1 {
                 #expect(ratio < 1.5, "\(products) products")
             }
             // The difference is one keyed hash of the product, in unoptimized code.
-            #expect(one / none < 3)
+            #expect(try #require(least[1]) < 3)
         }
     }
 }
