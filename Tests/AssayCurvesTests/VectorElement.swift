@@ -39,6 +39,25 @@ struct VectorShape: Sendable {
         return edges.filter { $0[limbs - 1] <= last }.map { VectorElement(shape: self, limbs: $0) }
     }
 
+    /// Rounds of operands below these multiples of p, with a number for each slot: each edge meets
+    /// each slot, and edges and random numbers of the other operands.
+    func operands(below bounds: [Double], seed: UInt64) -> [[[VectorElement]]] {
+        var random = SeededGenerator(seed: seed)
+        let edges = bounds.map(edges)
+        return (0..<8 * edges.map(\.count).max()!).map { round in
+            edges.indices.map { operand in
+                (0..<slots).map { slot in
+                    switch round % 4 {
+                    case 0: edges[operand][(round / 4 + slot) % edges[operand].count]
+                    case 1 where operand == 0: edges[operand][(round + slot) % edges[0].count]
+                    case 2: edges[operand].randomElement(using: &random)!
+                    default: self.random(below: bounds[operand], &random)
+                    }
+                }
+            }
+        }
+    }
+
     func random(below k: Double, _ generator: inout SeededGenerator) -> VectorElement {
         let limbs = (1..<limbs).map { _ in UInt64.random(in: 0..<limbEnd, using: &generator) }
         let last = UInt64.random(in: 0..<UInt64(k * top), using: &generator)

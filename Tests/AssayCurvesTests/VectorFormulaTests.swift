@@ -72,19 +72,7 @@ import Testing
     @Test(.enabled(if: assay_p256_is_supported()), arguments: operations)
     func agreesWithOpenSSL(_ test: Operation) {
         let n = BigNumbers(modulus: P256Field.modulus.bigEndian)
-        var random = SeededGenerator(seed: 31)
-        let edges = test.bounds.map(Self.shape.edges)
-        for round in 0..<8 * edges.map(\.count).max()! {
-            let operands = edges.indices.map { operand in
-                (0..<8).map { slot -> Element in
-                    switch round % 4 {
-                    case 0: edges[operand][(round / 4 + slot) % edges[operand].count]
-                    case 1 where operand == 0: edges[operand][(round + slot) % edges[0].count]
-                    case 2: edges[operand].randomElement(using: &random)!
-                    default: Self.shape.random(below: test.bounds[operand], &random)
-                    }
-                }
-            }
+        for operands in Self.shape.operands(below: test.bounds, seed: 31) {
             let results = Self.compute(test.operation, operands)
             for (slot, result) in results.enumerated() {
                 let numbers = operands.map { $0[slot].octets }
