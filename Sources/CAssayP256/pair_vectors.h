@@ -29,8 +29,8 @@ FORMULA Limb limb_choose(Limb bit, Limb a, Limb b) {
   return _mm256_blendv_epi8(a, b, _mm256_sub_epi64(limb_constant(0), bit));
 }
 FORMULA Limb limb_product(Limb a, const Limb *b) {
-  // A product needs nine columns, and its factors eighteen registers of the sixteen. This one is
-  // read where it is: compilers load all nine limbs first and then have to store them again.
+  // There are sixteen registers, and a product has nine columns and factors of eighteen limbs. This
+  // one is read where it is: compilers load all limbs first and then have to store them again.
   Limb c;
   __asm__("vpmuludq %2, %1, %0" : "=x"(c) : "x"(a), "m"(*b));
   return c;

@@ -21,7 +21,7 @@ struct VectorShape: Sendable {
     }
 
     /// The largest below k p with limbs full of ones; and others that are next to a carry.
-    func edges(below k: Double) -> [VectorElement] {
+    private func edges(below k: Double) -> [VectorElement] {
         let last = UInt64(k * top) - 1
         let zeros = [UInt64](repeating: 0, count: limbs)
         let full = [UInt64](repeating: limbEnd - 1, count: limbs - 1) + [last]
@@ -58,7 +58,7 @@ struct VectorShape: Sendable {
         }
     }
 
-    func random(below k: Double, _ generator: inout SeededGenerator) -> VectorElement {
+    private func random(below k: Double, _ generator: inout SeededGenerator) -> VectorElement {
         let limbs = (1..<limbs).map { _ in UInt64.random(in: 0..<limbEnd, using: &generator) }
         let last = UInt64.random(in: 0..<UInt64(k * top), using: &generator)
         return VectorElement(shape: self, limbs: limbs + [last])
