@@ -7,8 +7,8 @@ struct AppRules {
     let renewals: [Ledger.RenewalKey: RenewalState]
     let rules: SubscriptionRules
     private(set) var warnings: [EntitlementWarning] = []
-    /// Subscriptions whose renewal information was used.
-    private(set) var knownOriginals: Set<String> = []
+    /// The renewal information of this app's subscriptions.
+    private(set) var usedRenewals: Set<Ledger.RenewalKey> = []
     private var nextChange: Int64?
 
     init(
@@ -60,7 +60,7 @@ struct AppRules {
             let key = Ledger.RenewalKey(
                 environment: key.environment, originalTransactionId: original)
             let renewal = renewals[key]
-            knownOriginals.insert(original)
+            if renewal != nil { usedRenewals.insert(key) }
             let subscription = rules.decide(snapshots, renewal)
             decided.append(subscription)
             noteChanges(of: subscription, snapshots, renewal)
@@ -181,13 +181,14 @@ struct AppRules {
 
     private mutating func customers() -> Customers {
         var customers = Customers()
-        customers.appAccountTokens = app.appAccountTokens.sorted()
-        customers.appTransactionIds = TransactionNumber.sorted(
-            Array(app.appTransactionIds), by: \.self)
+        let tokens = app.appAccountTokens.map { $0.lowercased() }.sorted().withoutRepetitions
+        customers.appAccountTokens = tokens
+        customers.appTransactionIds =
+            TransactionNumber.sorted(app.appTransactionIds, by: \.self).withoutRepetitions
         let expected = rules.policy.expectedAppAccountToken?.lowercased()
         customers.isConflicting =
-            app.appAccountTokens.count > 1
-            || expected.map { token in app.appAccountTokens.contains { $0 != token } } ?? false
+            tokens.count > 1
+            || expected.map { token in tokens.contains { $0 != token } } ?? false
         if customers.isConflicting {
             warn(
                 .customersMixed,
@@ -231,6 +232,15 @@ struct AppRules {
         _ code: EntitlementWarning.Code, _ message: String, _ item: Int?
     ) {
         warnings.append(EntitlementWarning(code: code, message: message, item: item))
+    }
+}
+
+extension [String] {
+    /// Sorted texts, each once.
+    fileprivate var withoutRepetitions: [String] {
+        var texts: [String] = []
+        for text in self where text != texts.last { texts.append(text) }
+        return texts
     }
 }
 

@@ -20,11 +20,7 @@ extension Entitlements {
             apps.append(appRules.decide())
             warnings += appRules.warnings
             if let moment = appRules.changesAt { change = min(change ?? .max, moment) }
-            for original in appRules.knownOriginals {
-                used.insert(
-                    Ledger.RenewalKey(
-                        environment: key.environment, originalTransactionId: original))
-            }
+            used.formUnion(appRules.usedRenewals)
         }
         nextChange = change.map(Timestamp.init)
         warnOfUnused(ledger.renewals, used)

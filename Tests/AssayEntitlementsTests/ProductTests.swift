@@ -175,6 +175,19 @@ struct ProductTests {
         #expect(try !app([token("1", "AB")], at: Timestamp(day: 1), policy).customers.isConflicting)
     }
 
+    @Test("Each customer is named once, in order, however often the items name it")
+    func repeatedCustomers() throws {
+        let customers = [("CD", "9"), ("ab", "10"), ("cd", "9"), ("AB", "10"), ("AB", "x")]
+        let items = customers.enumerated().map { index, customer in
+            Evidence.product("\(index)", "p", .nonConsumable) {
+                ($0.appAccountToken, $0.appTransactionId) = customer
+            }
+        }
+        let found = try app(items).customers
+        #expect(found.appAccountTokens == ["ab", "cd"])
+        #expect(found.appTransactionIds == ["9", "10", "x"])
+    }
+
     @Test("Renewal information without its transaction is reported")
     func renewalAlone() {
         let renewal = Evidence.renewal(signed: Evidence.start, original: "555")
