@@ -181,14 +181,13 @@ struct AppRules {
 
     private mutating func customers() -> Customers {
         var customers = Customers()
-        let tokens = app.appAccountTokens.map { $0.lowercased() }.sorted().withoutRepetitions
-        customers.appAccountTokens = tokens
-        customers.appTransactionIds =
-            TransactionNumber.sorted(app.appTransactionIds, by: \.self).withoutRepetitions
+        customers.appAccountTokens = app.appAccountTokens.sorted()
+        customers.appTransactionIds = TransactionNumber.sorted(
+            Array(app.appTransactionIds), by: \.self)
         let expected = rules.policy.expectedAppAccountToken?.lowercased()
         customers.isConflicting =
-            tokens.count > 1
-            || expected.map { token in tokens.contains { $0 != token } } ?? false
+            app.appAccountTokens.count > 1
+            || expected.map { token in app.appAccountTokens.contains { $0 != token } } ?? false
         if customers.isConflicting {
             warn(
                 .customersMixed,
@@ -232,15 +231,6 @@ struct AppRules {
         _ code: EntitlementWarning.Code, _ message: String, _ item: Int?
     ) {
         warnings.append(EntitlementWarning(code: code, message: message, item: item))
-    }
-}
-
-extension [String] {
-    /// Sorted texts, each once.
-    fileprivate var withoutRepetitions: [String] {
-        var texts: [String] = []
-        for text in self where text != texts.last { texts.append(text) }
-        return texts
     }
 }
 

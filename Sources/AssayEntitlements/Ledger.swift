@@ -15,14 +15,20 @@ struct Ledger {
         /// The group of each subscription by original transaction identifier, from any snapshot:
         /// a newer receipt names no group, and takes none away.
         private(set) var groups: [String: (name: String, signedDate: Int64)] = [:]
-        /// The customers that the items name, not twice in a row: nearly all are of the same one.
-        private(set) var appAccountTokens: [String] = []
-        private(set) var appTransactionIds: [String] = []
+        private(set) var appAccountTokens: Set<String> = []
+        private(set) var appTransactionIds: Set<String> = []
+        /// The customer of the last item: nearly all are of the same one.
+        private var lastAccountToken: String?
+        private var lastTransactionId: String?
 
         mutating func note(customer token: String?, _ transactionId: String?) {
-            if let token, token != appAccountTokens.last { appAccountTokens.append(token) }
-            if let transactionId, transactionId != appTransactionIds.last {
-                appTransactionIds.append(transactionId)
+            if let token, token != lastAccountToken {
+                appAccountTokens.insert(token.lowercased())
+                lastAccountToken = token
+            }
+            if let transactionId, transactionId != lastTransactionId {
+                appTransactionIds.insert(transactionId)
+                lastTransactionId = transactionId
             }
         }
 
