@@ -377,14 +377,4 @@ struct OverloadTests {
             #expect(try client.receive()?.head.id == 100)
         }
     }
-
-    // MARK: Times
-
-    @Test("data can have arrived since the last poll, unless the loop waited for it")
-    func arrival() {
-        let look = SocketLook(began: 1_000, ended: 1_050)
-        #expect(look.earliestArrival(at: 1_050) == 1_000)
-        #expect(look.earliestArrival(at: 1_051) == 1_000)
-        #expect(look.earliestArrival(at: 1_060) == 1_060)
-    }
 }

@@ -57,7 +57,10 @@ package final class EventLoop: @unchecked Sendable {
         }
         self.name = name
         unsafe self.uv = unsafe uv
-        wakeup.action = { [unowned self] in _ = runJobs() }
+        wakeup.action = { [unowned self] in
+            didPoll()
+            _ = runJobs()
+        }
     }
 
     deinit {
@@ -154,6 +157,12 @@ package final class EventLoop: @unchecked Sendable {
     // Read several times a request, and never within a change: Swift's exclusivity check would
     // cost more than the read.
     @exclusivity(unchecked) package var clock = LoopClock()
+
+    /// When the sockets were polled, if the loop has a `PollWatch`. Only on the loop's thread.
+    package internal(set) var polls = PollTimes(since: 0)
+
+    /// Called by the callbacks that can be the first after a poll.
+    func didPoll() { polls.didReturn(at: SystemClock.monotonicNanoseconds) }
 
     /// Runs posted jobs for the given time, and nothing else: sockets and timers wait. Call it on
     /// the loop's thread, at the end of a turn.

@@ -14,6 +14,7 @@ package final class TurnEnd: Handle {
         }
         let code = unsafe uv_check_start(pointer(as: uv_check_t.self)) { handle in
             let end = unsafe Handle.object(TurnEnd.self, of: handle)
+            end.loop.didPoll()
             end.action()
         }
         precondition(code == 0)

@@ -106,6 +106,7 @@ package final class Listener: SocketHandle {
     }
 
     private func didConnect(_ code: Int32) {
+        loop.didPoll()
         guard !isPaused else {
             // libuv waits until this connection is accepted, and polls for no other.
             isHolding = code == 0

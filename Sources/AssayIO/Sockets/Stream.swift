@@ -167,6 +167,7 @@ package final class Stream: SocketHandle {
             uvStream,
             { handle, _, buffer in
                 let stream = unsafe Handle.object(Stream.self, of: handle)
+                stream.loop.didPoll()
                 if let tls = stream.tls {
                     unsafe stream.lendForCiphertext(to: buffer!, tls)
                 } else {
@@ -303,6 +304,7 @@ package final class Stream: SocketHandle {
     // MARK: Callbacks
 
     func didWrite(_ code: Int32) {
+        loop.didPoll()
         if code < 0 {
             fail(LoopError(code: code))
         } else if !isClosing {

@@ -1,5 +1,5 @@
 /// Dates the bytes that a connection reads: those that were in the socket when reading paused are
-/// older than the read that brings them. Times are milliseconds of the loop's clock.
+/// older than the read that brings them. Times are nanoseconds of the loop's clock.
 struct ArrivalTime {
     /// The earliest time at which the last received bytes could have been read.
     private(set) var last: UInt64

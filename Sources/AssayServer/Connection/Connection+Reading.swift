@@ -171,7 +171,7 @@ extension Connection {
 
     private func didEndFrames(_ count: Int) {
         telemetry.metrics.framesReceived += UInt64(count)
-        beginPace(began: arrival.last)
+        beginPace(began: lastArrival)
     }
 
     /// Handles a complete head whose body is incomplete: rejects what can be rejected before the

@@ -51,9 +51,9 @@ final class Connection {
     /// Bytes counted in the server's budget for this connection.
     private var counted = (unread: 0, unwritten: 0)
 
+    private var arrival: ArrivalTime
     // Milliseconds of the loop's clock.
     var lastActivity: UInt64
-    private(set) var arrival: ArrivalTime
     /// The pace of the frame at the front; nil between frames.
     var pace: FramePace?
     var writePace: WritePace
@@ -67,7 +67,7 @@ final class Connection {
         decoder = context.server.decoder
         let now = context.server.now
         lastActivity = now
-        arrival = ArrivalTime(began: now)
+        arrival = ArrivalTime(began: context.server.loop.clock.nanoseconds)
         writePace = WritePace(began: now)
     }
 
@@ -98,7 +98,7 @@ final class Connection {
             arrival.didRead(
                 total: stream.readTotal, earliest: context.turns.earliestArrival)
             context.scheduler.didRead()
-            if pace == nil { pace = FramePace(began: arrival.last, at: now) }
+            if pace == nil { pace = FramePace(began: lastArrival, at: now) }
             pace?.didReceive(at: now)
             takeFrames()
         case .written: flush()
@@ -146,11 +146,14 @@ final class Connection {
     /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { inFlight.count >= limits.requestsInFlight }
 
+    /// When the last received bytes could have been read, in milliseconds of the loop's clock.
+    var lastArrival: UInt64 { min(arrival.last / 1_000_000, now) }
+
     /// Milliseconds since the last received bytes could have been read.
-    var age: UInt64 { now - min(arrival.last, now) }
+    var age: UInt64 { now - lastArrival }
 
     /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
-    var arrived: UInt64 { SystemClock.monotonicNanoseconds - age * 1_000_000 }
+    var arrived: UInt64 { context.server.loop.clock.monotonic(at: arrival.last) }
 
     /// When the first byte of the frame at the front arrived; nil between frames.
     var frameBegan: UInt64? { pace?.began }
@@ -158,7 +161,9 @@ final class Connection {
     /// Pauses reading, and notes the bytes in the socket and the time: they age from now.
     func pauseReading() {
         stream.pauseReading()
-        arrival.didPause(total: stream.readTotal, unread: stream.unreadBySystem, at: now)
+        arrival.didPause(
+            total: stream.readTotal, unread: stream.unreadBySystem,
+            at: context.server.loop.clock.nanoseconds)
     }
 
     /// Updates the server's budget with the sizes of this connection's buffers.

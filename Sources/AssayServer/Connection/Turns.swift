@@ -4,7 +4,7 @@ import AssayIO
 ///
 /// Owns the connections that have answers to write, those that used up their share of a turn and
 /// have more bytes, the shares of frames, of streamed receipts and of long answers, the buffers of
-/// answers, and the times of the turns. Belongs to the loop's thread.
+/// answers. Belongs to the loop's thread.
 final class Turns {
     private let loop: EventLoop
     /// The number of the current turn.
@@ -29,8 +29,6 @@ final class Turns {
     /// Whether reading resumed in this turn for a connection that had used up its share of an
     /// earlier one.
     private var hasResumedReading = false
-    /// The times of the previous turn.
-    private var lastLook = SocketLook()
 
     init(_ loop: EventLoop) { self.loop = loop }
 
@@ -40,11 +38,8 @@ final class Turns {
     func beginEnd() { number += 1 }
 
     /// Ends a turn, after its work is done and its answers are written.
-    ///
-    /// - Parameter began: when the sockets were polled, in milliseconds of the loop's clock.
-    func end(began: UInt64) {
+    func end() {
         hasResumedReading = false
-        lastLook = SocketLook(began: began, ended: loop.clock.now)
         if !waiting.isEmpty || !receipts.isEmpty || !longAnswers.isEmpty { requestTurns() }
     }
 
@@ -57,9 +52,9 @@ final class Turns {
         if hasResumedReading { loop.post {} }
     }
 
-    /// The earliest time at which the bytes just read arrived in their socket, in milliseconds of
+    /// The earliest time at which the bytes just read arrived in their socket, in nanoseconds of
     /// the loop's clock.
-    var earliestArrival: UInt64 { lastLook.earliestArrival(at: loop.now) }
+    var earliestArrival: UInt64 { loop.clock.nanoseconds(at: loop.polls.earliestArrival) }
 
     // MARK: Reading
 

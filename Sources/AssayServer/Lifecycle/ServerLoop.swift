@@ -13,6 +13,7 @@ final class ServerLoop {
     private let scheduler: Scheduler
     private let memory: MemoryReturner
     private var turnEnd: TurnEnd?
+    private var pollWatch: PollWatch?
     private var sweepTimer: Timer?
     private var lastSweep: UInt64 = 0
 
@@ -45,6 +46,7 @@ final class ServerLoop {
             context, acceptor, connections, admission, scheduler, publisher, report: report)
         memory = MemoryReturner(loop, workers)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
+        pollWatch = try PollWatch(on: loop)
         let timer = try Timer(on: loop)
         timer.start(
             afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
@@ -57,13 +59,12 @@ final class ServerLoop {
     /// Ends a turn, after all ready sockets were read: has the requests verified and the answers
     /// written.
     private func endTurn() {
-        let began = context.now
         turns.beginEnd()
         scheduler.work()
         scheduler.advanceChainQueue()
         turns.writeAnswers()
         acceptor.continueHandshakes()
-        turns.end(began: began)
+        turns.end()
         endIfDrained()
     }
 
@@ -96,5 +97,6 @@ final class ServerLoop {
         guard lifecycle.endIfDrained() else { return }
         sweepTimer?.close()
         turnEnd?.close()
+        pollWatch?.close()
     }
 }

@@ -18,14 +18,3 @@ struct LoopShare {
 
     func canRead(at now: UInt64) -> Bool { now - began < worked + Self.nanoseconds }
 }
-
-/// The times of a turn of the loop, which date the bytes that the next turn reads.
-struct SocketLook {
-    /// Milliseconds of the loop's clock: when the sockets were polled, and when the turn ended.
-    var began: UInt64 = 0
-    var ended: UInt64 = 0
-
-    /// The earliest time at which the bytes arrived. If the loop did not block, that is right
-    /// after the last poll; if it did, it is now.
-    func earliestArrival(at now: UInt64) -> UInt64 { now > ended + 1 ? now : min(began, now) }
-}

@@ -1,0 +1,61 @@
+import CLibuv
+
+/// The times at which a loop polled its sockets, in nanoseconds of the monotonic clock. They date
+/// the bytes of a turn to the earliest time at which those can have arrived.
+package struct PollTimes: Sendable {
+    /// When the last poll returned.
+    private var returned: UInt64
+    /// When the last poll began.
+    private var began: UInt64
+    private var isPolling = false
+    /// The earliest time at which bytes that are read in this turn arrived in their socket.
+    ///
+    /// A poll that waited returned as soon as the first bytes arrived. One that found some at once
+    /// does not show their age: they came after the poll before it.
+    package private(set) var earliestArrival: UInt64
+
+    /// The longest poll that counts as one that found its events at once, 100 µs: a poll of a
+    /// thousand ready sockets takes less. The kernel does not say whether a poll waited, and
+    /// another call to learn it would cost each turn. After a shorter wait, bytes seem older than
+    /// they are, by no more than a turn and this.
+    package static let longestWithoutWait: UInt64 = 100_000
+
+    /// - Parameter start: when the loop began to watch; no bytes are older.
+    package init(since start: UInt64) {
+        returned = start
+        began = start
+        earliestArrival = start
+    }
+
+    package mutating func willPoll(at now: UInt64) {
+        began = now
+        isPolling = true
+    }
+
+    /// Records that the poll returned. Only the first call of a turn counts.
+    package mutating func didReturn(at now: @autoclosure () -> UInt64) {
+        guard isPolling else { return }
+        isPolling = false
+        let now = now()
+        earliestArrival = now > began + Self.longestWithoutWait ? now : returned
+        returned = now
+    }
+}
+
+/// Notes when the loop begins to poll. Without one, `EventLoop.polls` stays at zero.
+@safe
+package final class PollWatch: Handle {
+    package init(on loop: EventLoop) throws(LoopError) {
+        try unsafe super.init(on: loop, type: UV_PREPARE) { handle in
+            let prepare = UnsafeMutableRawPointer(handle)
+            return unsafe uv_prepare_init(
+                loop.uv, prepare.assumingMemoryBound(to: uv_prepare_t.self))
+        }
+        let code = unsafe uv_prepare_start(pointer(as: uv_prepare_t.self)) { handle in
+            let watch = unsafe Handle.object(PollWatch.self, of: handle)
+            watch.loop.polls.willPoll(at: SystemClock.monotonicNanoseconds)
+        }
+        precondition(code == 0)
+        loop.polls = PollTimes(since: SystemClock.monotonicNanoseconds)
+    }
+}
