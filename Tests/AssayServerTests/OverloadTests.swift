@@ -202,6 +202,74 @@ struct OverloadTests {
         #expect(limit.milliseconds(of: 100, at: 6_050) == 100)
     }
 
+    @Test("line 120: a light connection has twice the limit, whatever its time in the socket")
+    func limitOfLightConnections() {
+        var limit = QueueLimit()
+        limit.didReject(at: 5_000)
+        // Milliseconds of delay and age, whether light, the time, and whether it is refused.
+        let cases: [(UInt64, UInt64, Bool, UInt64, Bool)] = [
+            (100, 0, false, 5_000, false), (101, 0, false, 5_000, true),
+            (60, 40, false, 5_000, false), (60, 41, false, 5_000, true),
+            (20, 0, false, 6_000, false), (21, 0, false, 6_000, true),
+            (200, 0, true, 5_000, false), (201, 0, true, 5_000, true),
+            (200, 500, true, 6_000, false), (201, 500, true, 6_000, true),
+        ]
+        for (delay, age, isLight, now, isRefused) in cases {
+            #expect(
+                limit.isExceeded(by: delay, after: age, isLight: isLight, of: 100, at: now)
+                    == isRefused, "\(delay) ms, light: \(isLight), at \(now)")
+        }
+    }
+
+    @Test("line 120: beside eight greedy connections, one with a single request is not refused")
+    func greedyConnections() throws {
+        let token = try Minted.transaction.get()
+        let clock = HeldClock()
+        let isMeasured = Atomic(true)
+        try withServer {
+            $0.workers = 1
+            $0.hasOneProcessor = false
+            $0.limits.requestsPerSlice = 1
+            $0.limits.queueDelayMilliseconds = 400
+            $0.clock = {
+                if isMeasured.load(ordering: .relaxed) { usleep(10_000) }
+                return clock.now()
+            }
+        } _: { test in
+            let honest = try RawClient(test.unix)
+            for id in 1...15 as ClosedRange<UInt64> {
+                try honest.send(RawClient.verify(id, .transaction, token, mayWait: true))
+            }
+            try honest.expectAnswers(1...15)
+            isMeasured.store(false, ordering: .relaxed)
+            clock.arm()
+            try honest.send(RawClient.verify(100, .notification, token))
+            clock.isHeld.wait()
+            defer { clock.release.open() }
+            var burst: [UInt8] = []
+            for id in 1...60 as ClosedRange<UInt64> {
+                burst += RawClient.verify(id, .transaction, token, timeout: 30_000)
+            }
+            // Each has its share of the queue, and the rest is refused. Their shares together
+            // are longer than the limit of any connection.
+            let greedy = try (0..<8).map { _ in
+                let client = try RawClient(test.unix)
+                try client.send(burst)
+                let first = try #require(try client.receive()?.head)
+                #expect(first.status == .resourceExhausted, "\(first)")
+                return client
+            }
+            try honest.send(RawClient.verify(101, .transaction, token, timeout: 30_000))
+            clock.release.open()
+            let answers = try Self.statuses(2, from: honest)
+            #expect(answers.allSatisfy { $0.status == .ok }, "\(answers)")
+            for client in greedy {
+                let rest = try Self.statuses(59, from: client)
+                #expect(rest.contains { $0.status == .ok })
+            }
+        }
+    }
+
     @Test("line 88: a burst fills the queue, a lasting overload does not")
     func standingQueue() throws {
         try withSlowWorker {

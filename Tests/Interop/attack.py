@@ -9,10 +9,11 @@ import sys
 import tempfile
 import time
 
-from hostile import chains, memory, overload, peers, process, work  # they register themselves
+from hostile import (  # they register themselves
+    chains, memory, overload, peers, process, shares, work)
 from hostile.trial import ATTACKS, Evidence, Measure, Trial
 
-assert all([chains, memory, overload, peers, process, work])
+assert all([chains, memory, overload, peers, process, shares, work])
 
 COLUMNS = ["sent", "valid", "wrong", "refused", "lost", "p50", "p99", "before", "peak", "after"]
 UNITS = {"p50": "ms", "p99": "ms", "before": "MB", "peak": "MB", "after": "MB"}

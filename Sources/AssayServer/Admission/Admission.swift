@@ -39,7 +39,7 @@ final class Admission {
     /// rejections take time from accepted requests, so they have to be cheap.
     func refusalAtAGlance(of connection: Connection) -> PreparedRefusals.Refusal? {
         guard !context.phase.isDraining else { return nil }
-        if let delay = scheduler.excessiveDelay(after: connection.age, before: .max) {
+        if let delay = scheduler.excessiveDelay(of: connection, before: .max) {
             return refusals.refusal(.overloaded(retryAfter: Self.rounded(delay)), by: codec)
         }
         guard connection.isFull else { return nil }
@@ -115,7 +115,8 @@ final class Admission {
             return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))
         }
         let deadline = deadline(of: head, began: began ?? connection.frameBegan)
-        if let refusal = refusal(of: head, bytes, before: deadline, from: connection) {
+        let work = scheduler.nanoseconds(of: WorkClass(kind, bytes: bodyBytes))
+        if let refusal = refusal(of: head, bytes, before: deadline, work: work, from: connection) {
             return .refused(refusal)
         }
         let isStreamed = isLarge && !isWhole
@@ -155,8 +156,9 @@ final class Admission {
                 .memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
         }
         let deadline = deadline(of: head, began: began ?? connection.frameBegan)
+        let work = scheduler.nanoseconds(of: WorkLoad.items(of: call))
         let refusal = refusal(
-            of: head, cost.bytes, before: deadline, work: .items(of: call), from: connection)
+            of: head, cost.bytes, before: deadline, work: work, from: connection)
         if let refusal { return .refused(refusal) }
         return .resolve(
             AdmittedResolve(
@@ -203,9 +205,9 @@ final class Admission {
 
     /// The reason to reject a valid request for lack of memory, places or time; nil to accept it.
     ///
-    /// - Parameter work: the request's own work, where it is more than one verification.
+    /// - Parameter work: the request's own nanoseconds.
     private func refusal(
-        of head: RequestHead, _ bytes: Int, before deadline: UInt64, work: WorkLoad? = nil,
+        of head: RequestHead, _ bytes: Int, before deadline: UInt64, work: Double,
         from connection: Connection
     ) -> ResponseHead? {
         if head.mayWait {
@@ -215,7 +217,7 @@ final class Admission {
         }
         if connection.isFull { return .tooManyInFlight(head.id, limit: limits.requestsInFlight) }
         // Rejected while that is still cheap.
-        let delay = scheduler.excessiveDelay(after: connection.age, before: deadline, work: work)
+        let delay = scheduler.excessiveDelay(of: connection, before: deadline, work: work)
         return delay.map { .overloaded(head.id, retryAfter: Self.rounded($0)) }
     }
 

@@ -18,6 +18,20 @@ struct QueueLimit {
         return max(configured / Self.standingShare, 1)
     }
 
+    /// Whether a delay is too long to queue a request.
+    ///
+    /// A light connection has few requests in the queue, beside connections with more. It waits
+    /// for a quantum of each of them, and its refusal would shorten no queue. So it has twice the
+    /// configured limit, and the time that its request waited in the socket does not count.
+    ///
+    /// - Parameter age: milliseconds that the request has already waited in the socket.
+    func isExceeded(
+        by delay: UInt64, after age: UInt64, isLight: Bool, of configured: UInt64, at now: UInt64
+    ) -> Bool {
+        if isLight { return delay > 2 * configured }
+        return delay > milliseconds(of: configured, at: now) || age + delay > configured
+    }
+
     mutating func didReject(at now: UInt64) {
         if overloadBegan == nil { overloadBegan = now }
     }

@@ -24,6 +24,8 @@ final class Connection {
     private(set) var state = State.open
 
     private(set) var inFlight = RequestsInFlight()
+    /// Its requests that wait for a worker; nil for a connection that has none.
+    private(set) var queuedLines: RequestLines?
     /// Answers of this turn, written at its end.
     private var output: [UInt8] = []
 
@@ -111,7 +113,7 @@ final class Connection {
         case .closed:
             state = .closed
             dropArriving()
-            context.scheduler.fetches.cancel(of: self)
+            context.scheduler.didClose(self)
             updateBudget()
             context.table.remove(self)
         }
@@ -194,7 +196,19 @@ final class Connection {
     func didAnswer(_ id: UInt64, _ cost: RequestCost = .none) { inFlight.remove(id, cost) }
 
     /// Releases spare memory. Called while nothing is in flight.
-    func giveBackMemory() { inFlight.giveBackMemory() }
+    func giveBackMemory() {
+        inFlight.giveBackMemory()
+        // Items of a Resolve that has ended are possibly still queued.
+        if queuedLines?.isEmpty == true { queuedLines = nil }
+    }
+
+    /// Where its requests wait for a worker.
+    var lines: RequestLines {
+        if let queuedLines { return queuedLines }
+        let new = RequestLines()
+        queuedLines = new
+        return new
+    }
 
     // MARK: Answers
 

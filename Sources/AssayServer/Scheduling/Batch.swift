@@ -3,7 +3,8 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// The requests of all connections that wait for a worker, in arrival order.
+/// The requests of all connections that wait for a worker. Connections take turns, so that one with
+/// many requests delays the others by its share; those of one connection are in arrival order.
 ///
 /// A batch is the work that gathers while the workers are busy. At the end of each turn of the
 /// loop it is divided among the idle workers, so that batches grow with the load and a single
@@ -55,10 +56,27 @@ struct Batch {
     /// Requests that wait for the loop's own thread.
     var shortCount: Int { short.count }
 
-    /// Nanoseconds of work before a request that arrives now without `mayWait`, on one worker.
+    /// Nanoseconds of work, on one worker, before the last of the requests without `mayWait`.
     func nanoseconds(by delay: QueueDelay) -> Double {
         delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load)
             + delay.nanoseconds(of: short.load)
+    }
+
+    /// Nanoseconds of work, on one worker, before a request of a connection that arrives now
+    /// without `mayWait`.
+    ///
+    /// - Parameter own: the request's own nanoseconds.
+    func nanoseconds(
+        before own: Double, of lines: RequestLines?, by delay: QueueDelay
+    ) -> Double {
+        delay.nanoseconds(of: running)
+            + waiting.nanoseconds(before: own, of: lines?.waiting, by: delay)
+            + short.nanoseconds(before: own, of: lines?.short, by: delay)
+    }
+
+    /// Whether a connection has few requests in the queue, beside connections with more.
+    func isLight(_ lines: RequestLines?) -> Bool {
+        waiting.isLight(lines?.waiting) && short.isLight(lines?.short)
     }
 
     var hasRunning: Bool { idleWorkers < workerCount }
@@ -72,20 +90,27 @@ struct Batch {
     /// Whether another request would wait for more than the next slice of each worker.
     var isLong: Bool { waitingCount > 2 * workerCount * requestsPerSlice }
 
-    mutating func add(_ request: AcceptedRequest) {
+    mutating func add(_ request: AcceptedRequest, by delay: QueueDelay) {
+        let lines = request.connection.value.lines
         if request.mayWait {
-            patient.append(request)
+            patient.append(request, to: lines.patient, by: delay)
         } else if hasOneProcessor, request.isSingleSignature {
-            short.append(request)
+            short.append(request, to: lines.short, by: delay)
         } else {
-            waiting.append(request)
+            waiting.append(request, to: lines.waiting, by: delay)
         }
     }
 
-    /// Adds requests that have already waited elsewhere, in front.
-    mutating func addFirst(_ requests: [AcceptedRequest]) {
-        waiting.prepend(requests.filter { !$0.mayWait })
-        patient.prepend(requests.filter(\.mayWait))
+    /// Adds requests that have already waited elsewhere, before the others of their connections.
+    mutating func addFirst(_ requests: [AcceptedRequest], by delay: QueueDelay) {
+        for request in requests.reversed() {
+            let lines = request.connection.value.lines
+            if request.mayWait {
+                patient.prepend(request, to: lines.patient, by: delay)
+            } else {
+                waiting.prepend(request, to: lines.waiting, by: delay)
+            }
+        }
     }
 
     /// Whether a full slice waits for the loop's thread.
@@ -121,6 +146,12 @@ struct Batch {
     mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
         waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
             + patient.removeAll(where: isOver)
+    }
+
+    /// Removes and returns the requests of a connection.
+    mutating func removeAll(of lines: RequestLines) -> [AcceptedRequest] {
+        waiting.removeAll(of: lines.waiting) + short.removeAll(of: lines.short)
+            + patient.removeAll(of: lines.patient)
     }
 
     /// Divides the waiting requests into equal slices for the idle workers. Requests for which
@@ -170,71 +201,5 @@ struct Batch {
         guard let request = waiting.take() else { return nil }
         if !patient.isEmpty { patientCredit += 1 }
         return request
-    }
-}
-
-/// Requests in arrival order, with their load.
-struct RequestQueue {
-    private var requests: [AcceptedRequest?] = []
-    /// Index of the first request that was not taken.
-    private var head = 0
-    private(set) var load = WorkLoad()
-
-    var count: Int { requests.count - head }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ request: AcceptedRequest) {
-        requests.append(request)
-        load.add(request.work)
-    }
-
-    mutating func prepend(_ first: [AcceptedRequest]) {
-        guard !first.isEmpty else { return }
-        requests.replaceSubrange(..<head, with: first)
-        head = 0
-        for request in first { load.add(request.work) }
-    }
-
-    mutating func take() -> AcceptedRequest? {
-        guard head < requests.count, let request = requests[head].take() else { return nil }
-        head += 1
-        load.remove(request.work)
-        trim()
-        return request
-    }
-
-    mutating func take(_ most: Int) -> [AcceptedRequest] {
-        var taken: [AcceptedRequest] = []
-        taken.reserveCapacity(min(most, count))
-        while taken.count < most, let request = take() { taken.append(request) }
-        return taken
-    }
-
-    func allSatisfy(_ predicate: (AcceptedRequest) -> Bool) -> Bool {
-        for index in head..<requests.count where !predicate(requests[index]!) { return false }
-        return true
-    }
-
-    mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
-        guard !allSatisfy({ !isOver($0) }) else { return [] }
-        var (kept, over): ([AcceptedRequest?], [AcceptedRequest]) = ([], [])
-        for index in head..<requests.count {
-            let request = requests[index]!
-            if isOver(request) { over.append(request) } else { kept.append(request) }
-        }
-        (requests, head) = (kept, 0)
-        for request in over { load.remove(request.work) }
-        return over
-    }
-
-    /// Moves each request once on average, even if the queue is never empty.
-    private mutating func trim() {
-        if head == requests.count {
-            requests.removeAll(keepingCapacity: true)
-            head = 0
-        } else if head >= 1024, 2 * head >= requests.count {
-            requests.removeFirst(head)
-            head = 0
-        }
     }
 }

@@ -30,7 +30,7 @@ extension Scheduler {
         case .verify(let requests):
             run(requests, on: chainWorkers, unknownChains: .validate) { scheduler, _ in
                 scheduler.context.telemetry.metrics.validatedChains += UInt64(requests.count)
-                scheduler.batch.addFirst(scheduler.chainQueue.finish())
+                scheduler.addFirst(scheduler.chainQueue.finish())
             }
         }
     }

@@ -94,37 +94,46 @@ final class Scheduler {
 
     // MARK: Delay
 
-    /// Milliseconds that a request without `mayWait` would wait if it arrived now.
+    /// Milliseconds until the last of the waiting requests without `mayWait` is started.
     private var queuedMilliseconds: UInt64 {
         queueDelay.milliseconds(
             ofNanoseconds: batch.nanoseconds(by: queueDelay), workers: workers.count)
     }
 
-    /// The milliseconds that a request would wait now, if too long; nil if it can be queued. An
-    /// idle worker gets work regardless of the measurements.
+    /// The milliseconds that a connection's next request would wait now, if too long; nil if it
+    /// can be queued. An idle worker gets work regardless of the measurements. A connection with
+    /// many requests in the queue waits longer than others, so it is refused first.
     ///
-    /// - Parameter age: milliseconds that the request has already waited in the socket.
-    /// - Parameter work: the request's own work, where it is more than one verification.
+    /// - Parameter work: the request's own nanoseconds; nil for a small request.
     func excessiveDelay(
-        after age: UInt64, before deadline: UInt64, work: WorkLoad? = nil
+        of connection: Connection, before deadline: UInt64, work: Double? = nil
     ) -> UInt64? {
         guard !batch.startsAtOnce else {
             queueLimit.queueIsEmpty()
             return nil
         }
-        let delay = queuedMilliseconds
-        guard
-            delay > queueLimitMilliseconds || age + delay > context.limits.queueDelayMilliseconds
-                || now + delay + (work.map(milliseconds(of:)) ?? 0) > deadline
-        else { return nil }
+        let lines = connection.queuedLines
+        let delay = queueDelay.milliseconds(
+            ofNanoseconds: batch.nanoseconds(before: work ?? 0, of: lines, by: queueDelay),
+            workers: workers.count)
+        let isExceeded = queueLimit.isExceeded(
+            by: delay, after: connection.age, isLight: batch.isLight(lines),
+            of: context.limits.queueDelayMilliseconds, at: now)
+        let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
+        guard isExceeded || now + delay + own > deadline else { return nil }
         queueLimit.didReject(at: now)
         return delay
     }
 
-    private func milliseconds(of work: WorkLoad) -> UInt64 {
-        queueDelay.milliseconds(
-            ofNanoseconds: queueDelay.nanoseconds(of: work), workers: workers.count)
+    private func milliseconds(ofNanoseconds work: Double) -> UInt64 {
+        queueDelay.milliseconds(ofNanoseconds: work, workers: workers.count)
     }
+
+    /// The predicted nanoseconds of a request.
+    func nanoseconds(of work: WorkClass) -> Double { queueDelay.nanoseconds(of: work) }
+
+    /// The predicted nanoseconds of a request's items.
+    func nanoseconds(of work: WorkLoad) -> Double { queueDelay.nanoseconds(of: work) }
 
     /// The longest delay that the queue can have now.
     private var queueLimitMilliseconds: UInt64 {
@@ -145,7 +154,7 @@ final class Scheduler {
 
     /// Queues an item of a Resolve.
     func verify(_ item: AcceptedRequest) {
-        batch.add(item)
+        batch.add(item, by: queueDelay)
         verifyFullSlice()
     }
 
@@ -180,8 +189,19 @@ final class Scheduler {
                 app: admitted.app, kind: admitted.kind, call: admitted.call, evidence: evidence,
                 size: size, cost: cost, deadline: admitted.deadline,
                 arrived: connection.arrived, mayWait: admitted.mayWait,
-                format: connection.http?.format(of: admitted.id)))
+                format: connection.http?.format(of: admitted.id)),
+            by: queueDelay)
     }
+
+    /// Drops the waiting requests of a connection that has closed.
+    func didClose(_ connection: Connection) {
+        fetches.cancel(of: connection)
+        guard let lines = connection.queuedLines else { return }
+        for request in batch.removeAll(of: lines) { drop(request) }
+    }
+
+    /// Adds requests whose chains were validated.
+    func addFirst(_ requests: [AcceptedRequest]) { batch.addFirst(requests, by: queueDelay) }
 
     /// Whether the deadline has passed, the connection has closed, or the Resolve has ended.
     func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
