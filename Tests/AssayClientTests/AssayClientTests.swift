@@ -158,7 +158,8 @@ private func error<Answer>(
         #expect(seen.withLock { $0 } == [false, true, false])
     }
 
-    @Test func deadlineWithoutAServer() async throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func deadlineWithoutAServer() async throws {
         try await withServer { peer, head, _ in
             if case .health = head.call {
                 // On a busy machine the ping can time out before it is sent.

@@ -88,6 +88,7 @@ private func withChannel(
     /// tests, its pause of 200 ms can take as long as their calculations.
     @Test(
         "a call whose turn comes late fails, unless it may wait",
+        .enabled(if: TimedTests.areEnabled),
         arguments: [
             (Duration.milliseconds(50), false, false), (.milliseconds(50), true, true),
             (ClientOptions.longestTimeout, false, true), (nil, false, true),

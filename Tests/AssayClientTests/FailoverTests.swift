@@ -1,6 +1,7 @@
 import AssayClient
 import AssayIO
 import AssayWire
+import TestSupport
 import Testing
 
 /// Tests of clients with several addresses.
@@ -42,7 +43,10 @@ struct FailoverTests {
         try await client.ping()
     }
 
-    @Test("after a drain the next address gets the calls, and after the last one the first")
+    @Test(
+        "after a drain the next address gets the calls, and after the last one the first",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func drains() async throws {
         let first = try server(drains: true)
         let second = try server(drains: true)

@@ -84,6 +84,7 @@ import Testing
 
     @Test(
         "after a refusal for load the server gets fewer calls at once",
+        .enabled(if: TimedTests.areEnabled),
         arguments: [
             (Status.resourceExhausted, 100, true, 24), (.resourceExhausted, 100, false, 32),
             (.resourceExhausted, 0, true, 32), (.notFound, 100, true, 32),

@@ -49,7 +49,8 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func consecutiveAttemptsPause() async throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func consecutiveAttemptsPause() async throws {
         var options = ClientOptions.patientOnce
         options.shortestPause = .milliseconds(40)
         options.longestPause = .milliseconds(80)
@@ -78,7 +79,8 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
-    @Test func waitsForAServerThatStartsLater() async throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func waitsForAServerThatStartsLater() async throws {
         // A TCP port that is free now can be another test's server a moment later.
         let endpoint = Endpoint.unix(path: "/tmp/assay-later-\(getpid()).sock")
         let client = try AssayClient(

@@ -70,10 +70,10 @@ struct TidyTests {
     @Test("the tests find the source files")
     func found() { #expect(Self.files.count > 50) }
 
-    @Test("script/test runs the tests of every target")
+    @Test("script/check runs the tests of every target")
     func targets() throws {
         let script = try String(
-            contentsOfFile: Vectors.packageRoot + "/script/test", encoding: .utf8)
+            contentsOfFile: Vectors.packageRoot + "/script/check", encoding: .utf8)
         let run = Set(script.split { !$0.isLetter }.map(String.init))
         let folders = try FileManager.default.contentsOfDirectory(
             atPath: Vectors.packageRoot + "/Tests")

@@ -108,7 +108,10 @@ struct EndToEndTests {
         #expect(!result.moments.isEmpty && !result.wasInterrupted)
     }
 
-    @Test("pipelined Poisson arrivals reach about the rate")
+    @Test(
+        "pipelined Poisson arrivals reach about the rate",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func poisson() async throws {
         let target = try Target()
         defer { target.stop() }
@@ -153,7 +156,10 @@ struct EndToEndTests {
         #expect(result.lateReason == nil)
     }
 
-    @Test("the first requests of a closed loop are measured")
+    @Test(
+        "the first requests of a closed loop are measured",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func firstRequests() async throws {
         // No answer, and so no further request, before the end of the measurement.
         let target = try Target {

@@ -124,7 +124,10 @@ struct StoreServerTests {
         #expect(log.contains("\"result\":\"\(result)\""), "\(log)")
     }
 
-    @Test("faults of the delivery delay, dribble and cut an answer")
+    @Test(
+        "faults of the delivery delay, dribble and cut an answer",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func delivery() throws {
         let harness = try StoreHarness()
         let path = "/inApps/v1/transactions/1"

@@ -197,7 +197,11 @@ import Testing
         }
     }
 
-    @Test("all paths report a blocked event loop at once") func stuck() throws {
+    @Test(
+        "all paths report a blocked event loop at once",
+        .enabled(if: TimedTests.areEnabled)
+    )
+    func stuck() throws {
         let clock = HeldClock()
         let admin = try AdminTest { $0.clock = clock.now }
         // The loop calls the clock when it publishes; the test holds that call.

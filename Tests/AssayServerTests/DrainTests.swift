@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct DrainTests {
-    @Test func aServerWithNothingConnectedEndsAtOnce() throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func aServerWithNothingConnectedEndsAtOnce() throws {
         let test = try TestServer()
         guard case .unix(let path) = test.unix else { return }
         #expect(unsafe access(path, F_OK) == 0)
@@ -73,7 +74,8 @@ import Testing
 
     /// Every request is answered or was never read. The answers are OK up to some request and
     /// UNAVAILABLE after it, without a gap, and then the stream ends.
-    @Test(arguments: 0..<20) func aDrainUnderLoadLosesNothing(round: Int) throws {
+    @Test(.enabled(if: TimedTests.areEnabled), arguments: 0..<20)
+    func aDrainUnderLoadLosesNothing(round: Int) throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 80_000)
         let test = try TestServer()
@@ -153,7 +155,8 @@ import Testing
     }
 
     /// A server keeps running without references to it.
-    @Test func aServerNeedsNoReference() throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func aServerNeedsNoReference() throws {
         var test: TestServer? = try TestServer()
         let endpoint = try #require(test?.unix)
         test = nil

@@ -206,7 +206,10 @@ extension RawClient {
         #expect(fetcher.asked.isEmpty)
     }
 
-    @Test("Fetches at their limit cost other requests nothing, and more are refused")
+    @Test(
+        "Fetches at their limit cost other requests nothing, and more are refused",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func limit() throws {
         let held = HeldFetches()
         let fetcher = held.fetcher

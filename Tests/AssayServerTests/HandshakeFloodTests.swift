@@ -93,7 +93,10 @@ import Testing
         return crowd
     }
 
-    @Test("line 61: a flood of handshakes waits while open connections are served")
+    @Test(
+        "line 61: a flood of handshakes waits while open connections are served",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func flood() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki), tls = try pki.client()
@@ -155,7 +158,10 @@ import Testing
         }
     }
 
-    @Test("a peer that waits too long is closed")
+    @Test(
+        "a peer that waits too long is closed",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func late() async throws {
         let pki = try TestPKI()
         let hello = try Self.hello(pki)

@@ -152,7 +152,11 @@ struct HostileAdminTests {
         #expect(admin.get("/healthz").status == 200)
     }
 
-    @Test("68: a connection has ten seconds, also byte by byte") func slowloris() throws {
+    @Test(
+        "68: a connection has ten seconds, also byte by byte",
+        .enabled(if: TimedTests.areEnabled)
+    )
+    func slowloris() throws {
         let clock = Atomic<UInt64>(100_000_000_000)
         let admin = try AdminTest(clock: { clock.load(ordering: .relaxed) })
         defer { admin.end() }
@@ -172,7 +176,11 @@ struct HostileAdminTests {
         #expect(admin.get("/healthz").status == 200)
     }
 
-    @Test("68: 200 scrapes at once delay no verification") func scrapes() throws {
+    @Test(
+        "68: 200 scrapes at once delay no verification",
+        .enabled(if: TimedTests.areEnabled)
+    )
+    func scrapes() throws {
         let admin = try AdminTest()
         defer { admin.end() }
         let client = try RawClient(admin.test.unix)

@@ -29,7 +29,8 @@ struct HostileCrowdTests {
     }
 
     @Test(
-        "line 61: 10,000 connections that send a byte per second are closed, with little memory")
+        "line 61: 10,000 connections that send a byte per second are closed, with little memory",
+        .enabled(if: TimedTests.areEnabled))
     func slowWriters() async {
         await #expect(processExitsWith: .success) { Self.noting { try Self.meetSlowWriters() } }
     }
@@ -129,7 +130,10 @@ struct HostileCrowdTests {
         }
     }
 
-    @Test("line 62: 1,000,000 small frames on one connection do not starve others")
+    @Test(
+        "line 62: 1,000,000 small frames on one connection do not starve others",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func aMillionFrames() async {
         await #expect(processExitsWith: .success) { Self.noting { try Self.meetAMillionFrames() } }
     }

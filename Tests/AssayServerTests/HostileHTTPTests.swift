@@ -88,7 +88,10 @@ struct HostileHTTPTests {
         }
     }
 
-    @Test("line 104: slow heads, slow bodies and idle connections end")
+    @Test(
+        "line 104: slow heads, slow bodies and idle connections end",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func slow() throws {
         let starts: [(String, Int?)] = [
             ("GET /v1/hea", 408), (HTTPClient.get("/v1/health").dropLast(2).description, 408),

@@ -108,6 +108,7 @@ import Testing
     /// notice, and no connection is reset.
     @Test(
         "line 66: SIGTERM under load loses no request",
+        .enabled(if: TimedTests.areEnabled),
         arguments: 0..<(Sanitizer.isOn ? 5 : 20))
     func termination(round: Int) throws {
         let token = try Present.token.get()
@@ -145,7 +146,10 @@ import Testing
         print("SIGTERM \(round): \(counts.valid) valid, \(counts.refused) refused, 0 lost")
     }
 
-    @Test("line 66: readiness ends first, and the server serves for its drain delay")
+    @Test(
+        "line 66: readiness ends first, and the server serves for its drain delay",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func delay() throws {
         let (server, endpoints) = try start("--drain-delay", "2")
         let early = try RawClient(endpoints[0])
@@ -189,7 +193,11 @@ import Testing
 
     /// Connections that the kernel has completed and the server has not accepted yet. A storm
     /// always has many.
-    @Test("line 66: connections in the accept queue get an answer, not a reset", arguments: 0..<5)
+    @Test(
+        "line 66: connections in the accept queue get an answer, not a reset",
+        .enabled(if: TimedTests.areEnabled),
+        arguments: 0..<5
+    )
     func acceptQueue(round: Int) throws {
         let test = try TestServer()
         let endpoints = [test.tcp, test.unix]

@@ -124,7 +124,8 @@ struct HostileResourceTests {
     }
 
     @Test(
-        "line 65: requests that would wait too long are refused at once; accepted ones are in time")
+        "line 65: requests that would wait too long are refused at once; accepted ones are in time",
+        .enabled(if: TimedTests.areEnabled))
     func overload() throws {
         try withSlowWorker {
             $0.limits.queueDelayMilliseconds = 200
@@ -219,7 +220,10 @@ struct HostileResourceTests {
         #expect(ServerLimits.turnShare(ofHead: bytes) == frames)
     }
 
-    @Test("line 70: the log and health report a stalled worker, until it continues")
+    @Test(
+        "line 70: the log and health report a stalled worker, until it continues",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func hang() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()

@@ -105,7 +105,10 @@ import Testing
     }
 
     /// The state between the first server's bind and its listen, as a second server finds it.
-    @Test("line 87: a path where another server starts to listen is in use")
+    @Test(
+        "line 87: a path where another server starts to listen is in use",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func twoServers() throws {
         let path = temporaryPath("twice")
         let lock = try FileLock(path + ".lock")

@@ -266,7 +266,10 @@ import Testing
         }
     }
 
-    @Test("line 61: silent and slow handshakes end in time and do not block others")
+    @Test(
+        "line 61: silent and slow handshakes end in time and do not block others",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func slowHandshakes() async throws {
         let pki = try TestPKI()
         // Longer than the test, which moves the clock itself.
@@ -290,7 +293,10 @@ import Testing
 
     /// A connected peer reads nothing: its unwritten answers stay bounded, and the server closes
     /// it.
-    @Test("line 61: a TLS peer that does not read its answers")
+    @Test(
+        "line 61: a TLS peer that does not read its answers",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func writeStall() async throws {
         let pki = try TestPKI()
         try await Self.with(pki.server(ofClients: false)) { test, endpoint in

@@ -144,6 +144,7 @@ struct ListenerSharesTests {
 
     @Test(
         "line 84: silent clients of one listener, up to the descriptor limit: others are served",
+        .enabled(if: TimedTests.areEnabled),
         arguments: ["tls", "tcp", "unix", "admin"])
     func descriptors(of crowded: String) async throws {
         let pki = try TestPKI()

@@ -47,7 +47,10 @@ struct MemoryShareTests {
         }
     }
 
-    @Test("line 80: no further answers are made for a connection that does not read")
+    @Test(
+        "line 80: no further answers are made for a connection that does not read",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func noFurtherAnswers() throws {
         try withServer {
             $0.limits.outputBytes = 64 << 10
@@ -175,7 +178,10 @@ struct MemoryShareTests {
         }
     }
 
-    @Test("line 79: receipts that keep much memory are refused before the limit is reached")
+    @Test(
+        "line 79: receipts that keep much memory are refused before the limit is reached",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func theLimitHolds() throws {
         let receipt = try Self.records(4_000_000)
         let limit = 8 << 20

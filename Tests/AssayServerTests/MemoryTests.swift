@@ -54,6 +54,7 @@ struct MemoryTests {
 
     @Test(
         "line 70: out of memory: a last line reports it, and no verdict is wrong",
+        .enabled(if: TimedTests.areEnabled),
         arguments: [0, 1, 3, 8, 20, 100])
     func shortage(megabytes: Int) throws {
         let (root, receiptRoot) = (temporaryPath("root"), temporaryPath("root"))

@@ -83,7 +83,10 @@ struct OverloadTests {
         #expect((49...55).contains(Self.milliseconds(delay, tokens)))
     }
 
-    @Test("line 78: after large receipts an idle server accepts a burst of small requests")
+    @Test(
+        "line 78: after large receipts an idle server accepts a burst of small requests",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func burstAfterReceipts() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 500_000)
@@ -270,7 +273,10 @@ struct OverloadTests {
         }
     }
 
-    @Test("line 88: a burst fills the queue, a lasting overload does not")
+    @Test(
+        "line 88: a burst fills the queue, a lasting overload does not",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func standingQueue() throws {
         try withSlowWorker {
             $0.limits.queueDelayMilliseconds = 400

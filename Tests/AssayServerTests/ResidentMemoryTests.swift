@@ -102,7 +102,10 @@ struct ResidentMemoryTests {
         }
     }
 
-    @Test("lines 64, 80, 81: counted and resident bytes differ by at most a fifth")
+    @Test(
+        "lines 64, 80, 81: counted and resident bytes differ by at most a fifth",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func states() throws {
         Descriptors.raiseLimit()
         let subject = try Subject()

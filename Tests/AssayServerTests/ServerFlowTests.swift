@@ -85,7 +85,8 @@ import Testing
     }
 
     /// A receipt is not buffered while it arrives. Only requested records are kept.
-    @Test func aHalfReceivedReceiptHoldsLittle() throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func aHalfReceivedReceiptHoldsLittle() throws {
         let receipt = try Minted.receipt(bytes: 3_000_000)
         try withServer { test in
             let client = try RawClient(test.unix)
@@ -107,7 +108,8 @@ import Testing
 
     /// Requests that can wait stay in the socket above the in-flight limit, and the loop does
     /// not spin.
-    @Test func requestsInFlightAreBounded() throws {
+    @Test(.enabled(if: TimedTests.areEnabled))
+    func requestsInFlightAreBounded() throws {
         let clock = HeldClock()
         let token = try Minted.transaction.get()
         try withServer {
@@ -170,7 +172,10 @@ import Testing
     }
 
     /// The server stops reading from a client that does not read, and closes it in the end.
-    @Test("line 61: a slow reader is paused, then disconnected")
+    @Test(
+        "line 61: a slow reader is paused, then disconnected",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func aSlowReaderIsPausedThenDisconnected() throws {
         try withServer { test in
             let client = try RawClient(test.unix, receiveBuffer: 4096)
@@ -216,7 +221,10 @@ import Testing
     }
 
     /// A flood on one connection does not starve the others.
-    @Test("line 62: an endless flood does not starve other connections")
+    @Test(
+        "line 62: an endless flood does not starve other connections",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func aFloodStarvesNobody() throws {
         try withServer { test in
             let flood = SharedClient(try BlockingClient(test.unix))

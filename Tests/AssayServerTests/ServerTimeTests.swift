@@ -54,7 +54,10 @@ import Testing
 
 /// Time limits.
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct ServerTimeTests {
-    @Test("line 61: an idle connection ends, half open or not")
+    @Test(
+        "line 61: an idle connection ends, half open or not",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func idleConnectionsEnd() throws {
         try withServer {
             $0.limits.idleMilliseconds = 40_000
@@ -69,7 +72,10 @@ import Testing
         }
     }
 
-    @Test("line 61: a slow frame ends its connection")
+    @Test(
+        "line 61: a slow frame ends its connection",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func aSlowFrameEndsItsConnection() throws {
         let token = try Minted.transaction.get()
         let receipt = try Minted.receipt(bytes: 100_000)
@@ -145,7 +151,10 @@ import Testing
         }
     }
 
-    @Test("line 63: accepting pauses at the limit; open connections are served")
+    @Test(
+        "line 63: accepting pauses at the limit; open connections are served",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func tooManyConnectionsWait() throws {
         try withServer {
             $0.limits.connections = 3

@@ -62,7 +62,10 @@ enum Present {
         }
     }
 
-    @Test("READY, RELOADING, STOPPING and WATCHDOG are sent", arguments: [false, true])
+    @Test(
+        "READY, RELOADING, STOPPING and WATCHDOG are sent", .enabled(if: TimedTests.areEnabled),
+        arguments: [false, true]
+    )
     func notifications(isAbstract: Bool) throws {
         let manager = NotifySocket(isAbstract: isAbstract)
         let before = SystemClock.monotonicNanoseconds / 1000
@@ -120,6 +123,7 @@ enum Present {
 
     @Test(
         "line 66: with an inherited socket a restart refuses no connection",
+        .enabled(if: TimedTests.areEnabled),
         arguments: [SIGTERM, SIGKILL])
     func restart(number: Int32) throws {
         let root = temporaryPath("root"), path = temporaryPath("passed")

@@ -1,6 +1,7 @@
 @testable import Assay
 import AssayMint
 import AssayModels
+import TestSupport
 import Testing
 
 /// Lines 26 to 29 of the catalogue of hostile input: dates, algorithms, keys and DER of the
@@ -278,7 +279,10 @@ import Testing
         }
     }
 
-    @Test("line 28: an extension of a megabyte, 100,000 names: parsed in milliseconds")
+    @Test(
+        "line 28: an extension of a megabyte, 100,000 names: parsed in milliseconds",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func largeCertificates() throws {
         let clock = ContinuousClock()
         let key = Fixture.ca.leafKey

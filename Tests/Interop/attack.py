@@ -126,7 +126,7 @@ def main():
     parser = argparse.ArgumentParser(prog="script/attack", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="these attacks alone")
     parser.add_argument("--server", metavar="BINARY", help="instead of a release build")
-    parser.add_argument("--short", action="store_true", help="the form of script/test")
+    parser.add_argument("--short", action="store_true", help="the form of script/test attack")
     parser.add_argument("--list", action="store_true", help="what there is")
     parser.add_argument("--json", metavar="FILE", help="write all measures there")
     options = parser.parse_args()

@@ -341,7 +341,7 @@ def main():
     parser = argparse.ArgumentParser(prog="script/scale-out", description=__doc__)
     parser.add_argument("--server", metavar="BINARY", help="instead of a release build")
     parser.add_argument("--haproxy", metavar="FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--short", action="store_true", help="less of each, for script/test")
+    parser.add_argument("--short", action="store_true", help="less of each, for script/test scale-out")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     report, seconds = Report(), 1.5 if options.short else 4
