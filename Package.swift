@@ -279,6 +279,20 @@ if Context.environment["ASSAY_DOCS"] != nil {
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
+// For script/check: what calculates is optimised, and its tests can still see inside. A key's table
+// takes seconds without, and the differential would need a release build.
+if Context.environment["ASSAY_OPTIMIZED"] != nil {
+    for target in package.targets {
+        switch target.name {
+        case "Assay", "AssayCurves", "bench":
+            target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+        case "CAssayBase64", "CAssayP256", "CAssayP384":
+            target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]
+        default: break
+        }
+    }
+}
+
 // A part of the package, for script/mutants and script/sanitize, which build it often: the targets
 // that are named, and what they need. AssayMain is the tool, which tests of the server start.
 if let names = Context.environment["ASSAY_TARGETS"] {

@@ -23,10 +23,9 @@ KINDS = ["transaction", "renewal-info", "app-transaction", "notification", "real
 
 
 def built(product):
-    """Returns the path of a program of the debug build."""
+    """Returns the path of a built program."""
     folder = subprocess.run(
-        ["swift", "build", "--package-path", ROOT, "--show-bin-path"], capture_output=True, text=True,
-        check=True).stdout.strip()
+        [os.path.join(ROOT, "script/bin-path")], capture_output=True, text=True, check=True).stdout.strip()
     program = os.path.join(folder, product)
     if not os.path.exists(program):
         raise SystemExit(f"conformance: {program} is missing; run swift build first")

@@ -1,0 +1,78 @@
+# Steps of script/check and script/test: runs them, keeps what they print, and lists the results.
+# To be sourced by bash, in the repository's root.
+
+# A crashed test's backtracer can outlive it and hold a script's output open.
+export SWIFT_BACKTRACE=enable=no
+
+passed=()
+failed=()
+table=()
+logs=$(mktemp -d)
+declare -A beside=()
+finish() {
+    local group
+    for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null; done
+    rm -rf "$logs"
+}
+trap finish EXIT
+
+# Sets `used` to the processor time of all commands so far, in seconds.
+read_processor_time() {
+    times >"$logs/times" # In this shell: a subshell has times of its own.
+    used=$(awk -F '[ms ]' 'NR == 2 { printf "%d", 60 * $1 + $2 + 60 * $4 + $5 }' "$logs/times")
+}
+
+step() { # NAME PROTECTS COMMAND...
+    local name=$1 protects=$2 start=$SECONDS result=passed before
+    read_processor_time
+    before=$used
+    shift 2
+    printf '\n== %s: %s\n' "$name" "$protects"
+    if "$@" 2>&1 | tee "$logs/$name"; then
+        passed+=("$name")
+    else
+        failed+=("$name")
+        result=FAILED
+    fi
+    read_processor_time
+    echo "-- $result after $((SECONDS - start)) s, $((used - before)) s of processor time"
+    table+=("$(printf '%-6s %5d s  %-22s %s' "$result" $((SECONDS - start)) "$name" "$protects")")
+}
+
+# Starts a command beside the next steps, in a process group of its own.
+start() { # NAME NICENESS COMMAND...
+    local name=$1 niceness=$2
+    shift 2
+    : >"$logs/$name.output"
+    set -m
+    {
+        "$@"
+        echo $? >"$logs/$name.status"
+    } >"$logs/$name.output" 2>&1 </dev/null &
+    beside[$name]=$!
+    set +m
+    # A short command has ended by now.
+    renice -n "$niceness" -g "${beside[$name]}" >/dev/null 2>&1 || true
+}
+
+# Prints what a started command prints until it ends, and returns its status.
+finished() { # NAME
+    local status=1 # That of a command that was killed.
+    tail --pid="${beside[$1]}" -n +1 -f "$logs/$1.output"
+    if [ -e "$logs/$1.status" ]; then status=$(<"$logs/$1.status"); fi
+    return "$status"
+}
+
+# Prints a line a step, repeats why steps failed, and returns 0 when none did.
+summary() {
+    local name
+    echo
+    printf '%s\n' "${table[@]}"
+    for name in ${failed[@]+"${failed[@]}"}; do
+        echo "FAILED: $name"
+        grep -E '✘|: error:|ERROR:|WARNING: ThreadSanitizer|<-- unexpected|FAILED|DEFECT' "$logs/$name" |
+            head -n 8 | cut -c 1-300
+    done
+    echo "${#passed[@]} passed, ${#failed[@]} failed"
+    [ "${#failed[@]}" = 0 ]
+}
