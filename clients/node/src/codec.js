@@ -182,7 +182,7 @@ function writePacked(output, number, type, values, name) {
 
 function writeField(output, number, type, value, name) {
   if (type === 'string') writeBytes(output, number, Buffer.from(expectText(value, name)))
-  else if (type === 'bytes') writeBytes(output, number, value)
+  else if (type === 'bytes') writeBytes(output, number, expectBytes(value, name))
   else if (typeof type === 'object' && !Array.isArray(type)) {
     const nested = []
     write(nested, type, value)
@@ -198,17 +198,37 @@ function expectText(value, name) {
   return value
 }
 
+function expectBytes(value, name) {
+  if (!(value instanceof Uint8Array)) throw new TypeError(`${name} is not a Uint8Array`)
+  return value
+}
+
 function numberOf(type, value, name) {
   if (Array.isArray(type)) {
     const number = type.indexOf(value)
     if (number < 0) throw new TypeError(`${name} has no value ${String(value)}`)
     return number
   }
-  if (type === 'bool') return value ? 1 : 0
-  if (type === 'uint32' && Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value
-  // int32 counts as 64 bits on the wire. BigInt refuses fractions and what is no number.
-  if (type !== 'uint32') return BigInt.asUintN(64, BigInt(value))
-  throw new TypeError(`${name} is not a number from 0 to ${2 ** 32 - 1}`)
+  if (type === 'bool') {
+    if (typeof value !== 'boolean') throw new TypeError(`${name} is neither true nor false`)
+    return value ? 1 : 0
+  }
+  if (type === 'uint32') {
+    if (Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value
+    throw new TypeError(`${name} is not a number from 0 to ${2 ** 32 - 1}`)
+  }
+  // BigInt makes numbers of texts and of truth values, too. A larger number than a safe one has lost
+  // digits already.
+  if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
+    throw new TypeError(`${name} is not a bigint`)
+  }
+  const number = BigInt(value)
+  const isUnsigned = type === 'uint64'
+  if (number !== (isUnsigned ? BigInt.asUintN(64, number) : BigInt.asIntN(64, number))) {
+    throw new TypeError(`${name} has more than 64 bits`)
+  }
+  // int32 counts as 64 bits on the wire.
+  return BigInt.asUintN(64, number)
 }
 
 function writeBytes(output, number, bytes) {

@@ -1,4 +1,5 @@
 import { AssayError } from './errors.js'
+import { checkCallOptions, checkFetch, checkNames, checkResolve, checkVerify } from './members.js'
 
 /** A client without a server, for the tests of programs that use one. */
 export class FakeAssay {
@@ -6,7 +7,9 @@ export class FakeAssay {
   serving = true
   error = undefined
 
-  constructor({ onVerify, onResolve, onFetch } = {}) {
+  constructor(functions = {}) {
+    checkNames(['onVerify', 'onResolve', 'onFetch'], functions, '', 'the functions')
+    const { onVerify, onResolve, onFetch } = functions
     this.onVerify = onVerify ?? ((_, call) => refused(call.kind))
     this.onResolve = onResolve ?? ((items) => ({
       items: items.map(({ kind, label }) => ({ ...refused(kind), label })),
@@ -17,39 +20,45 @@ export class FakeAssay {
     })
   }
 
-  async verify(evidence, call, options) {
+  async verify(evidence, call, options = {}) {
+    checkVerify(call, options)
     this.#record(options, evidence)
     return this.onVerify(evidence, call)
   }
 
-  async resolve(items, call = {}, options) {
+  async resolve(items, call = {}, options = {}) {
+    checkResolve(items, call, options)
     this.#record(options, ...items.map(({ evidence }) => evidence))
     return this.onResolve(items, call)
   }
 
-  async fetch(transactionId, call = {}, options) {
+  async fetch(transactionId, call = {}, options = {}) {
+    checkFetch(call, options)
     this.#record(options)
     return this.onFetch(transactionId, call)
   }
 
-  async health(options) {
+  async health(options = {}) {
+    checkCallOptions(options)
     this.#record(options)
     return this.serving
   }
 
-  async info(options) {
+  async info(options = {}) {
+    checkCallOptions(options)
     this.#record(options)
     return { kinds: [], trustedRoots: [] }
   }
 
-  async ping(options) {
+  async ping(options = {}) {
+    checkCallOptions(options)
     this.#record(options)
   }
 
   close() {}
 
   #record(options, ...evidence) {
-    options?.signal?.throwIfAborted()
+    options.signal?.throwIfAborted()
     this.evidence.push(...evidence)
     if (this.error) throw this.error
   }

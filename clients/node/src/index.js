@@ -2,6 +2,9 @@ import { parseAddresses } from './address.js'
 import { Channel } from './channel.js'
 import { AssayError, protocolError } from './errors.js'
 import { LARGEST_FRAME } from './frame.js'
+import {
+  checkCallOptions, checkClientOptions, checkFetch, checkResolve, checkVerify,
+} from './members.js'
 
 export { AssayError } from './errors.js'
 
@@ -14,8 +17,8 @@ const DEADLINE_GRACE_MS = 250
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 const DEFAULTS = {
-  timeout: 5000, connectTimeout: 5000, retriesOnce: true, inFlightLimit: 1024, waitingLimit: 65_536,
-  shortestPause: 50, longestPause: 2000, frameBytes: LARGEST_FRAME,
+  timeout: 5000, connectTimeout: 5000, retriesOnce: true, inFlightLimit: 256, longestWait: 1000,
+  waitingLimit: 65_536, shortestPause: 50, longestPause: 2000, frameBytes: LARGEST_FRAME,
 }
 
 /** One call, and the caller that waits for it. */
@@ -23,6 +26,8 @@ class PendingCall {
   isAbandoned = false
   wasRepeated = false
   id = 0n
+  // When it began to wait for a place on the connection.
+  queuedAt = 0
 
   constructor(head, body, deadline, resolve, reject) {
     this.head = head
@@ -50,6 +55,7 @@ export class AssayClient {
   #options
 
   constructor(options = {}) {
+    checkClientOptions(options, Object.keys(DEFAULTS))
     const addresses = parseAddresses(options.addresses)
     this.#options = { ...DEFAULTS }
     for (const [name, value] of Object.entries(options)) {
@@ -60,10 +66,12 @@ export class AssayClient {
       this.#options[name] = value
     }
     this.#options.connectTimeout = Math.min(this.#options.connectTimeout, LONGEST_TIMER_MS)
+    this.#options.longestWait = Math.min(this.#options.longestWait, LONGEST_TIMER_MS)
     this.#channel = new Channel(addresses, this.#options)
   }
 
   async verify(evidence, call, options = {}) {
+    checkVerify(call, options)
     const { head, body } = await this.#perform({ verify: call }, bytesOf(evidence), options)
     const { verification } = head
     if (!verification) throw anotherCall()
@@ -71,6 +79,7 @@ export class AssayClient {
   }
 
   async resolve(items, call = {}, options = {}) {
+    checkResolve(items, call, options)
     const bodies = items.map(({ evidence }) => bytesOf(evidence))
     const described = items.map(({ kind, label }, index) => ({ kind, label, length: bodies[index].length }))
     const { head, body } = await this.#perform(
@@ -82,6 +91,7 @@ export class AssayClient {
   }
 
   async fetch(transactionId, call = {}, options = {}) {
+    checkFetch(call, options)
     const { head: { fetched }, body } = await this.#perform(
       { fetch: { ...call, transactionId } }, undefined,
       { ...options, timeout: options.timeout ?? LONGEST_TIMEOUT_MS })
@@ -91,18 +101,21 @@ export class AssayClient {
   }
 
   async health(options = {}) {
+    checkCallOptions(options)
     const { head } = await this.#perform({ health: {} }, undefined, options)
     if (!head.health) throw anotherCall()
     return head.health.status === 'SERVING'
   }
 
   async info(options = {}) {
+    checkCallOptions(options)
     const { head } = await this.#perform({ info: {} }, undefined, options)
     if (!head.info) throw anotherCall()
     return head.info
   }
 
   async ping(options = {}) {
+    checkCallOptions(options)
     const { head } = await this.#perform({ ping: {} }, undefined, options)
     if (!head.pong) throw anotherCall()
   }

@@ -169,6 +169,83 @@ test('limits', async (context) => {
   await assert.rejects(shared.ping(), failsWith('closed', false))
 })
 
+test('what the client does not know', async (context) => {
+  const asked = []
+  const answering = (peer) => {
+    peer.onRequest = (head) => {
+      asked.push(head)
+      peer.send({ id: head.id, verification: { verdict: 'VALID' } })
+    }
+  }
+  const address = await serve(context, answering)
+  const services = [client(context, address), new FakeAssay({ onVerify: () => valid({}) })]
+  const kind = 'TRANSACTION'
+  const verify = (call, options) => (service) => service.verify('a', call, options)
+  const resolve = (items, call, options) => (service) => service.resolve(items, call, options)
+  const expecting = (expectations) => verify({ kind, expectations })
+  const known = { bundleId: 'com.example.game' }
+  for (const [call, message] of [
+    [expecting({ bundleID: 'com.example.game' }), /^expectations\.bundleID: do you mean bundleId\?$/],
+    [expecting({ bundle_id: 'com.example.game' }), /^expectations\.bundle_id: do you mean bundleId\?$/],
+    [expecting({ ...known, environment: 'Production' }), /environment: do you mean environments\?$/],
+    [expecting({ ...known, color: 1 }), /^expectations\.color: unknown; there are bundleId, /],
+    [expecting('com.example.game'), /^expectations: not an object/],
+    [expecting([known]), /^expectations: not an object/],
+    [expecting(new Map(Object.entries(known))), /^expectations: not an object/],
+    [expecting({ ...known, productIds: 'gold' }), /^expectations\.productIds: not an array$/],
+    [expecting(Object.create({ bundleID: 'com.example.game' })), /^expectations\.bundleID: do you mean/],
+    [verify({ kind, expectation: known }), /^expectation: do you mean expectations\?$/],
+    [verify({ kind, bundleId: 'com.example.game' }), /^bundleId: do you mean expectations\.bundleId\?$/],
+    [verify({ kind }, { expectations: known }), /^options\.expectations: unknown; there are timeout, /],
+    [verify({ kind }, { maywait: true }), /^options\.maywait: do you mean mayWait\?$/],
+    [verify(kind), /^the call: not an object/],
+    [verify(undefined), /^the call: not an object/],
+    [resolve([{ evidence: 'a', king: kind }]), /^items\[0\]\.king: do you mean kind\?$/],
+    [resolve(['a']), /^items\[0\]: not an object/],
+    [resolve('a'), /^the items are not an array$/],
+    [resolve([], { policy: { durations: [{ productID: 'x' }] } }), /^policy\.durations\[0\]\.productID: do/],
+    [resolve([], { expectations: { bundleID: 'x' } }), /^expectations\.bundleID: do you mean bundleId/],
+    [resolve([], { maxAgeMs: 1n }), /^maxAgeMs: do you mean policy\.maxAgeMs\?$/],
+    [resolve([], { items: [] }), /^items: unknown/],
+    [(service) => service.fetch('1', { list: ['HISTORY'] }), /^list: do you mean lists\?$/],
+    [(service) => service.fetch('1', {}, { mayWait: true }), /^options\.mayWait: unknown/],
+    [(service) => service.ping({ timeOut: 1 }), /^options\.timeOut: do you mean timeout\?$/],
+    [(service) => service.health({ app: 'game' }), /^options\.app: unknown/],
+    [(service) => service.info({ abort: 1 }), /^options\.abort: unknown/],
+  ]) {
+    for (const service of services) {
+      await assert.rejects(call(service), { name: 'TypeError', message }, String(message))
+    }
+  }
+  assert.equal(asked.length, 0)
+  for (const [options, message] of [
+    [{ adresses: address }, /^adresses: do you mean addresses\?$/],
+    [{ timeoutMs: 1 }, /^timeoutMs: do you mean timeout\?$/],
+    [{ tls: { ca: 'PEM' } }, /^tls\.ca: unknown; there are authority, /],
+    ['unix:/a', /^the options of the client: not/],
+  ]) assert.throws(() => new AssayClient(options), { name: 'TypeError', message })
+  assert.throws(() => new FakeAssay({ onverify: () => valid({}) }), TypeError)
+  // What it knows goes to the server as it is; what is undefined is absent.
+  const sent = { ...known, environments: ['Production'] }
+  await services[0].verify('a', { kind, expectations: { ...sent, transactionId: undefined } })
+  assert.deepEqual(asked.pop().verify.expectations, { ...sent, productIds: [] })
+})
+
+test('values that their fields cannot have', async (context) => {
+  const shared = client(context, await serve(context, answers))
+  for (const [expectations, name] of [
+    [{ bundleId: 7 }, 'bundleId'], [{ environments: [7] }, 'environments'],
+    [{ appAppleId: '7' }, 'appAppleId'], [{ appAppleId: 1.5 }, 'appAppleId'],
+    [{ appAppleId: 2 ** 60 }, 'appAppleId'], [{ appAppleId: 1n << 63n }, 'appAppleId'],
+    [{ notOlderThan: true }, 'notOlderThan'], [{ deviceIdentifier: '7EB61F70' }, 'deviceIdentifier'],
+  ]) {
+    await assert.rejects(shared.verify('a', { kind: 'TRANSACTION', expectations }),
+      (error) => error instanceof TypeError && error.message.startsWith(name), name)
+  }
+  await assert.rejects(
+    shared.verify('a', { kind: 'TRANSACTION', omitTypedPayload: 'no' }), TypeError)
+})
+
 test('addresses', () => {
   for (const text of [
     'tcp://127.0.0.1:7443', 'tcp://[::1]:7443', 'tls://assay.example:1', 'unix:/run/assay.sock', 'unix:@a',

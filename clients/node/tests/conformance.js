@@ -45,7 +45,8 @@ function pem({ authority, certificate, key, serverName }) {
 function clientOptions(options) {
   return {
     timeout: options.timeoutMs, connectTimeout: options.connectTimeoutMs, retriesOnce: options.retriesOnce,
-    inFlightLimit: options.inFlightLimit, waitingLimit: options.waitingLimit,
+    inFlightLimit: options.inFlightLimit, longestWait: options.longestWaitMs,
+    waitingLimit: options.waitingLimit,
     shortestPause: options.shortestPauseMs, longestPause: options.longestPauseMs,
     frameBytes: options.frameBytes,
   }
@@ -99,31 +100,33 @@ function policy(given) {
 }
 
 async function answer(client, call) {
-  const options = { timeout: call.timeoutMs, app: call.app, mayWait: call.mayWait }
+  const options = { timeout: call.timeoutMs }
   if (call.cancelAfterMs !== undefined) {
     const controller = new AbortController()
     options.signal = controller.signal
     setTimeout(() => controller.abort(), call.cancelAfterMs)
   }
+  const appOptions = { ...options, app: call.app }
+  const verifyOptions = { ...appOptions, mayWait: call.mayWait }
   const { kind, returnPayloadJson, omitTypedPayload, at } = call
   switch (call.call) {
     case 'verify':
       return verification(await client.verify(bytes(call.evidence), {
         kind, expectations: expectations(call.expectations), returnPayloadJson, omitTypedPayload,
-      }, options))
+      }, verifyOptions))
     case 'resolve':
       return resolution(await client.resolve(
         (call.items ?? []).map((item) => ({ ...item, evidence: bytes(item.evidence) })),
         {
           at: at && BigInt(at), policy: policy(call.policy), expectations: expectations(call.expectations),
           returnPayloadJson,
-        }, options))
+        }, verifyOptions))
     case 'fetch':
       return fetched(await client.fetch(
         call.transactionId ?? '', {
           lists: call.lists, at: at && BigInt(at), policy: policy(call.policy),
           returnTypedPayloads: call.returnTypedPayloads,
-        }, options))
+        }, appOptions))
     case 'health': return { ok: 'health', serving: await client.health(options) }
     case 'info': return info(await client.info(options))
     case 'ping':
