@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
+from ._checks import check
 from .errors import ProtocolError
 from .messages import (
     Entitlements, EntitlementPolicy, EvidenceItem, EvidenceKind, Expectations, FetchCall, InAppSelection,
@@ -96,7 +97,12 @@ class FetchAnswer:
 
 
 def data_of(evidence: Evidence) -> bytes:
-    return evidence.encode() if isinstance(evidence, str) else bytes(evidence)
+    if isinstance(evidence, str):
+        return evidence.encode()
+    # bytes() makes zeros of a number.
+    if not isinstance(evidence, (bytes, bytearray, memoryview)):
+        raise TypeError(f"evidence is a {type(evidence).__name__}, not bytes or a str")
+    return bytes(evidence)
 
 
 def verify_request(
@@ -139,6 +145,11 @@ def _milliseconds(moment: Optional[Moment]) -> Optional[int]:
 
 
 def request(app: str = "", may_wait: bool = False, **call: Message) -> RequestHead:
+    if not isinstance(app, str):
+        raise TypeError(f"app is a {type(app).__name__}, not a str")
+    for message in call.values():
+        # The paths of the members are those of the arguments.
+        check(message, type(message), "")
     head: Any = call
     return RequestHead(app=app or None, may_wait=True if may_wait else None, **head)
 
