@@ -13,13 +13,14 @@ struct EvidenceQuestion: Sendable {
     /// The values of `EvidenceOptions`, each made once.
     struct Accepted: Sendable {
         let policy: Policy
+        /// Those that the caller names; the policy has the default.
         let environments: [StoreEnvironment]
         /// The time of `--at`; nil for the clock's.
         let at: Timestamp?
 
         init(_ options: EvidenceOptions) {
             policy = options.policy
-            environments = options.acceptedEnvironments
+            environments = options.expectedEnvironments
             at = options.at?.timestamp
         }
 

@@ -253,12 +253,13 @@ struct EntitlementsCommandTests {
         ]
         let options: [[String]] = [
             [], ["--format", "text"], ["--bundle-id", "com.example.other"],
-            ["--environment", "Sandbox"],
-            ["--environment", "Sandbox", "--environment", "Production"],
             ["--kind", "transaction"], ["--max-age", "0"], ["--billing-retry-days", "40"],
             ["--no-family-sharing"], ["--duration", "pass=400"],
         ]
-        for options in options {
+        // Without --environment the server would accept both, and the tool Production alone.
+        let production = ["--environment", "Production"]
+        let sandbox = ["--environment", "Sandbox"]
+        for options in options.map({ $0 + production }) + [sandbox, sandbox + production] {
             let arguments = options + ["--at", Self.rfc3339(Self.bought + 40 * Self.day)] + files
             let here = try Tool.run(["entitlements", "--root", root] + arguments)
             let there = try Tool.run(["entitlements", "--server", socket] + arguments)

@@ -18,7 +18,7 @@ struct EvidenceOptions: ParsableArguments {
         name: .customLong("environment"),
         help: ArgumentHelp(
             "An environment to accept: \(EnvironmentChoice.names). Repeat for more. "
-                + "(default: Production)",
+                + "(default: Production; with --server, what the server accepts)",
             valueName: "name"),
         completion: .choices(EnvironmentChoice.self),
         transform: choiceArgument)
@@ -48,8 +48,11 @@ struct EvidenceOptions: ParsableArguments {
 
     var now: Timestamp { at?.timestamp ?? .now }
 
+    /// The environments to expect of a server's answer; empty for what the server accepts.
+    var expectedEnvironments: [StoreEnvironment] { environments.map(\.environment) }
+
     var acceptedEnvironments: [StoreEnvironment] {
-        environments.isEmpty ? [.production] : environments.map(\.environment)
+        environments.isEmpty ? [.production] : expectedEnvironments
     }
 
     var policy: Policy {

@@ -125,7 +125,7 @@ struct EntitlementsCommand: AsyncParsableCommand {
     ) async throws -> (items: [EvidenceItem], answer: Entitlements) {
         let expectations = Expectations(
             bundleId: trust.bundleId, appAppleId: trust.appAppleId,
-            environments: trust.acceptedEnvironments)
+            environments: trust.expectedEnvironments)
         let items = inputs.map { ResolveItem($0.evidence, as: kind.kind, label: $0.label) }
         let (moment, policy, app) = (trust.at?.timestamp, policy, remote.app ?? "")
         let answer = try await server.ask(
