@@ -1,4 +1,4 @@
-import { FetchCall, ResolveCall, VerifyCall } from './messages.js'
+import { Expectations, FetchCall, ResolveCall, VerifyCall } from './messages.js'
 
 // What a caller passes is checked before it is used: a misspelt expectation that were ignored would
 // make the evidence of any app VALID.
@@ -56,7 +56,13 @@ function checkMessage(schema, value, path, what, excluded = []) {
   }
   for (const [name, type, isRepeated] of fields) {
     const member = value[name]
-    if (!isPresent(member)) continue
+    if (!isPresent(member)) {
+      // A variable that is not set must not widen what is accepted.
+      if (schema === Expectations && name in value) {
+        throw new TypeError(`${path}${name}: ${member}; leave out what you do not expect`)
+      }
+      continue
+    }
     if (isRepeated && (typeof member === 'string' || !(Symbol.iterator in Object(member)))) {
       throw new TypeError(`${path}${name}: not an array`)
     }

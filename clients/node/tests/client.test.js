@@ -189,6 +189,8 @@ test('what the client does not know', async (context) => {
     [expecting({ bundle_id: 'com.example.game' }), /^expectations\.bundle_id: do you mean bundleId\?$/],
     [expecting({ ...known, environment: 'Production' }), /environment: do you mean environments\?$/],
     [expecting({ ...known, color: 1 }), /^expectations\.color: unknown; there are bundleId, /],
+    [expecting({ bundleId: undefined }), /^expectations\.bundleId: undefined; leave out what/],
+    [expecting({ ...known, appAccountToken: null }), /^expectations\.appAccountToken: null; leave/],
     [expecting('com.example.game'), /^expectations: not an object/],
     [expecting([known]), /^expectations: not an object/],
     [expecting(new Map(Object.entries(known))), /^expectations: not an object/],
@@ -225,9 +227,9 @@ test('what the client does not know', async (context) => {
     ['unix:/a', /^the options of the client: not/],
   ]) assert.throws(() => new AssayClient(options), { name: 'TypeError', message })
   assert.throws(() => new FakeAssay({ onverify: () => valid({}) }), TypeError)
-  // What it knows goes to the server as it is; what is undefined is absent.
+  // What it knows goes to the server as it is.
   const sent = { ...known, environments: ['Production'] }
-  await services[0].verify('a', { kind, expectations: { ...sent, transactionId: undefined } })
+  await services[0].verify('a', { kind, expectations: sent, omitTypedPayload: undefined })
   assert.deepEqual(asked.pop().verify.expectations, { ...sent, productIds: [] })
 })
 

@@ -1,9 +1,14 @@
 """A client of Assay, which verifies App Store purchase evidence.
 
     with Client("unix:/run/assay/assay.sock") as client:
-        answer = client.verify(token, EvidenceKind.TRANSACTION)
-        if answer.is_valid:
-            deliver(answer.verification.transaction.product_id, answer.dedup_key)
+        answer = client.resolve([token], expectations=Expectations(
+            bundle_id="com.example.game", app_account_token=user))
+        for app in answer.entitlements.apps:
+            for group in app.subscription_groups:
+                if group.deciding.is_entitled:
+                    unlock(group.deciding.product_id)
+
+A verdict of `verify` says that a purchase is genuine, and not that it has not expired.
 """
 
 from ._address import TLS
