@@ -129,7 +129,7 @@ package final class Channel: @unchecked Sendable {
         if case .connected(let connection) = state, waiting.isEmpty, connection.canSend {
             connection.send(exchange)
         } else {
-            waiting.append(exchange)
+            enqueue(exchange)
             pump()
         }
         wake(at: exchange.deadline)
@@ -153,6 +153,9 @@ package final class Channel: @unchecked Sendable {
                     connection.send(exchange)
                 }
             }
+            if let longestWait, !waiting.isEmpty {
+                wake(at: loop.now + max(longestWait / ClientLimits.looksPerWait, 1))
+            }
         case .disconnected:
             guard !waiting.isEmpty else { return }
             if loop.now >= backoff.nextAttempt { connect() } else { wake(at: backoff.nextAttempt) }
@@ -160,10 +163,24 @@ package final class Channel: @unchecked Sendable {
         }
     }
 
-    /// Time without a connection does not count.
+    private func enqueue(_ exchange: PendingCall) {
+        exchange.queued = loop.now
+        waiting.append(exchange)
+    }
+
+    private func enqueueFirst(_ exchanges: [PendingCall]) {
+        for exchange in exchanges { exchange.queued = loop.now }
+        waiting.prepend(exchanges)
+    }
+
+    /// In milliseconds.
+    private var longestWait: UInt64? { options.longestWait?.milliseconds }
+
+    /// Whether a call has waited too long for its turn on the open connection. Time without a
+    /// connection does not count.
     private func hasWaitedTooLong(_ exchange: PendingCall) -> Bool {
-        guard let longest = options.longestWait, !exchange.request.mayWait else { return false }
-        return loop.now > max(exchange.start, openedAt) + longest.milliseconds
+        guard let longestWait, !exchange.request.mayWait else { return false }
+        return loop.now > max(exchange.queued, openedAt) + longestWait
     }
 
     private func abandon(_ id: UInt64) {
@@ -240,7 +257,7 @@ package final class Channel: @unchecked Sendable {
             pump()
         case .notTaken(let exchange):
             exchange.canRetry = false
-            waiting.append(exchange)
+            enqueue(exchange)
             pump()
         case .ended(let end): didEnd(connection, end)
         }
@@ -270,7 +287,7 @@ package final class Channel: @unchecked Sendable {
         case .connectFailed(let error):
             // A server rejects a client certificate after requests were sent to it.
             if hasEndpointLeft {
-                waiting.prepend(exchanges.filter { !$0.isAbandoned })
+                enqueueFirst(exchanges.filter { !$0.isAbandoned })
                 return pump()
             }
             for exchange in exchanges { exchange.end(.failure(.connectFailed(error))) }
@@ -321,7 +338,7 @@ package final class Channel: @unchecked Sendable {
                 exchange.end(.failure(.connectionLost))
             }
         }
-        waiting.prepend(retried)
+        enqueueFirst(retried)
     }
 
     // MARK: Time
@@ -347,6 +364,12 @@ package final class Channel: @unchecked Sendable {
         for exchange in Array(waiting.exchanges) where exchange.deadline <= now {
             _ = waiting.remove(exchange.id)
             exchange.end(.failure(.deadlineExceeded))
+        }
+        if case .connected = state {
+            for exchange in Array(waiting.exchanges) where hasWaitedTooLong(exchange) {
+                _ = waiting.remove(exchange.id)
+                exchange.end(.failure(.tooManyWaiting))
+            }
         }
         for connection in connections {
             for exchange in connection.inFlight.values where exchange.lastMoment <= now {

@@ -25,7 +25,7 @@ public enum ClientError: Error, Hashable, Sendable {
     /// The request exceeds the limits of `FrameLimits`.
     case requestTooLarge
     /// The number of waiting calls has reached `ClientOptions.waitingLimit`, or the call waited
-    /// longer than `ClientOptions.longestWait`.
+    /// longer than `ClientOptions.longestWait` for its turn.
     case tooManyWaiting
 }
 

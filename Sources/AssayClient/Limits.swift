@@ -8,6 +8,9 @@ enum ClientLimits {
     static let overdue: UInt64 = 10_000
     /// The minimum interval between checks of the deadlines.
     static let sweepPeriod: UInt64 = 10
+    /// How many times in `ClientOptions.longestWait` the channel looks for calls that have waited
+    /// longer.
+    static let looksPerWait: UInt64 = 10
     /// The size at which the output of a turn is written before its end. Small requests share a
     /// write, and the output stays in the processor's cache.
     static let outputBytes = 64 * 1024

@@ -42,8 +42,8 @@ package typealias ClientResult = Result<ClientAnswer, ClientError>
 final class PendingCall {
     let id: UInt64
     private(set) var request: ClientRequest
-    /// The loop time in milliseconds at which the call was made.
-    let start: UInt64
+    /// The loop time in milliseconds at which it began to wait for its turn.
+    var queued: UInt64
     /// The loop time in milliseconds at which it was sent.
     var sent: UInt64 = 0
     /// Loop time in milliseconds.
@@ -58,7 +58,7 @@ final class PendingCall {
     ) {
         self.id = id
         self.request = request
-        self.start = start
+        queued = start
         self.deadline = deadline
         self.canRetry = canRetry
         self.completion = completion

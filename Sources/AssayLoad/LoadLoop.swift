@@ -51,9 +51,8 @@ final class LoadLoop: @unchecked Sendable {
         mix = Mix(groups, index: index, of: plan.threads)
         var options = ClientOptions(
             timeout: plan.timeout, retriesOnce: false, inFlightLimit: plan.depth,
-            waitingLimit: LoadLimits.waiting, tls: plan.tls)
+            longestWait: plan.longestWait, waitingLimit: LoadLimits.waiting, tls: plan.tls)
         options.readsEvidence = false
-        options.longestWait = plan.longestWait
         let connections = (index..<plan.connections).count(every: plan.threads)
         channels = (0..<connections).map { [options] _ in
             Channel(to: plan.endpoint, options: options, on: loop)

@@ -124,6 +124,35 @@ private func withChannel(
         }
     }
 
+    @Test("a call fails after the longest wait although the server answers nothing")
+    func silence() async throws {
+        let options = ClientOptions(
+            timeout: ClientOptions.longestTimeout, inFlightLimit: 1,
+            longestWait: .milliseconds(50))
+        try await withServer(options) { _, _, _ in
+        } _: { _, client in
+            let ends = await withTaskGroup(of: ClientError?.self) { group in
+                for _ in 1...2 {
+                    group.addTask {
+                        do throws(ClientError) { try await client.ping() } catch { return error }
+                        return nil
+                    }
+                }
+                let first = await group.next()
+                // One of the two is in flight; closing the client ends it.
+                client.close()
+                return [first, await group.next()]
+            }
+            #expect(ends == [.tooManyWaiting, .closed])
+        }
+    }
+
+    @Test("a client limits itself unless it is told otherwise")
+    func defaults() {
+        #expect(ClientOptions().inFlightLimit == 256)
+        #expect(ClientOptions().longestWait == .seconds(1))
+    }
+
     @Test func aStoppedLoopEndsPendingCalls() async throws {
         let arrived = Latch()
         let server = try FakeServer { _, _, _ in arrived.open() }

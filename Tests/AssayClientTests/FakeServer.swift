@@ -119,8 +119,11 @@ extension [UInt8] {
 
 extension ClientOptions {
     /// Options with deadlines that a busy machine does not exceed.
-    static let patient = ClientOptions(timeout: longestTimeout)
-    static let patientOnce = ClientOptions(timeout: longestTimeout, retriesOnce: false)
+    static let patient = ClientOptions(
+        timeout: longestTimeout, inFlightLimit: RequestLimits.inFlight, longestWait: nil)
+    static let patientOnce = ClientOptions(
+        timeout: longestTimeout, retriesOnce: false, inFlightLimit: RequestLimits.inFlight,
+        longestWait: nil)
 }
 
 /// Runs `body` with a fake server and a client connected to it.

@@ -92,7 +92,7 @@ import Testing
     func refusals(_ status: Status, pause: UInt32, hasLongestWait: Bool, expected: Int) async throws
     {
         var options = ClientOptions(timeout: ClientOptions.longestTimeout, inFlightLimit: 32)
-        if hasLongestWait { options.longestWait = .seconds(20) }
+        options.longestWait = hasLongestWait ? .seconds(20) : nil
         let kept = Locked(0)
         let areRefused = Latch()
         let hasRefused = Atomic(false)

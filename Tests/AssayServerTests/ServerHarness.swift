@@ -197,7 +197,8 @@ func withClient(
 ) async throws {
     let test = try TestServer(change)
     let client = try AssayClient(
-        address: test.unix, options: ClientOptions(timeout: .seconds(30), retriesOnce: false))
+        address: test.unix,
+        options: ClientOptions(timeout: .seconds(30), retriesOnce: false, longestWait: nil))
     let result: Result<Void, any Error>
     do { result = .success(try await body(test, client)) } catch { result = .failure(error) }
     client.close()

@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// looksPerWait is how many times in the longest wait the client looks for calls that have waited
+// longer.
+const looksPerWait = 10
+
 // The connections of a client, their replacement after a loss, and the calls that wait for one.
 
 // outcome is what ends a call.
@@ -23,6 +27,8 @@ type pendingCall struct {
 	body     []byte
 	deadline time.Time
 	id       uint64
+	// queuedAt is when it began to wait for a place on the connection.
+	queuedAt time.Time
 	// wasRepeated: the call has been on a connection that was lost or drained.
 	wasRepeated bool
 	// isAbandoned: nobody waits any more. If the call was sent, the server still answers it.
@@ -46,7 +52,7 @@ type queue struct {
 }
 
 func (q *queue) push(p *pendingCall) {
-	p.isWaiting = true
+	p.isWaiting, p.queuedAt = true, time.Now()
 	q.calls = append(q.calls, p)
 	q.count++
 }
@@ -54,7 +60,7 @@ func (q *queue) push(p *pendingCall) {
 // pushFront puts calls that were sent already before the others.
 func (q *queue) pushFront(calls []*pendingCall) {
 	for _, p := range calls {
-		p.isWaiting = true
+		p.isWaiting, p.queuedAt = true, time.Now()
 	}
 	q.calls = append(append([]*pendingCall{}, calls...), q.calls...)
 	q.count += len(calls)
@@ -144,10 +150,12 @@ func (c *Client) admit(p *pendingCall) error {
 	if p.isWaiting && c.waiting.count > c.options.WaitingLimit {
 		p.isAbandoned = true
 		c.waiting.abandoned()
-		return newError(ErrTooMany, "too many calls wait for the server", nil)
+		return tooMany()
 	}
 	return nil
 }
+
+func tooMany() *Error { return newError(ErrTooMany, "too many calls wait for the server", nil) }
 
 // abandon forgets a call whose caller has gone.
 func (c *Client) abandon(p *pendingCall) {
@@ -173,7 +181,14 @@ func (c *Client) abandon(p *pendingCall) {
 func (c *Client) pump() {
 	if c.current != nil {
 		for c.waiting.count > 0 && c.current.canSend() {
-			c.current.send(c.waiting.pop())
+			if p := c.waiting.pop(); c.hasWaitedTooLong(p) {
+				p.fail(tooMany())
+			} else {
+				c.current.send(p)
+			}
+		}
+		if c.waiting.count > 0 {
+			c.watchWaiting()
 		}
 		return
 	}
@@ -182,6 +197,43 @@ func (c *Client) pump() {
 	}
 	c.dial.isActive = true
 	c.dial.timer = time.AfterFunc(time.Until(c.dial.notUntil), c.connect)
+}
+
+// hasWaitedTooLong: time without a connection does not count, and bulk work can wait until its
+// deadline.
+func (c *Client) hasWaitedTooLong(p *pendingCall) bool {
+	since := p.queuedAt
+	if c.openedAt.After(since) {
+		since = c.openedAt
+	}
+	return !p.head.MayWait && time.Since(since) > c.options.LongestWait
+}
+
+// watchWaiting ends calls that have waited too long, also while the server answers nothing.
+func (c *Client) watchWaiting() {
+	if c.waitTimer != nil {
+		return
+	}
+	c.waitTimer = time.AfterFunc(c.options.LongestWait/looksPerWait, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.waitTimer = nil
+		if c.closed || c.current == nil {
+			return
+		}
+		for _, p := range c.waiting.calls {
+			switch {
+			case p.isAbandoned || p.head.MayWait:
+			case c.hasWaitedTooLong(p):
+				p.fail(tooMany())
+				c.waiting.abandoned()
+			default:
+				c.pump()
+				return
+			}
+		}
+		c.pump()
+	})
 }
 
 // connect makes one attempt, in a goroutine of its own.
@@ -208,7 +260,7 @@ func (c *Client) connect() {
 	case c.closed:
 		stream.Close()
 	default:
-		c.current = newConnection(c, stream)
+		c.current, c.openedAt = newConnection(c, stream), time.Now()
 	}
 	c.pump()
 }

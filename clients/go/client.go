@@ -1,8 +1,12 @@
 // Package assay is a client of an Assay server, which verifies App Store purchase evidence.
 //
 //	client, err := assay.New(assay.Options{Addresses: []string{"unix:/run/assay/assay.sock"}})
-//	answer, err := client.Verify(ctx, token, assay.VerifyCall{Kind: assay.KindTransaction})
-//	if err == nil && answer.Verdict == assay.VerdictValid { … }
+//	answer, err := client.Resolve(ctx, []assay.Item{{Evidence: token}}, assay.ResolveCall{
+//		Expectations: &assay.Expectations{BundleID: "com.example.game", AppAccountToken: user},
+//	})
+//	if err == nil { … answer.Entitlements … }
+//
+// A verdict of Verify says that a purchase is genuine, and not that it has not expired.
 package assay
 
 import (
@@ -39,8 +43,13 @@ type Options struct {
 	ConnectTimeout time.Duration
 	// NoRetry fails a call when its connection is lost. Otherwise the client sends it once more.
 	NoRetry bool
-	// InFlightLimit is the number of calls on the connection at once [1024]. Others wait.
+	// InFlightLimit is the number of calls on the connection at once [256]. Others wait.
 	InFlightLimit int
+	// LongestWait is how long a call waits at most for a place on an open connection [1 s]. Then it
+	// fails with ErrTooMany, and the server learns nothing of it: above a server's capacity some
+	// calls fail early instead of all calls late. Calls with MayWait wait until their deadline; with
+	// 30 s, the longest timeout, all do.
+	LongestWait time.Duration
 	// WaitingLimit is the number of calls that wait at once [65536]. Others fail.
 	WaitingLimit int
 	// ShortestPause before the next attempt to connect, when all addresses have failed [50 ms]. It
@@ -55,7 +64,8 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	setDefault(&o.Timeout, 5*time.Second)
 	setDefault(&o.ConnectTimeout, 5*time.Second)
-	setDefault(&o.InFlightLimit, 1024)
+	setDefault(&o.InFlightLimit, 256)
+	setDefault(&o.LongestWait, time.Second)
 	setDefault(&o.WaitingLimit, 65536)
 	setDefault(&o.ShortestPause, 50*time.Millisecond)
 	setDefault(&o.LongestPause, 2*time.Second)
@@ -94,6 +104,10 @@ type Client struct {
 	draining map[*connection]bool
 	waiting  queue
 	dial     dialState
+	// openedAt is since when there is a connection.
+	openedAt time.Time
+	// waitTimer is that of calls that wait for a place on the connection.
+	waitTimer *time.Timer
 }
 
 // New makes a client. It connects at the first call.
@@ -358,6 +372,9 @@ func (c *Client) Close() error {
 	}
 	c.waiting.failAll(failure)
 	c.dial.stop()
+	if c.waitTimer != nil {
+		c.waitTimer.Stop()
+	}
 	return nil
 }
 

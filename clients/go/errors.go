@@ -32,7 +32,7 @@ const (
 	ErrClosed ErrorKind = "closed"
 	// ErrTooLarge: the request exceeds the limit of a frame or of a head.
 	ErrTooLarge ErrorKind = "too-large"
-	// ErrTooMany: too many calls wait already.
+	// ErrTooMany: too many calls wait, or this one has waited for Options.LongestWait.
 	ErrTooMany ErrorKind = "too-many"
 )
 

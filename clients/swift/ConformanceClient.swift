@@ -62,7 +62,9 @@ struct ConformanceClient {
             timeout: duration("timeoutMs", 5000),
             connectTimeout: duration("connectTimeoutMs", 5000),
             retriesOnce: values["retriesOnce"] as? Bool ?? true,
-            inFlightLimit: values["inFlightLimit"] as? Int ?? 1024,
+            inFlightLimit: values["inFlightLimit"] as? Int ?? ClientOptions.defaultInFlightLimit,
+            longestWait: (values["longestWaitMs"] as? Int).map { .milliseconds($0) }
+                ?? ClientOptions.defaultLongestWait,
             waitingLimit: values["waitingLimit"] as? Int ?? 65_536,
             shortestPause: duration("shortestPauseMs", 50),
             longestPause: duration("longestPauseMs", 2000),

@@ -14,7 +14,7 @@ struct Throughput: Sendable {
         else { throw CaseError("usage: throughput ADDRESS FILE CALLS IN-FLIGHT typed|bare") }
         let client = try AssayClient(
             addresses: [try Endpoint(arguments[0])],
-            options: ClientOptions(timeout: .seconds(30)))
+            options: ClientOptions(timeout: .seconds(30), inFlightLimit: inFlight))
         defer { client.close() }
         let load = Throughput(
             client: client,

@@ -29,7 +29,8 @@ struct BulkVerification {
         let inFlight = Int(info.limits.requestsInFlight)
         let options = ClientOptions(
             timeout: timeout, waitsForServer: true,
-            inFlightLimit: max(1, min(RequestLimits.inFlight, inFlight)), tls: tls)
+            inFlightLimit: max(1, min(RequestLimits.inFlight, inFlight)), longestWait: nil,
+            tls: tls)
         let (question, member) = (question, member)
         try await run { jobs, results throws(LoopError) in
             let remote = try RemoteBulk(

@@ -1,6 +1,9 @@
 import { Connection } from './connection.js'
 import { AssayError } from './errors.js'
 
+// How many times in the longest wait the channel looks for calls that have waited longer.
+const LOOKS_PER_WAIT = 10
+
 /** The calls that are on no connection, first in, first out. */
 class Queue {
   // A Set keeps the order, and removes from the middle.
@@ -11,12 +14,18 @@ class Queue {
   }
 
   push(call) {
+    call.queuedAt = performance.now()
     this.#calls.add(call)
   }
 
   /** Puts calls that were sent already before the others. */
   pushFront(calls) {
+    for (const call of calls) call.queuedAt = performance.now()
     if (calls.length > 0) this.#calls = new Set([...calls, ...this.#calls])
+  }
+
+  [Symbol.iterator]() {
+    return this.#calls.values()
   }
 
   shift() {
@@ -36,6 +45,10 @@ class Queue {
   }
 }
 
+function tooMany() {
+  return new AssayError('too-many', 'too many calls wait for the server')
+}
+
 /** The connection to one of the servers, its replacement after a loss, and the waiting calls. */
 export class Channel {
   #addresses
@@ -52,6 +65,9 @@ export class Channel {
   #rounds = 0
   #notUntil = 0
   #timer
+  // Since when there is a connection, and the timer of calls that wait for a place on it.
+  #openedAt = 0
+  #waitTimer
 
   constructor(addresses, options) {
     this.#addresses = addresses
@@ -67,7 +83,7 @@ export class Channel {
     this.#waiting.push(call)
     this.pump()
     if (this.#waiting.size > this.options.waitingLimit && this.#waiting.delete(call)) {
-      call.fail(new AssayError('too-many', 'too many calls wait for the server'))
+      call.fail(tooMany())
     }
   }
 
@@ -94,7 +110,12 @@ export class Channel {
   /** Moves waiting calls to the connection, and connects if there is none. */
   pump() {
     if (this.#current) {
-      while (this.#waiting.size > 0 && this.#current.canSend) this.#current.send(this.#waiting.shift())
+      while (this.#waiting.size > 0 && this.#current.canSend) {
+        const call = this.#waiting.shift()
+        if (this.#hasWaitedTooLong(call)) call.fail(tooMany())
+        else this.#current.send(call)
+      }
+      if (this.#waiting.size > 0) this.#watchWaiting()
       return
     }
     if (this.#isClosed || this.#connecting || this.#timer || this.#waiting.size === 0) return
@@ -106,10 +127,32 @@ export class Channel {
     }, pause)
   }
 
+  /** Time without a connection does not count, and bulk work can wait until its deadline. */
+  #hasWaitedTooLong(call) {
+    if (call.head.mayWait) return false
+    return performance.now() - Math.max(call.queuedAt, this.#openedAt) > this.options.longestWait
+  }
+
+  /** Ends calls that have waited too long, also while the server answers nothing. */
+  #watchWaiting() {
+    this.#waitTimer ??= setTimeout(() => {
+      this.#waitTimer = undefined
+      if (!this.#current) return
+      for (const call of this.#waiting) {
+        if (call.head.mayWait) continue
+        if (!this.#hasWaitedTooLong(call)) break
+        this.#waiting.delete(call)
+        call.fail(tooMany())
+      }
+      this.pump()
+    }, this.options.longestWait / LOOKS_PER_WAIT)
+  }
+
   close() {
     if (this.#isClosed) return
     this.#isClosed = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#waitTimer)
     const calls = this.#waiting.takeAll()
     for (const connection of this.#connections()) calls.push(...connection.end())
     for (const call of calls) call.fail(new AssayError('closed', 'the client is closed'))
@@ -128,6 +171,7 @@ export class Channel {
   didOpen(connection) {
     this.#connecting = undefined
     this.#current = connection
+    this.#openedAt = performance.now()
     this.pump()
   }
 

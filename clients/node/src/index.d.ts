@@ -20,8 +20,14 @@ export interface ClientOptions {
   connectTimeout?: number
   /** Sends a call once more when its connection is lost [true]. */
   retriesOnce?: boolean
-  /** The number of calls on the connection at once [1024]. Others wait. */
+  /** The number of calls on the connection at once [256]. Others wait. */
   inFlightLimit?: number
+  /**
+   * How long a call waits at most for a place on an open connection [1000]. Then it fails with
+   * `too-many`, and the server learns nothing of it: above a server's capacity some calls fail early
+   * instead of all calls late. Calls with `mayWait` wait until their deadline; with `Infinity` all do.
+   */
+  longestWait?: number
   /** The number of calls that wait at once [65536]. Others fail. */
   waitingLimit?: number
   /**
@@ -173,7 +179,7 @@ export class AssayClient implements AssayService {
  * - `protocol`: the peer does not follow the protocol.
  * - `closed`: the client was closed.
  * - `too-large`: the request exceeds the limit of a frame or of a head.
- * - `too-many`: too many calls wait already.
+ * - `too-many`: too many calls wait, or this one has waited for `longestWait`.
  */
 export type ErrorCode =
   | 'address' | 'connect' | 'tls' | 'lost' | 'deadline' | 'status' | 'protocol' | 'closed' | 'too-large'

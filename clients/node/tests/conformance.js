@@ -80,12 +80,11 @@ function bytes({ file, text, zeros = 0 } = {}) {
 
 function expectations(given) {
   if (!given) return undefined
-  const { notOlderThan, appAppleId, deviceIdentifier } = given
-  return {
-    ...given,
-    notOlderThan: notOlderThan && BigInt(notOlderThan), appAppleId: appAppleId && BigInt(appAppleId),
-    deviceIdentifier: deviceIdentifier && Buffer.from(deviceIdentifier, 'hex'),
-  }
+  const { notOlderThan, appAppleId, deviceIdentifier, ...others } = given
+  if (notOlderThan) others.notOlderThan = BigInt(notOlderThan)
+  if (appAppleId) others.appAppleId = BigInt(appAppleId)
+  if (deviceIdentifier) others.deviceIdentifier = Buffer.from(deviceIdentifier, 'hex')
+  return others
 }
 
 function policy(given) {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { AssayClient } from '../src/index.js'
 
 const [address, file, calls, inFlight, payload] = process.argv.slice(2)
-const client = new AssayClient({ addresses: address, timeout: 30_000 })
+const client = new AssayClient({ addresses: address, timeout: 30_000, inFlightLimit: Number(inFlight) })
 const token = readFileSync(file)
 const call = { kind: 'TRANSACTION', omitTypedPayload: payload === 'bare' || undefined }
 

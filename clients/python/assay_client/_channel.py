@@ -24,6 +24,8 @@ GRACE = 0.25
 # A server answers every request, even late. Without an answer for this long after the deadline, in
 # seconds, the connection counts as lost.
 OVERDUE = 10.0
+# How many times in the longest wait the channel looks for calls that have waited longer.
+LOOKS_PER_WAIT = 10
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,14 @@ class Options:
     timeout: float = 5.0
     connect_timeout: float = 5.0
     retries_once: bool = True
-    in_flight_limit: int = 1024
+    in_flight_limit: int = 256
+    """The number of calls on the connection at once. Others wait."""
+    longest_wait: Optional[float] = 1.0
+    """How long a call waits at most for a place on an open connection. Then it raises
+    TooManyWaiting, and the server learns nothing of it: above a server's capacity some calls fail
+    early instead of all calls late. Calls with may_wait wait until their deadline; with None all do."""
     waiting_limit: int = 65_536
+    """The number of calls that wait at once. Others raise TooManyWaiting."""
     shortest_pause: float = 0.05
     longest_pause: float = 2.0
     frame_bytes: int = FRAME_BYTES
@@ -63,6 +71,9 @@ class Channel:
         self._failures = 0
         self._next_attempt = 0.0
         self._alarm: Optional[asyncio.TimerHandle] = None
+        # Since when there is a connection, and the timer of calls that wait for a place on it.
+        self._opened_at = 0.0
+        self._wait_alarm: Optional[asyncio.TimerHandle] = None
 
     async def perform(
         self, head: RequestHead, body: bytes = b"", timeout: Optional[float] = None
@@ -78,7 +89,7 @@ class Channel:
         call = Call(
             next(self._ids), head, body, loop.time() + seconds, self.options.retries_once,
             loop.create_future())
-        self._waiting[call.id] = call
+        self._put_last(call)
         call.timer = loop.call_at(call.deadline, self._reached_deadline, call)
         self.pump()
         try:
@@ -96,8 +107,9 @@ class Channel:
         for connection in [*self._draining, *([self._connection] if self._connection else [])]:
             connection.end(error)
         self._fail(self._waiting.values(), error)
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for alarm in (self._alarm, self._wait_alarm):
+            if alarm is not None:
+                alarm.cancel()
 
     # ---- Calls -----------------------------------------------------------------------------------
 
@@ -106,13 +118,50 @@ class Channel:
         if self._connection is not None:
             while self._waiting and self._connection is not None and self._connection.can_send:
                 call = self._waiting.pop(next(iter(self._waiting)))
-                if not call.is_over:
+                if self._has_waited_too_long(call):
+                    self._fail_waiting(call)
+                elif not call.is_over:
                     self._connection.send(call, self._now)
+            if self._waiting:
+                self._watch_waiting()
         elif self._waiting and self._connecting is None and not self._is_closed:
             if self._now >= self._next_attempt:
                 self._connecting = asyncio.get_running_loop().create_task(self._connect())
             elif self._alarm is None:
                 self._alarm = asyncio.get_running_loop().call_at(self._next_attempt, self._pause_ended)
+
+    def _has_waited_too_long(self, call: Call) -> bool:
+        """Time without a connection does not count, and bulk work can wait until its deadline."""
+        longest = self.options.longest_wait
+        if longest is None or call.head.may_wait:
+            return False
+        return self._now - max(call.queued_at, self._opened_at) > longest
+
+    def _watch_waiting(self) -> None:
+        """Ends calls that wait too long, also while the server answers nothing."""
+        longest = self.options.longest_wait
+        if longest is not None and self._wait_alarm is None:
+            self._wait_alarm = asyncio.get_running_loop().call_later(
+                longest / LOOKS_PER_WAIT, self._look_at_waiting)
+
+    def _look_at_waiting(self) -> None:
+        self._wait_alarm = None
+        if self._connection is None:
+            return
+        late = []
+        for call in self._waiting.values():
+            if call.head.may_wait:
+                continue
+            if not self._has_waited_too_long(call):
+                break
+            late.append(call)
+        for call in late:
+            del self._waiting[call.id]
+            self._fail_waiting(call)
+        self.pump()
+
+    def _fail_waiting(self, call: Call) -> None:
+        call.fail(TooManyWaiting(f"no place on the connection within {self.options.longest_wait} s"))
 
     def _pause_ended(self) -> None:
         self._alarm = None
@@ -187,6 +236,7 @@ class Channel:
 
     def opened(self, connection: Connection) -> None:
         self._connection = connection
+        self._opened_at = self._now
         if self._is_closed:
             connection.end(ClientClosed("the client was closed"))
         else:
@@ -206,7 +256,7 @@ class Channel:
 
     def refused_by_drain(self, call: Call) -> None:
         call.can_retry = False
-        self._waiting[call.id] = call
+        self._put_last(call)
 
     def _close_drained(self) -> None:
         for connection in list(self._draining):
@@ -243,7 +293,13 @@ class Channel:
             call.can_retry = False
         self._put_first(again)
 
+    def _put_last(self, call: Call) -> None:
+        call.queued_at = self._now
+        self._waiting[call.id] = call
+
     def _put_first(self, calls: List[Call]) -> None:
+        for call in calls:
+            call.queued_at = self._now
         self._waiting = {**{call.id: call for call in calls}, **self._waiting}
 
     def _leave_address(self, has_failed: bool) -> None:

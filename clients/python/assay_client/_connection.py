@@ -20,7 +20,7 @@ UNWRITTEN_BYTES = 1024 * 1024
 class Call:
     """A request, and the future of its answer."""
 
-    __slots__ = ("id", "head", "body", "deadline", "can_retry", "future", "timer")
+    __slots__ = ("id", "head", "body", "deadline", "can_retry", "future", "timer", "queued_at")
 
     def __init__(
         self, number: int, head: RequestHead, body: bytes, deadline: float, can_retry: bool,
@@ -33,6 +33,8 @@ class Call:
         self.can_retry = can_retry
         self.future = future
         self.timer: Optional[asyncio.TimerHandle] = None
+        # When it began to wait for a place on the connection.
+        self.queued_at = 0.0
 
     @property
     def is_over(self) -> bool:

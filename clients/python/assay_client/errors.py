@@ -83,7 +83,7 @@ class RequestTooLarge(AssayError):
 
 
 class TooManyWaiting(AssayError):
-    """Too many calls wait already."""
+    """Too many calls wait, or this one has waited for `longest_wait`."""
 
     kind, retryable = "too-many", True
 

@@ -15,7 +15,7 @@ from assay_client import (
 from assay_client._calls import PAYLOADS
 
 SECONDS = {"connectTimeoutMs": "connect_timeout", "timeoutMs": "timeout", "shortestPauseMs": "shortest_pause",
-           "longestPauseMs": "longest_pause"}
+           "longestPauseMs": "longest_pause", "longestWaitMs": "longest_wait"}
 COUNTS = {"retriesOnce": "retries_once", "inFlightLimit": "in_flight_limit", "waitingLimit": "waiting_limit",
           "frameBytes": "frame_bytes"}
 

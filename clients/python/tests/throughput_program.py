@@ -28,7 +28,7 @@ async def measure_async(address, token, calls, in_flight, typed):
 
         await asyncio.gather(*(verify() for _ in range(in_flight)))
 
-    async with AsyncClient(address, timeout=30) as client:
+    async with AsyncClient(address, timeout=30, in_flight_limit=in_flight) as client:
         await perform(calls // 4)
         start = time.monotonic()
         await perform(calls)
@@ -41,7 +41,7 @@ def measure_bulk(address, token, calls, in_flight, typed):
         for answer in client.verify_many(itertools.repeat(token, count), window=in_flight // 2, typed=typed):
             check(answer)
 
-    with Client(address) as client:
+    with Client(address, in_flight_limit=in_flight) as client:
         perform(calls // 4)
         start = time.monotonic()
         perform(calls)

@@ -15,6 +15,7 @@ type testCase struct {
 	TLS       *struct{ Authority, Certificate, Key, ServerName string }
 	Options   struct {
 		ConnectTimeoutMs, TimeoutMs, InFlightLimit, WaitingLimit, FrameBytes int
+		LongestWaitMs                                                        int
 		ShortestPauseMs, LongestPauseMs                                      int
 		RetriesOnce                                                          *bool
 	}

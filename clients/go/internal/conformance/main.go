@@ -69,6 +69,7 @@ func options(c *testCase) assay.Options {
 		ConnectTimeout: milliseconds(o.ConnectTimeoutMs),
 		NoRetry:        o.RetriesOnce != nil && !*o.RetriesOnce,
 		InFlightLimit:  o.InFlightLimit, WaitingLimit: o.WaitingLimit, FrameBytes: o.FrameBytes,
+		LongestWait:   milliseconds(o.LongestWaitMs),
 		ShortestPause: milliseconds(o.ShortestPauseMs),
 		LongestPause:  milliseconds(o.LongestPauseMs),
 	}

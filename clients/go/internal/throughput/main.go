@@ -36,7 +36,9 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	client, err := assay.New(assay.Options{Addresses: arguments[:1], Timeout: 30 * time.Second})
+	client, err := assay.New(assay.Options{
+		Addresses: arguments[:1], Timeout: 30 * time.Second, InFlightLimit: inFlight,
+	})
 	if err != nil {
 		return err
 	}

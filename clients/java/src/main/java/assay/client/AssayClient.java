@@ -126,8 +126,8 @@ public final class AssayClient implements AssayService {
             timeout = LONGEST_TIMEOUT;
         }
         head.app(callOptions.app()).mayWait(callOptions.mayWait());
-        PendingCall<T> call = new PendingCall<>(
-                head, body, System.nanoTime() + timeout.toNanos(), read, options.executor);
+        PendingCall<T> call = new PendingCall<>(head, body, System.nanoTime() + timeout.toNanos(),
+                callOptions.mayWait(), read, options.executor);
         channel.admit(call, timeout.plus(DEADLINE_GRACE).toMillis());
         call.future.whenComplete((answer, error) -> {
             // The caller has cancelled the future, or given it another end.

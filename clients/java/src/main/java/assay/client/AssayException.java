@@ -28,7 +28,7 @@ public final class AssayException extends RuntimeException {
         CLOSED(false),
         /** The request exceeds the limit of a frame or of a head. */
         TOO_LARGE(false),
-        /** Too many calls wait already. */
+        /** Too many calls wait, or this one has waited for the longest wait. */
         TOO_MANY(true);
 
         private final boolean isRetryable;

@@ -17,7 +17,8 @@ public final class AssayOptions {
     Duration timeout = Duration.ofSeconds(5);
     Duration connectTimeout = Duration.ofSeconds(5);
     boolean retriesOnce = true;
-    int inFlightLimit = 1024;
+    int inFlightLimit = 256;
+    Duration longestWait = Duration.ofSeconds(1);
     int waitingLimit = 65_536;
     Duration shortestPause = Duration.ofMillis(50);
     Duration longestPause = Duration.ofSeconds(2);
@@ -50,6 +51,7 @@ public final class AssayOptions {
         copy.connectTimeout = connectTimeout;
         copy.retriesOnce = retriesOnce;
         copy.inFlightLimit = inFlightLimit;
+        copy.longestWait = longestWait;
         copy.waitingLimit = waitingLimit;
         copy.shortestPause = shortestPause;
         copy.longestPause = longestPause;
@@ -93,10 +95,22 @@ public final class AssayOptions {
         return copy;
     }
 
-    /** Sets the number of calls on the connection at once: 1024. Others wait. */
+    /** Sets the number of calls on the connection at once: 256. Others wait. */
     public AssayOptions inFlightLimit(int limit) {
         AssayOptions copy = copy();
         copy.inFlightLimit = positive(limit);
+        return copy;
+    }
+
+    /**
+     * Sets how long a call waits at most for a place on an open connection: 1 s. Then it fails with
+     * TOO_MANY, and the server learns nothing of it: above a server's capacity some calls fail
+     * early instead of all calls late. Calls that may wait do so until their deadline; with 30 s,
+     * the longest timeout, all do.
+     */
+    public AssayOptions longestWait(Duration wait) {
+        AssayOptions copy = copy();
+        copy.longestWait = positive(wait);
         return copy;
     }
 

@@ -17,6 +17,9 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** The connection to one of the servers, its replacement after a loss, and the waiting calls. */
 final class Channel {
+    /** How many times in the longest wait the channel looks for calls that have waited longer. */
+    private static final int LOOKS_PER_WAIT = 10;
+
     /** Guards the state of the channel, its connections and its calls. */
     final ReentrantLock lock = new ReentrantLock();
     final AssayOptions options;
@@ -39,6 +42,10 @@ final class Channel {
     /** In nanoseconds of System.nanoTime. */
     private long notUntil = System.nanoTime();
     private Future<?> pause;
+    /** Since when there is a connection, in nanoseconds of System.nanoTime. */
+    private long openedAt = System.nanoTime();
+    /** The timer of calls that wait for a place on the connection. */
+    private Future<?> waitTimer;
 
     Channel(List<Address> addresses, AssayOptions options) {
         this.addresses = addresses;
@@ -84,11 +91,10 @@ final class Channel {
                 forget(call);
             });
             call.id = ++lastId;
-            waiting.put(call.id, call);
+            putLast(call);
             pump();
             if (waiting.size() > options.waitingLimit && waiting.remove(call.id) != null) {
-                call.fail(new AssayException(
-                        Kind.TOO_MANY, "too many calls wait for the server"));
+                call.fail(tooMany());
             }
         } finally {
             lock.unlock();
@@ -128,8 +134,13 @@ final class Channel {
 
     void repeat(PendingCall<?> call) {
         call.wasRepeated = true;
-        waiting.put(call.id, call);
+        putLast(call);
         pump();
+    }
+
+    private void putLast(PendingCall<?> call) {
+        call.queuedAt = System.nanoTime();
+        waiting.put(call.id, call);
     }
 
     /** Puts calls that were sent already before the others. */
@@ -139,6 +150,7 @@ final class Channel {
         }
         Map<Long, PendingCall<?>> all = new LinkedHashMap<>();
         for (PendingCall<?> call : calls) {
+            call.queuedAt = System.nanoTime();
             all.put(call.id, call);
         }
         all.putAll(waiting);
@@ -158,7 +170,14 @@ final class Channel {
                 Iterator<PendingCall<?>> first = waiting.values().iterator();
                 PendingCall<?> call = first.next();
                 first.remove();
-                current.send(call);
+                if (hasWaitedTooLong(call)) {
+                    call.fail(tooMany());
+                } else {
+                    current.send(call);
+                }
+            }
+            if (!waiting.isEmpty()) {
+                watchWaiting();
             }
             return;
         }
@@ -174,6 +193,41 @@ final class Channel {
             pause = null;
             pump();
         });
+    }
+
+    /** Time without a connection does not count, and bulk work can wait until its deadline. */
+    private boolean hasWaitedTooLong(PendingCall<?> call) {
+        long now = System.nanoTime();
+        long waited = Math.min(now - call.queuedAt, now - openedAt);
+        return !call.mayWait && waited > options.longestWait.toNanos();
+    }
+
+    /** Ends calls that have waited too long, also while the server answers nothing. */
+    private void watchWaiting() {
+        if (waitTimer != null) {
+            return;
+        }
+        waitTimer = schedule(options.longestWait.toMillis() / LOOKS_PER_WAIT + 1, () -> {
+            waitTimer = null;
+            if (current == null) {
+                return;
+            }
+            Iterator<PendingCall<?>> calls = waiting.values().iterator();
+            while (calls.hasNext()) {
+                PendingCall<?> call = calls.next();
+                if (hasWaitedTooLong(call)) {
+                    calls.remove();
+                    call.fail(tooMany());
+                } else if (!call.mayWait) {
+                    break;
+                }
+            }
+            pump();
+        });
+    }
+
+    private static AssayException tooMany() {
+        return new AssayException(Kind.TOO_MANY, "too many calls wait for the server");
     }
 
     void close() {
@@ -212,6 +266,7 @@ final class Channel {
     void didOpen(Connection connection) {
         connecting = null;
         current = connection;
+        openedAt = System.nanoTime();
         pump();
     }
 

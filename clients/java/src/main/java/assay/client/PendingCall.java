@@ -16,6 +16,10 @@ final class PendingCall<T> {
     byte[] body;
     long id;
     Future<?> timer;
+    /** When it began to wait for a place on the connection, in nanoseconds. */
+    long queuedAt;
+    /** Whether it waits until its deadline. */
+    final boolean mayWait;
     /** Whether the call has been on a connection that was lost or drained. */
     boolean wasRepeated;
     /** Whether nobody waits any more. If the call was sent, the server still answers it. */
@@ -24,11 +28,12 @@ final class PendingCall<T> {
     private final Function<FrameReader.Frame, T> read;
     private final Executor executor;
 
-    PendingCall(RequestHead.Builder head, byte[] body, long deadline,
+    PendingCall(RequestHead.Builder head, byte[] body, long deadline, boolean mayWait,
             Function<FrameReader.Frame, T> read, Executor executor) {
         this.head = head;
         this.body = body;
         this.deadline = deadline;
+        this.mayWait = mayWait;
         this.read = read;
         this.executor = executor;
     }

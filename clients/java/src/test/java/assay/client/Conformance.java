@@ -99,6 +99,7 @@ public final class Conformance {
                 case "timeoutMs" -> options.timeout(time);
                 case "connectTimeoutMs" -> options.connectTimeout(time);
                 case "inFlightLimit" -> options.inFlightLimit((int) number);
+                case "longestWaitMs" -> options.longestWait(time);
                 case "waitingLimit" -> options.waitingLimit((int) number);
                 case "shortestPauseMs" -> options.pauses(time, options.longestPause);
                 case "longestPauseMs" -> options.pauses(options.shortestPause, time);

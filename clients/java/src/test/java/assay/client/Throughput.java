@@ -27,7 +27,8 @@ public final class Throughput {
 
     /** Arguments: ADDRESS FILE CALLS IN-FLIGHT typed|bare. */
     public static void main(String[] arguments) throws Exception {
-        AssayOptions options = AssayOptions.of(arguments[0]).timeout(Duration.ofSeconds(30));
+        AssayOptions options = AssayOptions.of(arguments[0]).timeout(Duration.ofSeconds(30))
+                .inFlightLimit(Integer.parseInt(arguments[3]));
         int calls = Integer.parseInt(arguments[2]);
         VerifyCall call = VerifyCall.builder().kind(EvidenceKind.TRANSACTION)
                 .omitTypedPayload(arguments[4].equals("bare")).build();
