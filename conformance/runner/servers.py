@@ -154,7 +154,14 @@ class Servers:
                 self.warm_up(name)
         return self.real[place]
 
-    def serve(self, name, address, settings=""):
+    def slow_address(self):
+        """A server with one worker that verifies every signature by OpenSSL's plain routine."""
+        self.real["slow"] = self.serve(
+            "slow", "tcp://127.0.0.1:0", "workers = 1", ["--engine", "openssl", "--no-key-tables"])["tcp"]
+        self.warm_up("slow")
+        return self.real["slow"]
+
+    def serve(self, name, address, settings="", options=()):
         """Starts a server at this address and a Unix socket, and returns its addresses by scheme."""
         unix = f"unix:{self.file(name + '.sock')}"
         with open(self.file(name + ".toml"), "w", encoding="utf-8") as file:
@@ -163,7 +170,7 @@ class Servers:
                 f'[[app]]\nname = "game"\nbundle-id = "{BUNDLE}"\n'
                 'app-apple-id = 1234567890\nroots = ["ca/root.pem"]\n')
         process = subprocess.Popen(
-            [self.assay, "serve", "--config", self.file(name + ".toml")], stdout=subprocess.PIPE,
+            [self.assay, "serve", "--config", self.file(name + ".toml"), *options], stdout=subprocess.PIPE,
             stderr=open(self.file(name + ".log"), "wb"), text=True)
         self.processes.append(process)
         line = process.stdout.readline()

@@ -13,6 +13,8 @@ ROUNDS = 3
 # The calls before the measurement, as a part of those measured.
 WARM_UP = 1 / 4
 PAYLOADS = ("typed", "bare")
+# Those of a client above the server's capacity.
+LIMITS = ("default", "unlimited")
 
 
 @dataclass
@@ -49,8 +51,8 @@ def show(name, rates):
         f" {rate.answers:12,.0f} {rate.processor * 1e6:8,.1f}" for rate in rates), flush=True)
 
 
-def client_rate(client, servers, address, calls, payload):
-    program = os.path.join(client.folder, client.program)
+def client_rate(client, servers, address, calls, payload, program=None):
+    program = program or os.path.join(client.folder, client.program)
     before = processor_seconds()
     done = subprocess.run(
         [program, address, servers.file("transaction"), str(calls), str(IN_FLIGHT), payload],
@@ -67,6 +69,33 @@ def processor_seconds():
     """Returns the processor time of the programs that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def measure_overload(clients, servers, seconds=5):
+    """Prints the goodput of clients at twice the server's capacity over one connection: answers in time,
+    as a part of the most that the client gets, with its default limits and without any."""
+    # Without key tables the server is slower than any client.
+    address = servers.slow_address()
+    print(f"{processor()}; load {os.getloadavg()[0]:.1f} at the start; {seconds} s of calls at twice the capacity")
+    print(f"{'':20} {'most /s':>10}" + "".join(
+        f" {limits:>12} {'p50 ms':>9}" for limits in LIMITS), flush=True)
+    for client in clients:
+        folder = client.folder
+        most = best([client_rate(
+            client, servers, address, 5_000, "bare", os.path.join(folder, "throughput"))
+            for _ in range(ROUNDS)]).answers
+        line = f"{client.name:20} {most:10,.0f}"
+        for limits in LIMITS:
+            done = subprocess.run(
+                [os.path.join(folder, client.program), address, servers.file("transaction"),
+                 str(2 * most), str(seconds), limits],
+                cwd=folder, capture_output=True, text=True, timeout=READY_SECONDS)
+            if done.returncode:
+                raise SystemExit(f"overload: {client.name} failed: {done.stdout}{done.stderr}")
+            measured = json.loads(done.stdout)
+            goodput = measured["answers"] / seconds / most
+            line += f" {goodput:12.2f} {measured['p50']:9,.0f}"
+        print(line, flush=True)
 
 
 def own_rate(servers, address, payload):
