@@ -7,9 +7,14 @@ public import AssayWire
 ///
 /// ```swift
 /// let client = try await AssayClient.connect(to: Endpoint("tcp://127.0.0.1:7443"))
-/// let answer = try await client.verify(jws, VerifyCall(kind: .transaction))
-/// if answer.verification.verdict == .valid { … }
+/// let answer = try await client.resolve(
+///     [ResolveItem(jws)],
+///     expecting: Expectations(bundleId: "com.example.game", appAccountToken: user))
+/// let groups = answer.entitlements.apps.flatMap(\.subscriptionGroups)
+/// if groups.contains(where: \.isEntitled) { … }
 /// ```
+///
+/// A verdict of `verify` says that a purchase is genuine, and not that it has not expired.
 ///
 /// The client connects when it has something to send. After a lost connection, and when a server
 /// drains, it continues with the next address.
