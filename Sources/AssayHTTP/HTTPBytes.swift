@@ -60,12 +60,11 @@ extension UInt8 {
         }
     }
 
-    /// A character of a host name or address with a port.
-    var isHost: Bool {
+    /// A character of a host's name.
+    var isHostName: Bool {
         if isLetter || isDigit { return true }
         switch self {
-        case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"),
-            UInt8(ascii: "["), UInt8(ascii: "]"):
+        case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
             return true
         default: return false
         }

@@ -77,7 +77,8 @@ extension HTTPHead {
     /// What the fields say about the connection and the body.
     private struct FieldFacts {
         var isOldVersion = false
-        var hasAuthority = false
+        /// The host and port of the target, if it has any.
+        var authority: Range<Int>?
         var closes = false
         var contentLength: Int?
         var isChunked = false
@@ -122,8 +123,7 @@ extension HTTPHead {
     ) throws(HTTPFault) {
         var start = target.lowerBound
         if let authority = Self.authority(bytes, target) {
-            self[.host] = authority
-            facts.hasAuthority = true
+            facts.authority = authority
             start = authority.upperBound
         } else if bytes[start] != UInt8(ascii: "/") {
             // The form of OPTIONS for a whole server; no other method has it.
@@ -168,7 +168,6 @@ extension HTTPHead {
             // A list, which can be divided among several fields.
             facts.closes = facts.closes || value.hasListMember("close")
             return
-        case .host where facts.hasAuthority: return
         case .contentLength:
             guard facts.contentLength == nil else { throw .repeatedField(field) }
             facts.contentLength = try Self.length(value)
@@ -214,12 +213,22 @@ extension HTTPHead {
         keepsAlive = !facts.closes && !facts.isOldVersion
         // Clients of HTTP/1.0 know no interim answer.
         if facts.isOldVersion || body == .length(0) { expectsContinue = false }
-        guard let host = self[.host] else {
+        try checkHost(bytes, facts)
+    }
+
+    /// Checks Host, which every request of HTTP/1.1 has (RFC 9112, section 3.2). The host of a
+    /// target replaces it, and both have to be valid: another party can read either.
+    private mutating func checkHost(
+        _ bytes: Span<UInt8>, _ facts: FieldFacts
+    ) throws(HTTPFault) {
+        if let host = self[.host] {
+            guard HTTPHost.isValid(bytes.extracting(host)) else { throw .invalidHost }
+        } else {
             guard facts.isOldVersion else { throw .invalidHost }
-            return
         }
-        guard !host.isEmpty else { throw .invalidHost }
-        for index in host where !bytes[index].isHost { throw .invalidHost }
+        guard let authority = facts.authority else { return }
+        guard HTTPHost.isValid(bytes.extracting(authority)) else { throw .invalidHost }
+        self[.host] = authority
     }
 }
 

@@ -85,6 +85,18 @@ enum HTTPFaults {
         Case("a host with a path", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", .invalidHost),
         Case("a host with a user", "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n", .invalidHost),
         Case("a list of hosts", "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", .invalidHost),
+        Case("a target with a host, without Host", "GET http://a/ HTTP/1.1\r\n\r\n", .invalidHost),
+        Case(
+            "a target with a host, two Hosts",
+            "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", .repeatedField(.host)),
+        Case(
+            "a target with a host, an invalid Host",
+            "GET http://a/ HTTP/1.1\r\nHost: a/b\r\n\r\n", .invalidHost),
+        Case("a target with a user", line("GET http://a@b/ HTTP/1.1"), .invalidHost),
+        Case("a target without a host", line("GET http:/// HTTP/1.1"), .invalidHost),
+        Case(
+            "a target with a name after an address", line("GET http://[::1].evil/ HTTP/1.1"),
+            .invalidHost),
         Case(
             "two content types", fields("Content-Type: a/b\r\nContent-Type: c/d"),
             .repeatedField(.contentType)),
@@ -262,6 +274,45 @@ struct HTTPParserTests {
         for count in 0..<bytes.count {
             #expect(try Reading(Array(bytes[..<count]), step: 5).end == nil)
         }
+    }
+
+    private static let hosts = [
+        "a", "a.example", "a_b-c~d.example", "127.0.0.1", "1.2.3.4.5", "a:", "a:0", "a:65535",
+        "[::]", "[::1]", "[::1]:7445", "[1::]", "[1:2:3:4:5:6:7:8]", "[1::3:4:5:6:7:8]",
+        "[FE80::0a]", "[::ffff:127.0.0.1]", "[1:2:3:4:5:6:1.2.3.4]",
+    ]
+    private static let invalidHosts = [
+        ":", ":80", "a:65536", "a:000080", "a:-1", "a:b", "a:1:2", "a,b", "a%2eb", "a!b", "a b",
+        "é", "a@b", "a?b", "[]", "[:]", "[::1", "[::1]]", "[::1]a", "[::1].evil", "[::1]:x",
+        "[::1]:80:", "x[::1]", "::1", "[1]", "[:1]", "[1:]", "[:::]", "[1::2::3]",
+        "[1:2:3:4:5:6:7]", "[1:2:3:4:5:6:7:8:9]", "[1::2:3:4:5:6:7:8]", "[00001::]", "[g::]",
+        "[fe80::1%1]", "[::1.2.3]", "[::1.2.3.4.5]", "[::256.1.1.1]", "[::01.1.1.1]",
+        "[::1.2.3.4:1]", "[1:2:3:4:5:6:7:1.2.3.4]", "[v1.a]",
+    ]
+
+    @Test("Host and the host of a target are a name or an address, and a port")
+    func hosts() throws {
+        func head(_ target: String, host: String) throws(HTTPFault) -> HTTPHead? {
+            try Reading(Array("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8), step: 999)
+                .head
+        }
+        for host in Self.hosts {
+            #expect(throws: Never.self, "\(host)") { try head("/", host: host) }
+            #expect(throws: Never.self, "\(host)") { try head("http://\(host)/", host: "a") }
+        }
+        for host in Self.invalidHosts {
+            #expect(throws: HTTPFault.invalidHost, "\(host)") { try head("/", host: host) }
+        }
+        for host in Self.invalidHosts where !host.contains(where: { " ?é".contains($0) }) {
+            #expect(throws: HTTPFault.invalidHost, "\(host)") {
+                try head("http://\(host)/", host: "a")
+            }
+        }
+        // The host of the target is the one that counts.
+        let text = "GET http://b:1/ HTTP/1.1\r\nHost: a\r\n\r\n"
+        let head = try #require(try Reading(Array(text.utf8), step: 9).head)
+        let host = try #require(head[.host])
+        #expect(Array(text.utf8).span.extracting(host).httpText == "b:1")
     }
 
     @Test("the limits of a head, at and above them")
