@@ -121,6 +121,18 @@ struct JSONTests {
         #expect(error.description.contains("2 levels"))
     }
 
+    @Test func values() throws {
+        for text in ["[1,2]", "[[],[]]", #"{"a":1}"#, #"{"a":[]}"#] {
+            _ = try JSONDocument.parse(Array(text.utf8), values: 3)
+        }
+        for text in ["[1,2,3]", "[[],[],[]]", #"{"a":1,"b":2}"#, #"[{"a":1},2]"#] {
+            #expect(throws: JSONError.tooManyValues(limit: 3), "\(text)") {
+                try JSONDocument.parse(Array(text.utf8), values: 3)
+            }
+        }
+        #expect(JSONError.tooManyValues(limit: 3).description.contains("3 names and values"))
+    }
+
     @Test func size() throws {
         let text = [UInt8]("[1,2]".utf8)
         _ = try JSONDocument.parse(text, limit: 5)

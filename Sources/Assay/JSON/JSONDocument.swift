@@ -17,12 +17,14 @@ package final class JSONDocument: Sendable {
         self.rootPlaces = rootPlaces
     }
 
-    /// Parses a text of at most `limit` bytes and `depth` levels of objects and arrays.
+    /// Parses a text of at most `limit` bytes, `depth` levels of objects and arrays, and `values`
+    /// names and values.
     package static func parse(
-        _ text: [UInt8], limit: Int = Limits.jsonSize, depth: Int = Limits.jsonDepth
+        _ text: [UInt8], limit: Int = Limits.jsonSize, depth: Int = Limits.jsonDepth,
+        values: Int = .max
     ) throws(JSONError) -> JSONDocument {
         guard text.count <= min(limit, Int(UInt32.max)) else { throw .tooLarge(limit: limit) }
-        var reader = JSONReader(text.span, depth: depth)
+        var reader = JSONReader(text.span, depth: depth, values: values)
         let tokens = try reader.readDocument()
         return JSONDocument(text: text, tokens: tokens, rootPlaces: reader.rootPlaces)
     }

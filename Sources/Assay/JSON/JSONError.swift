@@ -12,6 +12,8 @@ package enum JSONError: Error, Equatable {
     case trailingBytes(offset: Int)
     /// Objects and arrays nested deeper than the caller's limit.
     case tooDeep(limit: Int, offset: Int)
+    /// More values than the caller's limit; a member's name counts as one.
+    case tooManyValues(limit: Int)
     /// A number that violates RFC 8259, section 6.
     case invalidNumber(offset: Int)
     /// An unescaped control character in a string.
@@ -57,6 +59,7 @@ extension JSONError: CustomStringConvertible {
         case .trailingBytes(let offset): "bytes follow the JSON value at offset \(offset)"
         case .tooDeep(let limit, let offset):
             "JSON nested deeper than \(limit) levels, at offset \(offset)"
+        case .tooManyValues(let limit): "the JSON text has more than \(limit) names and values"
         case .invalidNumber(let offset): "invalid number in JSON at offset \(offset)"
         case .controlCharacter(let offset):
             "unescaped control character in a JSON string at offset \(offset)"

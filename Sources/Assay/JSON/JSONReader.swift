@@ -12,14 +12,17 @@ struct JSONReader: ~Escapable {
 
     /// The maximum nesting depth of objects and arrays.
     private let depthLimit: Int
+    /// The maximum number of values, a member's name included.
+    private let valueLimit: Int
 
     @_lifetime(copy text)
-    init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth) {
+    init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth, values: Int = .max) {
         self.text = text
         depthLimit = depth
+        valueLimit = values
         // Apple's payloads have one token per 13 to 20 bytes. The allocator is fast for up to 1 KB,
         // which suffices for a transaction with all of its members.
-        tokens.reserveCapacity(text.count / 13 + 2)
+        tokens.reserveCapacity(min(text.count / 13, values) + 2)
     }
 
     mutating func readDocument() throws(JSONError) -> [JSONToken] {
@@ -70,6 +73,7 @@ struct JSONReader: ~Escapable {
             skipWhitespace()
             switch try peek() {
             case UInt8(ascii: ","):
+                try checkCount()
                 position += 1
                 skipWhitespace()
             case UInt8(ascii: "}"):
@@ -90,12 +94,19 @@ struct JSONReader: ~Escapable {
             skipWhitespace()
             switch try peek() {
             case UInt8(ascii: ","):
+                try checkCount()
                 position += 1
                 skipWhitespace()
             case UInt8(ascii: "]"): return closeContainer(array)
             default: throw .unexpectedByte(offset: position)
             }
         }
+    }
+
+    /// Checks the number of values before another one. Only siblings are many: the depth limits the
+    /// others.
+    private func checkCount() throws(JSONError) {
+        guard tokens.count < valueLimit else { throw .tooManyValues(limit: valueLimit) }
     }
 
     /// Reads the opening bracket and the white space after it. Returns the container's token

@@ -99,6 +99,16 @@ package struct JSONObject: Sendable {
         end = Int(document.tokens[object].next)
     }
 
+    /// The number of members.
+    package var count: Int {
+        var (count, index) = (0, start)
+        while index < end {
+            count += 1
+            index = Int(document.tokens[index + 1].next)
+        }
+        return count
+    }
+
     /// All names and values, in the order of the text.
     package var pairs: [(name: String, value: JSONValue)] {
         var pairs: [(name: String, value: JSONValue)] = []
