@@ -18,6 +18,22 @@ public struct ServerLimits: Sendable {
     /// Bytes of a JSON body over HTTP: a receipt of 3 MB in base64. Such a body is held whole; raw
     /// evidence can be larger.
     public var httpJSONBytes = 4 << 20
+    /// Bytes of the body of `/v1/fetch`: a transaction id, two lists, and 2,048 durations of usual
+    /// product ids.
+    static let httpFetchBytes = 64 << 10
+    /// JSON bodies above this size are parsed by a worker: a token with its expectations has less.
+    /// A body of this size takes a quarter of a millisecond at worst.
+    static let bytesParsedInPlace = 8 << 10
+    /// Names and values in a JSON body. Evidence is one value; expectations and durations have a
+    /// few thousand.
+    static let jsonValues = 100_000
+    /// Product ids in expectations, and products with a duration: more than an app has.
+    static let products = 2_048
+    /// Environments in expectations: more than Apple has.
+    static let environments = 16
+    /// Bytes of a refused body of HTTP that are read so that the connection can go on. The
+    /// connection ends where a body has more.
+    static let refusedBodyBytes = 4 << 20
     /// App receipts above this size are verified while they arrive. Smaller ones arrive whole in
     /// one or two reads and go to the workers like all other evidence.
     public var streamedReceiptBytes = 64 << 10
@@ -76,6 +92,27 @@ public struct ServerLimits: Sendable {
 
     /// What a frame counts in a connection's turn.
     package static func turnShare(ofHead bytes: Int) -> Int { 1 + bytes / headBytesPerFrame }
+    /// Bytes of a head of HTTP that count as one more frame: it is read as text, field by field. An
+    /// honest head has one or two hundred bytes.
+    private static let httpHeadBytesPerFrame = 256
+    /// Values of a JSON body that count as one more frame.
+    private static let jsonValuesPerFrame = 32
+
+    /// What a head of HTTP counts in a connection's turn.
+    package static func turnShare(ofHTTPHead bytes: Int) -> Int {
+        1 + bytes / httpHeadBytesPerFrame
+    }
+
+    /// What a JSON body counts in a connection's turn, beside its head.
+    static func turnShare(ofJSON body: Span<UInt8>) -> Int {
+        var separators = 0
+        for index in body.indices
+        where body[index] == UInt8(ascii: ",") || body[index] == UInt8(ascii: "[") {
+            separators += 1
+        }
+        return separators / jsonValuesPerFrame
+    }
+
     /// Requests that one worker takes at a time. The batched arithmetic gains nothing above it,
     /// and the answers of a slice wait for its last request.
     public var requestsPerSlice = 64

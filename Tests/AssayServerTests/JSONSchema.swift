@@ -51,7 +51,8 @@ struct JSONSchema {
             } ?? []
         case "anyOf", "oneOf", "allOf", "not":
             return combined(value, keyword, argument, place)
-        case "minimum", "maximum", "minLength", "minItems", "maxItems", "minProperties", "pattern":
+        case "minimum", "maximum", "minLength", "minItems", "maxItems", "minProperties",
+            "maxProperties", "pattern":
             return bounds(value, keyword, argument, place)
         default: return ["\(place): unknown keyword \(keyword)"]
         }
@@ -94,6 +95,7 @@ struct JSONSchema {
         case ("minLength", .string): isValid = value.string!.count >= Int(number(argument))
         case ("minItems", .array): isValid = Array(value.elements!).count >= Int(number(argument))
         case ("maxItems", .array): isValid = Array(value.elements!).count <= Int(number(argument))
+        case ("maxProperties", .object): isValid = value.members!.count <= Int(number(argument))
         case ("pattern", .string):
             guard let pattern = try? Regex(argument.string!) else { return ["\(place): pattern"] }
             isValid = value.string!.firstMatch(of: pattern) != nil

@@ -128,7 +128,9 @@ struct OpenAPITests {
 
     @Test("parameters and members are those that the listener accepts")
     func members() throws {
-        try withHTTPServer { _, endpoint in
+        try withHTTPServer {
+            $0.ask(ScriptedFetcher(ScriptedFetcher.answer))
+        } _: { _, endpoint in
             let client = try HTTPClient(endpoint)
             let query = try client.ask(HTTPClient.post("/v1/verify?zz=1", [0x41]))
             let parameters = paths["/v1/verify"]!["post"]!["parameters"]!.elements!

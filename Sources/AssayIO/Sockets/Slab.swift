@@ -30,12 +30,12 @@ final class Slab: @unchecked Sendable {
         unsafe (memory + offset).update(from: source.memory + start, count: count)
     }
 
-    /// Copies bytes to the front.
-    func copy(_ bytes: Span<UInt8>) {
-        precondition(bytes.count <= capacity)
+    /// Copies bytes to the front, or to a later place.
+    func copy(_ bytes: Span<UInt8>, to offset: Int = 0) {
+        precondition(offset >= 0 && offset <= capacity && bytes.count <= capacity - offset)
         unsafe bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return }
-            unsafe memory.update(from: start, count: bytes.count)
+            unsafe (memory + offset).update(from: start, count: bytes.count)
         }
     }
 }

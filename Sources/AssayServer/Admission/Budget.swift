@@ -22,6 +22,12 @@ final class Budget {
     private(set) var receipts = 0
     /// Received bytes of frames that are incomplete or not taken yet.
     var buffered = 0
+    /// The part of `buffered` that is bodies of HTTP requests.
+    var collected = 0
+    /// Bodies of HTTP requests that wait to be parsed, or are parsed.
+    private(set) var parsing = 0
+    /// What these bodies become: reserved before they are parsed.
+    private(set) var parsed = 0
     /// Answers that the system has not taken yet.
     var unwritten = 0
     /// Expected bytes of answers to accepted requests that are not encoded yet.
@@ -33,15 +39,18 @@ final class Budget {
     }
 
     var held: Int {
-        let received = max(evidence - state + buffered, receivedBytes())
-        return received + state + receipts + unwritten
+        let received = max(evidence - state + buffered + parsing, receivedBytes())
+        return received + state + parsed + receipts + unwritten
     }
 
     /// Whether the limit is exceeded, so that no more is accepted until memory is freed.
     var isFull: Bool { held > limit }
 
-    /// Whether memory is so low that slow receipts are rejected.
-    var isLow: Bool { held > limit / 4 * 3 || receipts > receiptLimit / 4 * 3 }
+    /// Whether memory is so low that slow receipts and bodies are rejected.
+    var isLow: Bool {
+        held > limit / 4 * 3 || receipts > receiptLimit / 4 * 3
+            || collected + parsing > bodyLimit / 4 * 3
+    }
 
     func admits(_ bytes: Int) -> Bool { held + due + bytes <= limit }
 
@@ -57,6 +66,36 @@ final class Budget {
 
     /// Whether a receipt of this size can ever be received: its answer can be equally long.
     func canFit(receipt bytes: Int) -> Bool { bytes <= limit / 8 * 3 }
+
+    // MARK: Bodies of HTTP requests
+
+    /// Bodies that are read whole get half of the limit, like receipts.
+    private var bodyLimit: Int { limit / 2 }
+
+    /// A body up to this size is collected while larger ones use up their share: it holds what a
+    /// read of the socket holds anyway.
+    private static let smallBody = 64 << 10
+
+    /// Whether a body that is read whole can grow further.
+    ///
+    /// - Parameter held: the bytes that it holds.
+    func admits(bodyOf held: Int) -> Bool {
+        !isFull && (held <= Self.smallBody || collected + parsing <= bodyLimit)
+    }
+
+    func give(body bytes: Int) { parsing += bytes }
+
+    func takeBack(body bytes: Int) {
+        parsing -= bytes
+        precondition(parsing >= 0, "more memory was released than reserved")
+    }
+
+    func give(parsed bytes: Int) { parsed += bytes }
+
+    func takeBack(parsed bytes: Int) {
+        parsed -= bytes
+        precondition(parsed >= 0, "more memory was released than reserved")
+    }
 
     // MARK: Answers
 
@@ -149,9 +188,17 @@ struct RequestCost: Equatable, Sendable {
             answer: plainAnswerBytes + purchases + (returnsPayload ? bytes / 2 : 0))
     }
 
+    /// The cost of a Resolve without its items: what it expects, and its durations.
+    static func call(_ call: ResolveCall) -> Self {
+        let bytes =
+            memory(of: call.expectations.productIds, each: MemoryLayout<String>.stride)
+            + memory(of: call.policy.durations.keys, each: 2 * MemoryLayout<(String, Int64)>.stride)
+        return RequestCost(bytes: bytes, state: bytes, answer: 0)
+    }
+
     /// The cost of all items of a Resolve, once they have arrived.
     static func whole(_ call: ResolveCall) -> Self {
-        var cost = RequestCost.none
+        var cost = RequestCost.call(call)
         for item in call.items { cost.add(.item(Int(item.length), of: call)) }
         return cost
     }
@@ -179,10 +226,16 @@ extension VerifyCall {
 extension VerifyCall {
     /// Memory of the expected product ids, whose number the caller decides.
     fileprivate var expectedProductBytes: Int {
-        let productIds = expectedProductIds
-        return productIds.reduce(productIds.capacity * MemoryLayout<String>.stride) {
-            // Strings of up to 15 bytes are stored inline.
-            $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0)
-        }
+        memory(of: expectedProductIds, each: MemoryLayout<String>.stride)
+    }
+}
+
+/// Memory of a collection of strings.
+///
+/// - Parameter each: bytes of an element without what its string holds.
+private func memory(of strings: some Collection<String>, each: Int) -> Int {
+    // Strings of up to 15 bytes are stored inline.
+    strings.reduce(strings.count * each) {
+        $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0)
     }
 }

@@ -37,16 +37,12 @@ final class ArrivingReceipt {
     /// Size of the receipt, in bytes. It grows for a receipt of unknown size.
     private(set) var size: Int
     private var stream: AppReceiptStream
-    /// The recent arrival rate; nil in the first second.
-    private(set) var bytesPerSecond: Int?
-    private var window: (began: UInt64, remaining: Int)
-
-    private static let windowMilliseconds: UInt64 = 1_000
+    private(set) var rate: ArrivalRate
 
     init(_ admitted: consuming Admitted, size: Int, at now: UInt64) {
         remaining = size
         self.size = size
-        window = (now, size)
+        rate = ArrivalRate(at: now)
         stream = AppReceiptStream(
             admitted.app.verifier, policy: admitted.app.policy,
             expecting: admitted.app.narrowed(admitted.call.expectations),
@@ -62,18 +58,12 @@ final class ArrivingReceipt {
     var wanted: Int { stream.heldBytes }
 
     /// Updates the arrival rate. Called several times a second.
-    func measureRate(at now: UInt64) {
-        let elapsed = now - window.began
-        guard elapsed >= Self.windowMilliseconds else { return }
-        bytesPerSecond = (window.remaining - remaining) * 1000 / Int(elapsed)
-        window = (now, remaining)
-    }
+    func measureRate(at now: UInt64) { rate.measure(size - remaining, at: now) }
 
     /// Announces further bytes of a receipt whose size is unknown.
     func willReceive(_ count: Int) {
         remaining += count
         size += count
-        window.remaining += count
     }
 
     /// Verifies the next bytes of the receipt.

@@ -295,8 +295,9 @@ extension Connection {
         return true
     }
 
-    /// Rejects a receipt that arrives slowly, to free its memory for others.
-    func refuseSlowReceipt() {
+    /// Rejects a receipt or a body of HTTP that arrives slowly, to free its memory for others.
+    func refuseSlow() {
+        if let http, http.isCollecting { return refuseBody(http) }
         switch arriving {
         case .receipt(let receipt):
             dropArriving()

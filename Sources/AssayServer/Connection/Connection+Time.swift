@@ -15,6 +15,7 @@ extension Connection {
         }
         if isIdle { giveBackMemory() }
         arriving?.receipt?.measureRate(at: now)
+        if let http, http.isCollecting { http.bodyRate?.measure(arrivedBody(http), at: now) }
         switch state {
         case .open:
             if isIdle, now - lastActivity > limits.idleMilliseconds { return end(.idle) }
@@ -52,12 +53,13 @@ extension Connection {
         }
     }
 
-    /// The arrival rate of a receipt that is slow through the peer's fault; nil if there is none.
-    var slowReceiptRate: Int? {
-        guard let receipt = arriving?.receipt, !isHeld, let rate = receipt.bytesPerSecond,
-            rate < ServerLimits.slowReceiptBytesPerSecond
-        else { return nil }
-        return rate
+    /// The arrival rate of a receipt, or of a body of HTTP, that is slow through the peer's fault;
+    /// nil if there is none.
+    var slowRate: Int? {
+        guard !isHeld else { return nil }
+        if let receipt = arriving?.receipt { return receipt.rate.slow }
+        guard let http, http.isCollecting, heldBody > 0 else { return nil }
+        return http.bodyRate?.slow
     }
 
     /// Whether the frame at the front is too slow through the peer's fault.

@@ -50,8 +50,11 @@ final class Connection {
     var awaitsAnswer = false
     /// The next request asks for a long answer, and this turn's share of those is used up.
     var awaitsShare = false
+    /// A worker parses a body of this connection. Nothing more is read meanwhile, so that each
+    /// connection holds one body, and has one turn in the queue.
+    var isParsing = false
     /// Bytes counted in the server's budget for this connection.
-    private var counted = (unread: 0, unwritten: 0)
+    private var counted = (unread: 0, unwritten: 0, body: 0)
 
     private var arrival: ArrivalTime
     // Milliseconds of the loop's clock.
@@ -65,7 +68,9 @@ final class Connection {
         self.stream = stream
         self.context = context
         number = context.table.nextNumber()
-        http = stream.endpoint.flatMap { $0.isHTTP ? HTTPSession($0) : nil }
+        http = stream.endpoint.flatMap {
+            $0.isHTTP ? HTTPSession($0, stream.makeCollectedBytes()) : nil
+        }
         decoder = context.server.decoder
         let now = context.server.now
         lastActivity = now
@@ -132,7 +137,7 @@ final class Connection {
     var canReadRequest: Bool {
         // A Resolve that has begun to arrive is read to its end: it is answered no earlier.
         if case .resolve = arriving { return unwrittenCount <= limits.outputBytes }
-        return !(awaitsAnswer && isFull)
+        return !(awaitsAnswer && isFull) && !isParsing
             && inFlight.evidenceBytes < limits.evidenceBytesPerConnection
             && canMakeAnswers
     }
@@ -172,14 +177,21 @@ final class Connection {
     func updateBudget() {
         let held =
             isClosed
-            ? (unread: 0, unwritten: 0)
+            ? (unread: 0, unwritten: 0, body: 0)
             : (
-                unread: stream.received.unreadCount + (http?.collectedBytes ?? 0),
-                unwritten: unwrittenCount
+                unread: stream.received.unreadCount + (http?.collected.heldCount ?? 0),
+                unwritten: unwrittenCount, body: heldBody
             )
         context.budget.buffered += held.unread - counted.unread
         context.budget.unwritten += held.unwritten - counted.unwritten
+        context.budget.collected += held.body - counted.body
         counted = held
+    }
+
+    /// Bytes held of a body of HTTP that is read whole and has not arrived yet.
+    var heldBody: Int {
+        guard let http, http.isCollecting else { return 0 }
+        return stream.received.unreadCount + http.collected.heldCount
     }
 
     func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }

@@ -59,17 +59,17 @@ final class ConnectionTable {
         }
     }
 
-    /// Rejects slow receipts, the slowest first, while memory is low. They hold memory for long,
-    /// and can be retried.
-    func refuseSlowReceipts(while isLow: () -> Bool) {
+    /// Rejects slow receipts and bodies of HTTP, the slowest first, while memory is low. They hold
+    /// memory for long, and can be retried.
+    func refuseSlow(while isLow: () -> Bool) {
         guard isLow() else { return }
         let slow =
             all
-            .compactMap { connection in connection.slowReceiptRate.map { (connection, $0) } }
+            .compactMap { connection in connection.slowRate.map { (connection, $0) } }
             .sorted { $0.1 < $1.1 }
         for (connection, _) in slow {
             guard isLow() else { return }
-            connection.refuseSlowReceipt()
+            connection.refuseSlow()
         }
     }
 }

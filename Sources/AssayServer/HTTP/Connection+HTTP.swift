@@ -40,7 +40,7 @@ extension Connection {
         let bytes = unread.extracting(0..<head.end)
         stream.received.skip(head.end)
         pace?.didTake(head.end)
-        framesThisTurn += 1
+        framesThisTurn += ServerLimits.turnShare(ofHTTPHead: head.end)
         begin(head, bytes, route, http)
         return true
     }
@@ -54,7 +54,8 @@ extension Connection {
         let body = HTTPBodyReader(head.body)
         // A client that waits for the interim response possibly never sends the body of a refused
         // request, and a long one is not worth reading.
-        let endsIfRefused = head.expectsContinue || body.announced > limits.frameBytes
+        let endsIfRefused =
+            head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
         format.closes = !head.keepsAlive || endsIfRefused
         let site = HTTPSite(head, bytes.span, at: http.endpoint)
         if let route { format.content = route.content }
@@ -129,9 +130,13 @@ extension Connection {
         case .fetch:
             http.setIsFetch(of: id)
             let app = hasKeys(\.fetchKeys) ? try appOfKey(head, bytes, \.fetchKeys) : nil
+            guard canFetch(for: app) else {
+                answerAtOnce(.fetch, .fetchNotConfigured(id))
+                return .skip
+            }
             try checkJSON(head, bytes)
             guard head.query == nil else { throw .queryBesideJSON }
-            return .fetch(app: app, limit: try checkLength(head))
+            return .fetch(app: app, limit: try checkLength(head, ServerLimits.httpFetchBytes))
         case .verify:
             try checkEncoding(head, bytes)
             guard let field = head[.contentType],
@@ -180,6 +185,13 @@ extension Connection {
         context.server.settings.apps.values.contains { !$0.secrets[keyPath: keys].isEmpty }
     }
 
+    /// Whether an app entry asks the App Store: this one, if its key chose it.
+    private func canFetch(for app: String?) -> Bool {
+        let apps = context.server.settings.apps
+        if let app { return apps[app]?.fetcher != nil }
+        return apps.values.contains { $0.fetcher != nil }
+    }
+
     /// The app entry whose API key the request has. Keys of all entries are compared, so that the
     /// time does not depend on which one matches.
     private func appOfKey(
@@ -218,8 +230,10 @@ extension Connection {
     }
 
     /// Returns the limit of a JSON body, which this one does not exceed.
-    private func checkLength(_ head: HTTPHead) throws(HTTPProblem) -> Int {
-        let limit = limits.httpJSONBytes
+    private func checkLength(
+        _ head: HTTPHead, _ limit: Int = .max
+    ) throws(HTTPProblem) -> Int {
+        let limit = min(limit, limits.httpJSONBytes)
         if case .length(let length) = head.body, length > limit {
             throw .bodyTooLarge(limit: limit)
         }

@@ -6,16 +6,16 @@ import AssayWire
 /// Reads the bodies of a connection that speaks HTTP.
 extension Connection {
     func takeBody(_ http: HTTPSession, _ unread: SlabBytes) -> Bool {
-        guard var front = http.front else { return false }
-        if case .receipt = front.plan, arriving?.receipt == nil { front.plan = .skip }
+        if case .receipt = http.front?.plan, arriving?.receipt == nil { http.front?.plan = .skip }
         let step: HTTPBodyReader.Step
         do throws(HTTPFault) {
-            step = try front.body.next(in: unread.span)
+            // In place: a copy for each chunk takes longer than its data.
+            guard let next = try http.front?.body.next(in: unread.span) else { return false }
+            step = next
         } catch {
             refuse(error, http)
             return true
         }
-        http.front = front
         switch step {
         case .needMore: return false
         case .end: complete(http)
@@ -23,17 +23,56 @@ extension Connection {
             didTake(count, ofData: false, http)
             framesThisTurn += http.didReadFraming()
             // Between the lines of a batch the client is idle, and not slow.
-            if case .lines = front.plan, http.collectedBytes == 0,
-                stream.received.unreadCount == 0
+            if stream.received.unreadCount == 0, http.collected.isEmpty,
+                http.front?.plan.isLines == true
             {
                 pace = nil
             }
+            if http.front?.plan.isSkip == true { didSkip(count, http) }
             if http.front?.body.isEnded == true { complete(http) }
         case .data(let count):
+            guard let front = http.front else { return false }
             http.bodyHasBegun(of: front.id)
             return takeData(count, unread, front, http)
         }
         return true
+    }
+
+    /// Counts bytes of a body that were dropped, and ends the connection if it has too many: a body
+    /// in chunks has no end of its own.
+    private func didSkip(_ count: Int, _ http: HTTPSession) {
+        http.front?.skipped += count
+        guard let skipped = http.front?.skipped, skipped > ServerLimits.refusedBodyBytes else {
+            return
+        }
+        telemetry.logFault("a refused body does not end")
+        http.front = nil
+        end(nil)
+    }
+
+    /// The bytes that have arrived of a body that is read whole.
+    func arrivedBody(_ http: HTTPSession) -> Int {
+        guard let front = http.front else { return 0 }
+        return front.arrived + min(front.body.announced, stream.received.unreadCount)
+    }
+
+    /// Rejects the body that is arriving for lack of memory, and drops what has arrived.
+    func refuseBody(_ http: HTTPSession) {
+        guard let front = http.front else { return }
+        if case .lines(let format, _) = front.plan {
+            // The place of the next line is unknown.
+            let id = http.begin(format)
+            refuse(id, HTTPProblem(ResponseHead.memoryExhausted(id)), http)
+            http.collected.removeAll()
+            return end(nil)
+        }
+        http.dropBody()
+        answerAtOnce(.verify, .memoryExhausted(front.id))
+        let count = min(front.body.announced, stream.received.unreadCount)
+        didTake(count, ofData: true, http)
+        stream.compactReceived()
+        didSkip(count, http)
+        updateBudget()
     }
 
     /// Takes data of a body. Returns false if it needs more bytes.
@@ -41,7 +80,9 @@ extension Connection {
         _ count: Int, _ unread: SlabBytes, _ front: HTTPFront, _ http: HTTPSession
     ) -> Bool {
         switch front.plan {
-        case .skip: didTake(count, ofData: true, http)
+        case .skip:
+            didTake(count, ofData: true, http)
+            didSkip(count, http)
         case .receipt:
             guard let receipt = arriving?.receipt else { return true }
             if front.isChunked, front.arrived + count > limits.frameBytes {
@@ -65,11 +106,12 @@ extension Connection {
             }
             let length = front.body.announced
             guard count == length else {
-                if context.budget.isFull {
+                guard context.budget.admits(bodyOf: unread.count) else {
+                    http.dropBody()
                     answerAtOnce(.verify, .memoryExhausted(front.id))
-                    http.front?.plan = .skip
                     return true
                 }
+                beginRate(http)
                 stream.received.expect(length)
                 return false
             }
@@ -83,15 +125,19 @@ extension Connection {
         return true
     }
 
+    /// Begins to measure the rate of a body that is read whole.
+    func beginRate(_ http: HTTPSession) {
+        if http.bodyRate == nil { http.bodyRate = ArrivalRate(at: now) }
+    }
+
     /// Appends data of a chunked body. Returns false if it refused the request.
     private func collect(
         _ count: Int, _ unread: SlabBytes, _ limit: Int, _ http: HTTPSession
     ) -> Bool {
         guard let front = http.front else { return false }
         let isTooLarge = front.arrived + count > limit
-        if isTooLarge || context.budget.isFull {
-            http.front?.plan = .skip
-            http.front?.collected = []
+        if isTooLarge || !context.budget.admits(bodyOf: heldBody) {
+            http.dropBody()
             if isTooLarge {
                 refuseAndEnd(front.id, .bodyTooLarge(limit: limit), http)
             } else {
@@ -99,7 +145,8 @@ extension Connection {
             }
             return false
         }
-        http.collect(unread.span, count)
+        beginRate(http)
+        http.collected.append(unread.span.extracting(0..<count), limit: limit)
         didTake(count, ofData: true, http)
         return true
     }
@@ -138,6 +185,8 @@ extension Connection {
         guard let front = http.front else { return }
         if case .lines(let format, _) = front.plan { endLines(format, http) }
         http.front = nil
+        http.bodyRate = nil
+        let body = body ?? http.collected.take()
         switch front.plan {
         case .skip, .lines: break
         case .receipt:
@@ -149,19 +198,19 @@ extension Connection {
                 }
             }
         case .evidence(let question, _):
-            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+            complete(front.id, body, http) { body in
                 verify(body, question, front.id)
             }
         case .json(let form, _):
-            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+            complete(front.id, body, http) { body in
                 parse(body, as: form, front.id, http)
             }
         case .resolve(let app, _):
-            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+            complete(front.id, body, http) { body in
                 resolve(body, app: app, front.id, http)
             }
         case .fetch(let app, _):
-            complete(front.id, body ?? stream.hold(front.collected.span), http) { body in
+            complete(front.id, body, http) { body in
                 fetch(body, app: app, front.id, http)
             }
         }
@@ -171,9 +220,9 @@ extension Connection {
     }
 
     private func complete(
-        _ id: UInt64, _ body: SlabBytes, _ http: HTTPSession, _ action: (SlabBytes) -> Void
+        _ id: UInt64, _ body: SlabBytes?, _ http: HTTPSession, _ action: (SlabBytes) -> Void
     ) {
-        if body.count == 0 { refuse(id, .emptyBody, http) } else { action(body) }
+        if let body, body.count > 0 { action(body) } else { refuse(id, .emptyBody, http) }
     }
 
     /// Has the evidence verified, unless the admission rejects it.
@@ -188,46 +237,45 @@ extension Connection {
         take(head, evidence, began: isLine ? now : began)
     }
 
-    /// Bodies above this size are parsed by a worker: it takes a tenth of a millisecond.
-    private static let bytesParsedInPlace = 64 << 10
-
     /// Reads a JSON body, and has its evidence verified.
     func parse(
         _ body: SlabBytes, as form: HTTPJSONBody.Form, _ id: UInt64, _ http: HTTPSession
     ) {
         let began = frameBegan
-        perform(id, body, isShort: body.count <= Self.bytesParsedInPlace) { body in
-            HTTPJSONBody.result(of: body, form)
+        perform(id, body) { body throws(HTTPProblem) in
+            try HTTPJSONBody(body.span, as: form)
         } then: { connection, result in
             connection.didParse(result, body, id, http, began: began)
         }
     }
 
-    /// Parses a body, a long one on a worker's thread.
+    /// Parses a body: a short one here, as a part of the connection's share of the turn, and others
+    /// on a worker's thread.
     private func perform<Value: Sendable>(
-        _ id: UInt64, _ body: SlabBytes, isShort: Bool,
-        _ parse: @escaping @Sendable (SlabBytes) -> Value,
-        then done: @escaping (Connection, Value) -> Void
+        _ id: UInt64, _ body: SlabBytes,
+        _ parse: @escaping @Sendable (SlabBytes) throws(HTTPProblem) -> Value,
+        then done: @escaping (Connection, Result<Value, HTTPProblem>) -> Void
     ) {
-        guard !isShort else { return done(self, parse(body)) }
-        // In flight, so that the connection stays until the answer.
-        didAdmit(id)
-        let mine = LoopBound((self, done), to: stream.loop)
-        context.scheduler.tasks.perform {
-            parse(body)
-        } then: { value in
-            let (connection, done) = mine.value
-            connection.didAnswer(id)
-            connection.context.turns.touch(connection)
-            if !connection.isClosed { done(connection, value) }
+        guard body.count > ServerLimits.bytesParsedInPlace else {
+            framesThisTurn += ServerLimits.turnShare(ofJSON: body.span)
+            return done(self, result(of: parse, body))
         }
+        let mine = LoopBound((self, done), to: stream.loop)
+        let job = ParseJob(connection: self, id: id, bytes: body.count) {
+            let parsed = result(of: parse, body)
+            return {
+                let (connection, done) = mine.value
+                done(connection, parsed)
+            }
+        }
+        context.scheduler.parses.add(job)
     }
 
     /// Reads the items of a Resolve, and has them verified and decided.
     private func resolve(_ body: SlabBytes, app: String, _ id: UInt64, _ http: HTTPSession) {
-        let began = frameBegan
-        perform(id, body, isShort: body.count <= Self.bytesParsedInPlace) { body in
-            HTTPResolveBody.result(of: body, app: app)
+        let (began, limit) = (frameBegan, limits.resolveItems)
+        perform(id, body) { body throws(HTTPProblem) in
+            try HTTPResolveBody(body.span, app: app, limit: limit)
         } then: { connection, result in
             switch result {
             case .failure(let problem): connection.refuse(id, problem, http)
@@ -244,14 +292,18 @@ extension Connection {
 
     /// Reads what to fetch, and has it fetched.
     private func fetch(_ body: SlabBytes, app: String?, _ id: UInt64, _ http: HTTPSession) {
-        do throws(HTTPProblem) {
-            let parsed = try HTTPFetchBody(body.span, app: app)
-            let head = RequestHead(
-                id: id, call: .fetch(parsed.call), app: parsed.app,
-                timeoutMilliseconds: parsed.timeout)
-            take(head, body.extracting(0..<0))
-        } catch {
-            refuse(id, error, http)
+        let began = frameBegan
+        perform(id, body) { body throws(HTTPProblem) in
+            try HTTPFetchBody(body.span, app: app)
+        } then: { connection, result in
+            switch result {
+            case .failure(let problem): connection.refuse(id, problem, http)
+            case .success(let parsed):
+                let head = RequestHead(
+                    id: id, call: .fetch(parsed.call), app: parsed.app,
+                    timeoutMilliseconds: parsed.timeout)
+                connection.take(head, body.extracting(0..<0), began: began)
+            }
         }
     }
 
@@ -280,26 +332,13 @@ extension Connection {
     }
 }
 
-extension HTTPResolveBody {
-    fileprivate static func result(
-        of body: SlabBytes, app: String
-    ) -> Result<Self, HTTPProblem> {
-        do throws(HTTPProblem) {
-            return .success(try HTTPResolveBody(body.span, app: app))
-        } catch {
-            return .failure(error)
-        }
-    }
-}
-
-extension HTTPJSONBody {
-    fileprivate static func result(
-        of body: SlabBytes, _ form: Form
-    ) -> Result<Self, HTTPProblem> {
-        do throws(HTTPProblem) {
-            return .success(try HTTPJSONBody(body.span, as: form))
-        } catch {
-            return .failure(error)
-        }
+/// The result of parsing a body, on any thread.
+private func result<Value>(
+    of parse: (SlabBytes) throws(HTTPProblem) -> Value, _ body: SlabBytes
+) -> Result<Value, HTTPProblem> {
+    do throws(HTTPProblem) {
+        return .success(try parse(body))
+    } catch {
+        return .failure(error)
     }
 }

@@ -25,18 +25,18 @@ extension Connection {
         var length = 0
         while length < count, data[length] != UInt8(ascii: "\n") { length += 1 }
         let isComplete = length < count
-        guard http.collectedBytes + length <= limit, !context.budget.isFull else {
+        guard context.budget.admits(bodyOf: heldBody) else { return refuseBody(http) }
+        guard http.collected.count + length <= limit else {
             // The place of the next line is unknown.
-            let id = http.begin(format)
-            let problem =
-                context.budget.isFull
-                ? HTTPProblem(ResponseHead.memoryExhausted(id)) : .bodyTooLarge(limit: limit)
-            refuse(id, problem, http)
+            refuse(http.begin(format), .bodyTooLarge(limit: limit), http)
             return end(nil)
         }
         // A line that arrives whole is not copied.
-        let line = isComplete && http.collectedBytes == 0 ? unread.extracting(0..<length) : nil
-        if line == nil { http.collect(data, length) }
+        let line = isComplete && http.collected.isEmpty ? unread.extracting(0..<length) : nil
+        if line == nil {
+            beginRate(http)
+            http.collected.append(data.extracting(0..<length), limit: limit)
+        }
         didTake(isComplete ? length + 1 : length, ofData: true, http)
         guard isComplete else { return }
         framesThisTurn += 1
@@ -55,9 +55,9 @@ extension Connection {
     /// Has a line answered: the one that was collected, or another. Empty lines have no answer.
     private func answerLine(_ line: SlabBytes?, _ format: HTTPFormat, _ http: HTTPSession) {
         var bytes = line
-        if line == nil, let collected = http.front?.collected, !collected.isEmpty {
-            bytes = stream.hold(collected.span)
-            http.front?.collected = []
+        if line == nil {
+            bytes = http.collected.take()
+            http.bodyRate = nil
         }
         guard var bytes, bytes.count > 0 else { return }
         if bytes.span[bytes.count - 1] == UInt8(ascii: "\r") {

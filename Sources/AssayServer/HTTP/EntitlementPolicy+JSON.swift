@@ -17,6 +17,11 @@ extension EntitlementPolicy {
                 guard let durations = value.members else {
                     throw HTTPQuestion.problem("durationsMs is not an object")
                 }
+                guard durations.count <= ServerLimits.products else {
+                    throw HTTPQuestion.problem(
+                        "durationsMs has \(durations.count) members; the limit is "
+                            + "\(ServerLimits.products)")
+                }
                 for (product, duration) in durations.pairs {
                     self.durations[product] = try HTTPQuestion.number(duration, name)
                 }

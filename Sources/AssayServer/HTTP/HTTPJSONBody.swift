@@ -70,8 +70,12 @@ struct HTTPJSONBody: Sendable {
     static func members(of body: Span<UInt8>, depth: Int) throws(HTTPProblem) -> JSONObject {
         let document: JSONDocument
         do throws(JSONError) {
-            document = try JSONDocument.parse(body.array, limit: .max, depth: depth)
+            document = try JSONDocument.parse(
+                body.array, limit: .max, depth: depth, values: ServerLimits.jsonValues)
         } catch {
+            if case .tooManyValues(let limit) = error {
+                throw HTTPQuestion.problem("the body has more than \(limit) JSON names and values")
+            }
             throw HTTPProblem(400, .invalidArgument, "the body is not JSON: \(error)")
         }
         guard let members = document.root.members else {

@@ -150,10 +150,12 @@ struct HTTPQuestion: Sendable {
                 guard let id = value.int64, id > 0 else { throw Self.notANumber(name) }
                 expectations.appAppleId = id
             case "environments":
-                for text in try Self.texts(value, name) {
+                for text in try Self.texts(value, name, limit: ServerLimits.environments) {
                     expectations.environments.append(try Self.environment(text))
                 }
-            case "productIds": expectations.productIds = try Self.texts(value, name)
+            case "productIds":
+                expectations.productIds = try Self.texts(
+                    value, name, limit: ServerLimits.products)
             case "appAccountToken": expectations.appAccountToken = try Self.text(value, name)
             case "transactionId": expectations.transactionId = try Self.text(value, name)
             case "deviceId": device = try Self.text(value, name)
@@ -175,8 +177,10 @@ struct HTTPQuestion: Sendable {
         return text
     }
 
-    private static func texts(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> [String] {
-        guard let elements = value.elements else { throw problem("\(name) is not an array") }
+    private static func texts(
+        _ value: JSONValue, _ name: String, limit: Int
+    ) throws(HTTPProblem) -> [String] {
+        let elements = try elements(value, name, limit: limit)
         var texts: [String] = []
         for element in elements {
             guard let text = element.string else {
@@ -185,6 +189,19 @@ struct HTTPQuestion: Sendable {
             texts.append(text)
         }
         return texts
+    }
+
+    /// The elements of an array, whose number is checked before they are read.
+    static func elements(
+        _ value: JSONValue, _ name: String, limit: Int
+    ) throws(HTTPProblem) -> JSONElements {
+        guard let elements = value.elements else { throw problem("\(name) is not an array") }
+        var count = 0
+        for _ in elements { count += 1 }
+        guard count <= limit else {
+            throw problem("\(name) has \(count) elements; the limit is \(limit)")
+        }
+        return elements
     }
 
     // MARK: Values

@@ -16,7 +16,8 @@ struct HTTPResolveBody: Sendable {
     private static let depth = Limits.jsonDepth + 3
 
     /// - Parameter app: the app entry that the query names.
-    init(_ body: Span<UInt8>, app: String) throws(HTTPProblem) {
+    /// - Parameter limit: the largest number of items.
+    init(_ body: Span<UInt8>, app: String, limit: Int) throws(HTTPProblem) {
         self.app = app
         let members = try HTTPJSONBody.members(of: body, depth: Self.depth)
         guard members["items"] != nil else {
@@ -27,7 +28,7 @@ struct HTTPResolveBody: Sendable {
         guard app.isEmpty else { throw .queryBesideJSON }
         for (name, value) in members.pairs {
             switch name {
-            case "items": try setItems(value, body)
+            case "items": try setItems(value, body, limit: limit)
             case "app": self.app = try HTTPQuestion.text(value, name)
             case "at": call.at = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
             case "policy": call.policy = try EntitlementPolicy(json: value)
@@ -46,10 +47,12 @@ struct HTTPResolveBody: Sendable {
         }
     }
 
-    private mutating func setItems(_ value: JSONValue, _ body: Span<UInt8>) throws(HTTPProblem) {
-        guard let items = value.elements else {
-            throw HTTPQuestion.problem("items is not an array")
-        }
+    private mutating func setItems(
+        _ value: JSONValue, _ body: Span<UInt8>, limit: Int
+    ) throws(HTTPProblem) {
+        let items = try HTTPQuestion.elements(value, "items", limit: limit)
+        // In one piece: growing would hold it twice.
+        evidence.reserveCapacity(value.range.count)
         for item in items {
             guard let members = item.members else {
                 throw HTTPQuestion.problem("an item is not an object")

@@ -11,6 +11,10 @@ final class HTTPSession {
     var reader = HTTPHeadReader()
     /// The request whose body is arriving; nil between requests.
     var front: HTTPFront?
+    /// The data of a chunked body that is read whole, or of an incomplete line of a batch.
+    var collected: CollectedBytes
+    /// The recent arrival rate of a body that is read whole; nil without one.
+    var bodyRate: ArrivalRate?
     /// The places of responses that are not written, in the order of their requests.
     private var places: [Place] = []
     /// Index in `places` of the next response.
@@ -28,21 +32,22 @@ final class HTTPSession {
         var awaitsInterim = false
     }
 
-    init(_ endpoint: Endpoint) { self.endpoint = endpoint }
+    init(_ endpoint: Endpoint, _ collected: consuming CollectedBytes) {
+        self.endpoint = endpoint
+        self.collected = collected
+    }
 
     /// Lines of chunk sizes and line breaks that were read.
     private var framings: UInt64 = 0
 
-    /// Bytes that the session holds of the arriving body.
-    var collectedBytes: Int { front?.collected.count ?? 0 }
+    /// Whether the body that is arriving is read whole, and so held.
+    var isCollecting: Bool { front?.plan.limit != nil }
 
-    /// Keeps the first bytes of the data of the arriving body.
-    func collect(_ data: Span<UInt8>, _ count: Int) {
-        // Taken out meanwhile, so that it grows in place.
-        guard var collected = front?.collected else { return }
-        front?.collected = []
-        for index in 0..<count { collected.append(data[index]) }
-        front?.collected = collected
+    /// Drops the body that is arriving: the request is answered.
+    func dropBody() {
+        front?.plan = .skip
+        collected.removeAll()
+        bodyRate = nil
     }
 
     /// Counts the framing of a chunk. Returns the number of frames that it counts as in the
@@ -52,9 +57,9 @@ final class HTTPSession {
         return framings % Self.framingsPerFrame == 0 ? 1 : 0
     }
 
-    /// A chunk has two: 32 chunks, which take less time than a token. Chunks of one byte would
-    /// keep the loop busy for milliseconds otherwise.
-    private static let framingsPerFrame: UInt64 = 64
+    /// A chunk has two: four chunks, which take as long as the refusal of a frame. Chunks of one
+    /// byte would keep the loop busy for milliseconds otherwise.
+    private static let framingsPerFrame: UInt64 = 8
 
     /// Reserves the place of the next request's response.
     func begin(_ format: HTTPFormat) -> UInt64 {
@@ -147,10 +152,10 @@ struct HTTPFront {
     let id: UInt64
     var body: HTTPBodyReader
     var plan: HTTPPlan
-    /// The data of a chunked body that is read whole.
-    var collected: [UInt8] = []
-    /// Bytes of data that have arrived.
+    /// Bytes of data that have arrived, of a body that is chunked or not read whole.
     var arrived = 0
+    /// Bytes of the body, the sizes of chunks included, that were dropped.
+    var skipped = 0
     /// Whether the connection ends after this request.
     var closes: Bool
     let isChunked: Bool
@@ -172,6 +177,14 @@ enum HTTPPlan {
     case fetch(app: String?, limit: Int)
     /// It is JSON on lines of their own, each answered by a line.
     case lines(HTTPFormat, limit: Int)
+
+    var isSkip: Bool {
+        if case .skip = self { true } else { false }
+    }
+
+    var isLines: Bool {
+        if case .lines = self { true } else { false }
+    }
 
     /// The limit of a body that is read whole.
     var limit: Int? {

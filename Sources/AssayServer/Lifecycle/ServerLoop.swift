@@ -82,7 +82,7 @@ final class ServerLoop {
         let isLate = context.now - lastSweep > Self.lateSweepMilliseconds
         lastSweep = context.now
         for connection in connections.all { connection.sweep(isLate: isLate) }
-        connections.refuseSlowReceipts { budget.isLow }
+        connections.refuseSlow { budget.isLow }
         memory.sweep(held: budget.held)
         context.telemetry.flushFaults()
         acceptor.sweepHandshakes()

@@ -42,8 +42,8 @@ final class StatePublisher {
 
     var holdings: ServerHoldings {
         var holdings = ServerHoldings()
-        holdings.evidenceBytes = budget.evidence + budget.receipts
-        holdings.bufferedBytes = budget.buffered
+        holdings.evidenceBytes = budget.evidence + budget.parsed + budget.receipts
+        holdings.bufferedBytes = budget.buffered + budget.parsing
         holdings.heldBytes = budget.held
         holdings.turns = turns.number
         connections.add(to: &holdings)

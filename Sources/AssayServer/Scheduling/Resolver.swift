@@ -33,8 +33,12 @@ final class Resolver {
     /// Starts a request whose items follow.
     func begin(_ admitted: AdmittedResolve, from connection: Connection) -> AcceptedResolve {
         context.telemetry.metrics.didStart(.resolve)
-        connection.didAdmit(admitted.id)
-        return AcceptedResolve(admitted, from: connection)
+        let cost = RequestCost.call(admitted.call)
+        budget.give(cost)
+        connection.didAdmit(admitted.id, cost)
+        let resolve = AcceptedResolve(admitted, from: connection)
+        resolve.add(cost)
+        return resolve
     }
 
     /// Makes the request that verifies an item, whose bytes are complete.

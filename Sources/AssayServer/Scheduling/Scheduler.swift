@@ -27,6 +27,8 @@ final class Scheduler {
     private var watch: StallWatch
     /// Has the workers do other work than verifications.
     let tasks: WorkerTasks
+    /// Has the bodies of HTTP requests parsed.
+    let parses: ParseQueue
     var chainQueue: ChainValidationQueue
     /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
@@ -46,6 +48,7 @@ final class Scheduler {
         resolver = Resolver(context, turns, budget, workers: workers, codecs: codecs)
         fetches = FetchRunner(context, turns, budget, codecs: codecs)
         tasks = WorkerTasks(workers, context.loop)
+        parses = ParseQueue(budget, turns, tasks, context.loop, workers: workers.count)
         batch = Batch(
             workers: workers.count, requestsPerSlice: limits.requestsPerSlice,
             hasOneProcessor: context.fixed.hasOneProcessor)
@@ -72,7 +75,7 @@ final class Scheduler {
     /// Whether no request waits or is being verified.
     var isIdle: Bool {
         batch.isEmpty && chainQueue.isEmpty && resolver.isIdle && tasks.isIdle
-            && fetches.isIdle
+            && fetches.isIdle && parses.isIdle
     }
 
     /// Whether a thread has exceeded the time limit of its work.
@@ -97,7 +100,8 @@ final class Scheduler {
     /// Milliseconds until the last of the waiting requests without `mayWait` is started.
     private var queuedMilliseconds: UInt64 {
         queueDelay.milliseconds(
-            ofNanoseconds: batch.nanoseconds(by: queueDelay), workers: workers.count)
+            ofNanoseconds: batch.nanoseconds(by: queueDelay) + parses.nanoseconds,
+            workers: workers.count)
     }
 
     /// The milliseconds that a connection's next request would wait now, if too long; nil if it
@@ -114,7 +118,8 @@ final class Scheduler {
         }
         let lines = connection.queuedLines
         let delay = queueDelay.milliseconds(
-            ofNanoseconds: batch.nanoseconds(before: work ?? 0, of: lines, by: queueDelay),
+            ofNanoseconds: batch.nanoseconds(before: work ?? 0, of: lines, by: queueDelay)
+                + parses.nanoseconds,
             workers: workers.count)
         let isExceeded = queueLimit.isExceeded(
             by: delay, after: connection.age, isLight: batch.isLight(lines),
