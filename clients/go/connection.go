@@ -54,6 +54,7 @@ type connection struct {
 	client      *Client
 	stream      net.Conn
 	inFlight    map[uint64]*pendingCall
+	window      window
 	hasAnswered bool
 	isDraining  bool
 	isEnded     bool
@@ -68,7 +69,8 @@ type connection struct {
 func newConnection(client *Client, stream net.Conn) *connection {
 	c := &connection{
 		client: client, stream: stream, inFlight: make(map[uint64]*pendingCall),
-		wake: make(chan struct{}, 1),
+		window: newWindow(client.options.InFlightLimit),
+		wake:   make(chan struct{}, 1),
 	}
 	go c.read()
 	go c.write()
@@ -107,7 +109,7 @@ func (c *connection) isAwaited() bool {
 // ---- Sending
 
 func (c *connection) canSend() bool {
-	return len(c.inFlight) < c.client.options.InFlightLimit && c.unwritten < unwrittenBytes
+	return len(c.inFlight) < c.window.count() && c.unwritten < unwrittenBytes
 }
 
 // send adds the frame of a call to the output.
@@ -212,6 +214,13 @@ func (c *connection) take(head *ResponseHead, body []byte) *Error {
 	if !c.hasAnswered {
 		c.hasAnswered = true
 		c.client.didAnswer()
+	}
+	switch {
+	case head.Status == StatusOk:
+		c.window.grow()
+	case head.Status == StatusResourceExhausted && Value(head.RetryAfterMs) > 0:
+		// Without a pause, the status is about the call and not about the server's load.
+		c.window.shrink(time.Now())
 	}
 	switch {
 	case p.isAbandoned:

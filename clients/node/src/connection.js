@@ -4,6 +4,7 @@ import tls from 'node:tls'
 import { MalformedError } from './codec.js'
 import { answerError, AssayError, protocolError, statusError } from './errors.js'
 import { encodeFrame, FrameReader, LARGEST_HEAD } from './frame.js'
+import { InFlightWindow } from './window.js'
 
 // The limit of frames that the system has not taken. Above it, calls wait.
 const UNWRITTEN_BYTES = 1024 * 1024
@@ -28,9 +29,11 @@ export class Connection {
   #outputBytes = 0
   #timer
   #watch
+  #window
 
   constructor(address, channel) {
     this.#channel = channel
+    this.#window = new InFlightWindow(channel.options.inFlightLimit)
     const { connectTimeout } = channel.options
     this.#timer = setTimeout(() => this.#fail(new AssayError(
       'connect', `${address.text}: no connection within ${connectTimeout} ms`)), connectTimeout)
@@ -97,7 +100,7 @@ export class Connection {
   // ---- Sending
 
   get canSend() {
-    return this.#state === 'open' && this.inFlight.size < this.#channel.options.inFlightLimit &&
+    return this.#state === 'open' && this.inFlight.size < this.#window.count &&
       this.#socket.writableLength + this.#outputBytes < UNWRITTEN_BYTES
   }
 
@@ -165,6 +168,9 @@ export class Connection {
       this.#channel.didAnswer()
     }
     const status = head.status ?? 'OK'
+    if (status === 'OK') this.#window.grow()
+    // Without a pause, the status is about the call and not about the server's load.
+    else if (status === 'RESOURCE_EXHAUSTED' && head.retryAfterMs > 0) this.#window.shrink(performance.now())
     if (status === 'OK') call.succeed(head, body)
     else if (status === 'UNAVAILABLE' && this.isDraining && this.#channel.canRepeat(call)) {
       this.#channel.repeat(call)

@@ -7,6 +7,7 @@ import ssl
 from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
 from ._codec import decode_frame, encode_frame
+from ._window import InFlightWindow
 from .errors import AssayError, ConnectionLost, ProtocolError, RequestTooLarge, TLSError, error_of
 from .messages import RequestHead, ResponseHead, Status
 
@@ -51,7 +52,7 @@ class Connection(asyncio.Protocol):
         self.has_answered = False
         self.is_draining = False
         self._channel = channel
-        self._in_flight_limit = in_flight_limit
+        self._window = InFlightWindow(in_flight_limit)
         self._frame_bytes = frame_bytes
         self._transport: Optional[asyncio.Transport] = None
         self._is_paused = False
@@ -65,7 +66,7 @@ class Connection(asyncio.Protocol):
     @property
     def can_send(self) -> bool:
         return (
-            not self._is_paused and len(self.in_flight) < self._in_flight_limit
+            not self._is_paused and len(self.in_flight) < self._window.count
             and self._output_bytes < UNWRITTEN_BYTES
         )
 
@@ -124,6 +125,11 @@ class Connection(asyncio.Protocol):
         if call is None:
             raise ProtocolError(f"an answer to no call: id {head.id}")
         self.has_answered = True
+        if not head.status:
+            self._window.grow()
+        elif head.status == Status.RESOURCE_EXHAUSTED and head.retry_after_ms:
+            # Without a pause, the status is about the call and not about the server's load.
+            self._window.shrink(asyncio.get_running_loop().time())
         if call.is_over:
             return
         if not head.status:

@@ -53,6 +53,7 @@ final class Connection {
     boolean isDraining;
 
     private final Channel channel;
+    private final InFlightWindow window;
     private final Address address;
     private final Transport.Attempt attempt = new Transport.Attempt();
     private final Condition hasOutput;
@@ -67,6 +68,7 @@ final class Connection {
     Connection(Address address, Channel channel) {
         this.address = address;
         this.channel = channel;
+        window = new InFlightWindow(channel.options.inFlightLimit);
         hasOutput = channel.lock.newCondition();
         long timeout = channel.options.connectTimeout.toMillis();
         timer = channel.schedule(timeout, () -> fail(new AssayException(
@@ -115,7 +117,7 @@ final class Connection {
     // ---- Sending
 
     boolean canSend() {
-        return state == State.OPEN && inFlight.size() < channel.options.inFlightLimit
+        return state == State.OPEN && inFlight.size() < window.count()
                 && unwritten < UNWRITTEN_BYTES;
     }
 
@@ -262,6 +264,13 @@ final class Connection {
             channel.didAnswer();
         }
         Status status = head.status() == null ? Status.OK : head.status();
+        if (status == Status.OK) {
+            window.grow();
+        } else if (status == Status.RESOURCE_EXHAUSTED && head.retryAfterMs() != null
+                && head.retryAfterMs() > 0) {
+            // Without a pause, the status is about the call and not about the server's load.
+            window.shrink(System.nanoTime());
+        }
         if (status == Status.OK) {
             call.succeed(frame);
         } else if (status == Status.UNAVAILABLE && isDraining && channel.canRepeat(call)) {
