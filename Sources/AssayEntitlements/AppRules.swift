@@ -173,7 +173,8 @@ struct AppRules {
         return ConsumablePurchase(
             transactionId: snapshot.transactionId, productId: snapshot.productId,
             quantity: snapshot.quantity, revokedPercentage: revoked,
-            dedupKey: "\(key.environment)/\(key.bundleId)/\(snapshot.transactionId)",
+            dedupKey: snapshot.purchase.key(
+                PurchaseIdentity.keyPrefix(key.environment, key.bundleId)),
             decidedBy: snapshot.decidedBy)
     }
 
@@ -185,8 +186,9 @@ struct AppRules {
         customers.appTransactionIds = TransactionNumber.sorted(
             Array(app.appTransactionIds), by: \.self)
         let expected = rules.policy.expectedAppAccountToken?.lowercased()
+        let areMixed = app.appAccountTokens.count > 1 || app.appTransactionIds.count > 1
         customers.isConflicting =
-            app.appAccountTokens.count > 1
+            areMixed
             || expected.map { token in app.appAccountTokens.contains { $0 != token } } ?? false
         if customers.isConflicting {
             warn(

@@ -1,6 +1,6 @@
 import AssayModels
 
-/// The evidence of one call, sorted: one snapshot for each transaction, one renewal state for each
+/// The evidence of one call, sorted: one snapshot for each purchase, one renewal state for each
 /// subscription, apart by environment and app.
 struct Ledger {
     struct AppKey: Hashable {
@@ -11,7 +11,7 @@ struct Ledger {
     /// One app in one environment.
     struct App {
         var snapshots: [Snapshot] = []
-        private var places: [String: Int] = [:]
+        private var places: [PurchaseIdentity: Int] = [:]
         /// The group of each subscription by original transaction identifier, from any snapshot:
         /// a newer receipt names no group, and takes none away.
         private(set) var groups: [String: (name: String, signedDate: Int64)] = [:]
@@ -34,8 +34,8 @@ struct Ledger {
 
         mutating func add(_ snapshot: Snapshot) {
             noteGroup(of: snapshot)
-            guard let place = places[snapshot.transactionId] else {
-                places[snapshot.transactionId] = snapshots.count
+            guard let place = places[snapshot.purchase] else {
+                places[snapshot.purchase] = snapshots.count
                 snapshots.append(snapshot)
                 return
             }
@@ -98,7 +98,7 @@ struct Ledger {
         for (index, item) in items.enumerated() {
             guard item.verification.verdict == .valid, let evidence = item.verification.evidence
             else { continue }
-            add(evidence, of: item.verification, at: index)
+            add(evidence, at: index)
         }
         if let receiptItem {
             warn(
@@ -108,17 +108,15 @@ struct Ledger {
         }
     }
 
-    private mutating func add(
-        _ evidence: VerifiedEvidence, of verification: Verification, at item: Int
-    ) {
+    private mutating func add(_ evidence: VerifiedEvidence, at item: Int) {
         switch evidence {
-        case .transaction(let transaction): add(transaction, verification, item)
-        case .renewalInfo(let renewal): add(renewal, verification, item)
-        case .appTransaction(let transaction): add(transaction, verification, item)
-        case .notification(let notification): add(notification, verification, item)
+        case .transaction(let transaction): add(transaction, item)
+        case .renewalInfo(let renewal): add(renewal, item)
+        case .appTransaction(let transaction): add(transaction, item)
+        case .notification(let notification): add(notification, item)
         case .appReceipt(let receipt): add(receipt, item)
         case .transactionReceipt(let receipt): add(receipt, item)
-        case .serverAnswer(let answer): add(answer, verification, item)
+        case .serverAnswer(let answer): add(answer, item)
         case .notificationV1(let notification):
             add(notification.receipt, item)
             add(notification.warnings, item)
@@ -126,21 +124,23 @@ struct Ledger {
         }
     }
 
-    private mutating func add(
-        _ notification: VerifiedNotification, _ verification: Verification, _ item: Int
-    ) {
-        if let transaction = notification.transaction { add(transaction, verification, item) }
-        if let renewal = notification.renewalInfo { add(renewal, verification, item) }
-        if let transaction = notification.appTransaction { add(transaction, verification, item) }
+    private mutating func add(_ notification: VerifiedNotification, _ item: Int) {
+        // Signed, so it applies to nested evidence that names none.
+        let environment = notification.notification.withPayload { $0.environment }
+        if let transaction = notification.transaction { add(transaction, in: environment, item) }
+        if let renewal = notification.renewalInfo { add(renewal, in: environment, item) }
+        if let transaction = notification.appTransaction {
+            add(transaction, in: environment, item)
+        }
     }
 
-    private mutating func add(
-        _ answer: ServerAnswer, _ verification: Verification, _ item: Int
-    ) {
-        for transaction in answer.transactions { add(transaction, verification, item) }
-        for renewal in answer.renewalInfos { add(renewal, verification, item) }
-        if let transaction = answer.appTransaction { add(transaction, verification, item) }
-        for notification in answer.notifications { add(notification, verification, item) }
+    /// Nobody signs an answer: each member counts as if it came alone. One that names no
+    /// environment has none, whatever its neighbours name.
+    private mutating func add(_ answer: ServerAnswer, _ item: Int) {
+        for transaction in answer.transactions { add(transaction, item) }
+        for renewal in answer.renewalInfos { add(renewal, item) }
+        if let transaction = answer.appTransaction { add(transaction, item) }
+        for notification in answer.notifications { add(notification, item) }
         add(answer.warnings, item)
     }
 
@@ -156,12 +156,12 @@ struct Ledger {
 
     private mutating func add(
         _ transaction: VerifiedPayload<JWSTransactionDecodedPayload>,
-        _ verification: Verification, _ item: Int
+        in environment: StoreEnvironment = .unspecified, _ item: Int
     ) {
         // Member by member: a payload has hundreds of bytes, which are not copied.
-        let environment = transaction.payload.environment ?? verification.environment
         let key = AppKey(
-            environment: environment ?? .unspecified, bundleId: transaction.payload.bundleId ?? "")
+            environment: transaction.payload.environment ?? environment,
+            bundleId: transaction.payload.bundleId ?? "")
         noteSigned(transaction.payload.signedDate)
         let (token, transactionId) = (
             transaction.payload.appAccountToken, transaction.payload.appTransactionId
@@ -175,25 +175,25 @@ struct Ledger {
 
     private mutating func add(
         _ renewal: VerifiedPayload<JWSRenewalInfoDecodedPayload>,
-        _ verification: Verification, _ item: Int
+        in environment: StoreEnvironment = .unspecified, _ item: Int
     ) {
         noteSigned(renewal.payload.signedDate)
         guard let original = renewal.payload.originalTransactionId else { return }
-        let environment = renewal.payload.environment ?? verification.environment
         let key = RenewalKey(
-            environment: environment ?? .unspecified, originalTransactionId: original)
+            environment: renewal.payload.environment ?? environment,
+            originalTransactionId: original)
         let state = RenewalState(renewal, item: item)
         if let known = renewals[key], !state.wins(over: known) { return }
         renewals[key] = state
     }
 
     private mutating func add(
-        _ transaction: VerifiedPayload<AppTransaction>, _ verification: Verification, _ item: Int
+        _ transaction: VerifiedPayload<AppTransaction>,
+        in environment: StoreEnvironment = .unspecified, _ item: Int
     ) {
         let payload = transaction.payload
         let key = AppKey(
-            environment: payload.receiptType ?? verification.environment ?? .unspecified,
-            bundleId: payload.bundleId ?? "")
+            environment: payload.receiptType ?? environment, bundleId: payload.bundleId ?? "")
         noteSigned(payload.receiptCreationDate)
         noteCustomer(nil, payload.appTransactionId, of: key)
     }
@@ -203,7 +203,7 @@ struct Ledger {
         receiptItem = receiptItem ?? item
         noteSigned(receipt.receiptCreationDate)
         noteCustomer(nil, nil, of: key)
-        for record in receipt.inApp {
+        for record in receipt.inApp.withoutKeys {
             guard
                 let snapshot = Snapshot(record, created: receipt.receiptCreationDate, item: item)
             else { continue }

@@ -1,12 +1,14 @@
 import AssayModels
 
-/// The state of one transaction as one item of evidence shows it.
+/// The state of one purchase as one item of evidence shows it.
 ///
-/// The newest snapshot of a transaction wins as a whole. Fields of two snapshots are never merged,
+/// The newest snapshot of a purchase wins as a whole. Fields of two snapshots are never merged,
 /// so a reversed refund takes effect, and so does a refund that arrives before its purchase.
 ///
 /// A class: it is sorted into several lists, and a copy would count a reference for each text.
 final class Snapshot {
+    /// The purchase, of which Apple can make several transactions.
+    let purchase: PurchaseIdentity
     let transactionId: String
     let originalTransactionId: String
     let productId: String?
@@ -37,9 +39,11 @@ final class Snapshot {
     let item: Int
 
     private init(
-        transactionId: String, originalTransactionId: String, productId: String?,
-        group: String? = nil, type: Kind, signedDate: Int64, purchaseDate: Int64, item: Int
+        _ purchase: PurchaseIdentity, transactionId: String, originalTransactionId: String,
+        productId: String?, group: String? = nil, type: Kind, signedDate: Int64,
+        purchaseDate: Int64, item: Int
     ) {
+        self.purchase = purchase
         self.transactionId = transactionId
         self.originalTransactionId = originalTransactionId
         self.productId = productId
@@ -67,13 +71,16 @@ final class Snapshot {
             signedDate: signedDate == .min ? nil : Timestamp(milliseconds: signedDate))
     }
 
-    /// Whether this snapshot wins over another of the same transaction. Of two with the same signed
-    /// date the one that takes away more wins; then the signed bytes and the fields decide, so that
-    /// the order of the evidence never does.
+    /// Whether this snapshot wins over another of the same purchase. Of two with the same signed
+    /// date the one that takes away more wins, then the greater transaction id; then the signed
+    /// bytes and the fields decide, so that the order of the evidence never does.
     func wins(over other: Snapshot) -> Bool {
         if signedDate != other.signedDate { return signedDate > other.signedDate }
         if isRevoked != other.isRevoked { return isRevoked }
         if isUpgraded != other.isUpgraded { return isUpgraded }
+        if transactionId != other.transactionId {
+            return TransactionNumber.isLess(other.transactionId, transactionId)
+        }
         if json != other.json { return other.json.lexicographicallyPrecedes(json) }
         let (mine, theirs) = (fields, other.fields)
         if mine != theirs { return theirs.lexicographicallyPrecedes(mine) }
@@ -99,9 +106,11 @@ extension Snapshot {
         _ evidence: VerifiedPayload<JWSTransactionDecodedPayload>, item: Int
     ) -> Snapshot? {
         evidence.withPayload { payload in
-            guard let id = payload.transactionId else { return nil }
+            guard let id = payload.transactionId, let purchase = PurchaseIdentity(payload) else {
+                return nil
+            }
             let snapshot = Snapshot(
-                transactionId: id,
+                purchase, transactionId: id,
                 originalTransactionId: payload.originalTransactionId ?? id,
                 productId: payload.productId, group: payload.subscriptionGroupIdentifier,
                 type: Kind(payload.type, isPeriodic: payload.expiresDate != nil),
@@ -127,9 +136,11 @@ extension Snapshot {
 
     /// Nil: the record has no identifier. Xcode writes 0.
     convenience init?(_ record: InAppPurchaseReceipt, created: Timestamp?, item: Int) {
-        guard let id = record.transactionId, id != "0" else { return nil }
+        guard let id = record.transactionId, id != "0", let purchase = PurchaseIdentity(record)
+        else { return nil }
         self.init(
-            transactionId: id, originalTransactionId: record.originalTransactionId ?? id,
+            purchase, transactionId: id,
+            originalTransactionId: record.originalTransactionId ?? id,
             productId: record.productId,
             type: Kind(record.productType, isPeriodic: record.expiresDate != nil),
             signedDate: created?.milliseconds ?? .min,
@@ -143,10 +154,13 @@ extension Snapshot {
 
     /// Nil: the receipt has no transaction identifier.
     convenience init?(_ receipt: TransactionReceipt, item: Int) {
-        guard let id = receipt.transactionId else { return nil }
+        guard let id = receipt.transactionId, let purchase = PurchaseIdentity(receipt) else {
+            return nil
+        }
         let purchased = receipt.purchaseDate?.milliseconds ?? .min
         self.init(
-            transactionId: id, originalTransactionId: receipt.originalTransactionId ?? id,
+            purchase, transactionId: id,
+            originalTransactionId: receipt.originalTransactionId ?? id,
             productId: receipt.productId,
             type: receipt.expiresDate == nil ? .unknown : .autoRenewable,
             signedDate: purchased, purchaseDate: purchased, item: item)

@@ -204,7 +204,7 @@ public struct ConsumablePurchase: Equatable, Sendable {
     public var quantity: Int64
     /// In milliunits of percent: 0 nothing was refunded, 100000 all of it.
     public var revokedPercentage: Int32
-    /// Deduplicate deliveries by this key.
+    /// Names the purchase: deliver it once by this key.
     public var dedupKey: String
     /// The evidence that decided.
     public var decidedBy: DecidedBy
@@ -258,6 +258,9 @@ public struct EntitlementWarning: Equatable, Sendable {
         case answerIncomplete = "ANSWER_INCOMPLETE"
         /// An unsigned member of an answer disagrees with the signed ones, which decide.
         case unsignedDisagrees = "UNSIGNED_DISAGREES"
+        /// An entry of a Server API answer pairs a transaction with the renewal information of
+        /// another original. Each counts for its own subscription.
+        case pairDisagrees = "PAIR_DISAGREES"
         /// A warning that this version does not know, from a newer server.
         case other = "OTHER"
     }

@@ -5,6 +5,10 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
     @usableFromInline var records: [Compact] = []
     /// Attributes without a field, by the index of their record.
     @usableFromInline var unknown: [Int: [ReceiptAttribute]] = [:]
+    /// The beginning of the records' keys; nil before the receipt is verified.
+    package var keyPrefix: String?
+    /// The keys of records that were appended with one, by the index of their record.
+    private var keys: [Int: TextSlice] = [:]
 
     /// Creates an empty value.
     public init() {}
@@ -16,6 +20,24 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
 
     /// The record at a position, built from the compact form.
     public subscript(position: Int) -> InAppPurchaseReceipt {
+        var purchase = record(at: position)
+        if let key = keys[position] {
+            purchase.dedupKey = string(key)
+        } else if let keyPrefix {
+            purchase.dedupKey = PurchaseIdentity(purchase)?.key(keyPrefix)
+        }
+        return purchase
+    }
+
+    /// The records without the work of their keys.
+    package var withoutKeys: InAppPurchases {
+        var copy = self
+        copy.keyPrefix = nil
+        copy.keys = [:]
+        return copy
+    }
+
+    private func record(at position: Int) -> InAppPurchaseReceipt {
         let record = records[position]
         var purchase = InAppPurchaseReceipt()
         purchase.quantity = record[.quantity]
@@ -67,6 +89,11 @@ public struct InAppPurchases: RandomAccessCollection, Equatable, Sendable {
         record[.promotionalOfferId] = keep(purchase.promotionalOfferId)
         append(record, unknown: purchase.unknownAttributes) { output in
             for octet in strings { output.append(octet) }
+        }
+        if let key = purchase.dedupKey {
+            let start = text.count
+            text += Array(key.utf8)
+            keys[records.count - 1] = TextSlice(start..<text.count)
         }
     }
 

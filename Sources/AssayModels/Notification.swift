@@ -251,3 +251,17 @@ public struct ConsumptionRequestReason: RawRepresentable, Hashable, Sendable {
     /// Another reason.
     public static let other = Self(rawValue: "OTHER")
 }
+
+extension ResponseBodyV2DecodedPayload {
+    /// The environment that the notification signs, in the first member present of data, summary,
+    /// externalPurchaseToken and appData.
+    package var environment: StoreEnvironment {
+        if let data { return data.environment ?? .unspecified }
+        if let summary { return summary.environment ?? .unspecified }
+        if let externalPurchaseToken {
+            let isSandbox = externalPurchaseToken.externalPurchaseId?.hasPrefix("SANDBOX") == true
+            return isSandbox ? .sandbox : .production
+        }
+        return appData?.environment ?? .unspecified
+    }
+}

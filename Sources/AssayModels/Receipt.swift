@@ -102,6 +102,10 @@ public struct InAppPurchaseReceipt: Equatable, Sendable {
     public var promotionalOfferId: String?
     /// Attributes without a field here.
     public var unknownAttributes: [ReceiptAttribute] = []
+    /// Names the purchase: grant it once by this key. Not an attribute: it follows from the record,
+    /// the receipt's environment and its bundle id. Nil until the receipt's signature verifies, and
+    /// for a record without an identifier.
+    public var dedupKey: String?
 
     /// Creates an empty value.
     public init() {}

@@ -13,13 +13,17 @@ public struct ServerAnswer: Equatable, Sendable {
     public let unsigned: UnsignedAnswerMembers
     /// Remarks about the answer. They never change the verdict.
     public let warnings: [EvidenceWarning]
+    /// One for each of `transactions`, in their order: names the purchase, which is granted once by
+    /// this key. Empty for a transaction without an identifier.
+    public let dedupKeys: [String]
 
     package init(
         transactions: [VerifiedPayload<JWSTransactionDecodedPayload>] = [],
         renewalInfos: [VerifiedPayload<JWSRenewalInfoDecodedPayload>] = [],
         appTransaction: VerifiedPayload<AppTransaction>? = nil,
         notifications: [VerifiedNotification] = [],
-        unsigned: UnsignedAnswerMembers = UnsignedAnswerMembers(), warnings: [EvidenceWarning] = []
+        unsigned: UnsignedAnswerMembers = UnsignedAnswerMembers(),
+        warnings: [EvidenceWarning] = [], dedupKeys: [String] = []
     ) {
         self.transactions = transactions
         self.renewalInfos = renewalInfos
@@ -27,6 +31,7 @@ public struct ServerAnswer: Equatable, Sendable {
         self.notifications = notifications
         self.unsigned = unsigned
         self.warnings = warnings
+        self.dedupKeys = dedupKeys
     }
 }
 
@@ -78,8 +83,10 @@ public struct EvidenceWarning: Equatable, Sendable {
         public static let incomplete = Self(rawValue: "ANSWER_INCOMPLETE")
         /// An unsigned member disagrees with the signed ones.
         public static let unsignedDisagrees = Self(rawValue: "UNSIGNED_DISAGREES")
-        /// The signed members name several app account tokens.
+        /// The signed members name several app account tokens or app transaction ids.
         public static let customersMixed = Self(rawValue: "CUSTOMERS_MIXED")
+        /// An entry pairs a transaction with the renewal information of another original.
+        public static let pairDisagrees = Self(rawValue: "PAIR_DISAGREES")
     }
 
     /// The kind of warning.

@@ -9,11 +9,18 @@ public struct Verification: Equatable, Sendable {
     public var kind: EvidenceKind?
     /// The environment of the signed payload; nil until its signature verifies.
     public var environment: StoreEnvironment?
-    /// The deduplication key: environment, bundle id and transaction id. It is the same for one
-    /// purchase however its evidence is encoded. An ECDSA signature has a second valid form, so
-    /// the text of a token is not a deduplication key. Nil until the signature verifies, and for
-    /// an answer of the App Store Server API, unless it has exactly one transaction.
+    /// Names the purchase: grant it once by this key. It is the same for every evidence of one
+    /// purchase, also for a refund; that of a notification is the key of its transaction. An ECDSA
+    /// signature has a second valid form, so the text of a token is not a deduplication key.
+    ///
+    /// Nil until the signature verifies, and for evidence of no single purchase: an app receipt, an
+    /// answer of the App Store Server API, renewal information. In these, each record and each
+    /// transaction has a key.
     public var dedupKey: String?
+    /// Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
+    /// under this key, so that a refund never loses to the purchase. Apple's retries of a
+    /// notification have one. Nil until the signature verifies.
+    public var evidenceKey: String?
     /// The certificate that signed the evidence; nil until the signature verifies.
     public var certificate: SigningCertificate?
     /// The payload; present exactly when the verdict is VALID.
@@ -22,7 +29,7 @@ public struct Verification: Equatable, Sendable {
     /// Creates a verification.
     public init(
         verdict: Verdict, detail: String, kind: EvidenceKind? = nil,
-        environment: StoreEnvironment? = nil, dedupKey: String? = nil,
+        environment: StoreEnvironment? = nil, dedupKey: String? = nil, evidenceKey: String? = nil,
         certificate: SigningCertificate? = nil, evidence: VerifiedEvidence? = nil
     ) {
         self.verdict = verdict
@@ -30,6 +37,7 @@ public struct Verification: Equatable, Sendable {
         self.kind = kind
         self.environment = environment
         self.dedupKey = dedupKey
+        self.evidenceKey = evidenceKey
         self.certificate = certificate
         self.evidence = evidence
     }
@@ -101,17 +109,20 @@ public struct VerifiedNotification: Equatable, Sendable {
     public let renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
     /// `appData.signedAppTransactionInfo`.
     public let appTransaction: VerifiedPayload<AppTransaction>?
+    /// Names the purchase of the transaction: grant it once by this key. Nil without a transaction.
+    public let dedupKey: String?
 
     package init(
         notification: VerifiedPayload<ResponseBodyV2DecodedPayload>,
         transaction: VerifiedPayload<JWSTransactionDecodedPayload>?,
         renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?,
-        appTransaction: VerifiedPayload<AppTransaction>?
+        appTransaction: VerifiedPayload<AppTransaction>?, dedupKey: String? = nil
     ) {
         self.notification = notification
         self.transaction = transaction
         self.renewalInfo = renewalInfo
         self.appTransaction = appTransaction
+        self.dedupKey = dedupKey
     }
 }
 

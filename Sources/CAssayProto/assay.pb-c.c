@@ -5142,7 +5142,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlement_warning__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[15] =
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[16] =
 {
   {
     "verdict",
@@ -5324,6 +5324,18 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "evidence_key",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Verification, has_evidence_key),
+    offsetof(Assay__V1__Verification, evidence_key),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
   11,   /* field[11] = app_receipt */
@@ -5332,6 +5344,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   4,   /* field[4] = dedup_key */
   1,   /* field[1] = detail */
   3,   /* field[3] = environment */
+  15,   /* field[15] = evidence_key */
   2,   /* field[2] = kind */
   9,   /* field[9] = notification */
   14,   /* field[14] = notification_v1 */
@@ -5345,7 +5358,7 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -5355,7 +5368,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  15,
+  16,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,
@@ -5426,7 +5439,7 @@ const ProtobufCMessageDescriptor assay__v1__signing_certificate__descriptor =
   (ProtobufCMessageInit) assay__v1__signing_certificate__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verified_notification__field_descriptors[4] =
+static const ProtobufCFieldDescriptor assay__v1__verified_notification__field_descriptors[5] =
 {
   {
     "notification",
@@ -5476,9 +5489,22 @@ static const ProtobufCFieldDescriptor assay__v1__verified_notification__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "dedup_key",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__VerifiedNotification, has_dedup_key),
+    offsetof(Assay__V1__VerifiedNotification, dedup_key),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verified_notification__field_indices_by_name[] = {
   3,   /* field[3] = app_transaction */
+  4,   /* field[4] = dedup_key */
   0,   /* field[0] = notification */
   2,   /* field[2] = renewal_info */
   1,   /* field[1] = transaction */
@@ -5486,7 +5512,7 @@ static const unsigned assay__v1__verified_notification__field_indices_by_name[] 
 static const ProtobufCIntRange assay__v1__verified_notification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor assay__v1__verified_notification__descriptor =
 {
@@ -5496,14 +5522,14 @@ const ProtobufCMessageDescriptor assay__v1__verified_notification__descriptor =
   "Assay__V1__VerifiedNotification",
   "assay.v1",
   sizeof(Assay__V1__VerifiedNotification),
-  4,
+  5,
   assay__v1__verified_notification__field_descriptors,
   assay__v1__verified_notification__field_indices_by_name,
   1,  assay__v1__verified_notification__number_ranges,
   (ProtobufCMessageInit) assay__v1__verified_notification__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__server_answer__field_descriptors[6] =
+static const ProtobufCFieldDescriptor assay__v1__server_answer__field_descriptors[7] =
 {
   {
     "transactions",
@@ -5577,9 +5603,22 @@ static const ProtobufCFieldDescriptor assay__v1__server_answer__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "dedup_keys",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ServerAnswer, n_dedup_keys),
+    offsetof(Assay__V1__ServerAnswer, dedup_keys),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__server_answer__field_indices_by_name[] = {
   2,   /* field[2] = app_transaction */
+  6,   /* field[6] = dedup_keys */
   3,   /* field[3] = notifications */
   1,   /* field[1] = renewal_infos */
   0,   /* field[0] = transactions */
@@ -5589,7 +5628,7 @@ static const unsigned assay__v1__server_answer__field_indices_by_name[] = {
 static const ProtobufCIntRange assay__v1__server_answer__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__server_answer__descriptor =
 {
@@ -5599,7 +5638,7 @@ const ProtobufCMessageDescriptor assay__v1__server_answer__descriptor =
   "Assay__V1__ServerAnswer",
   "assay.v1",
   sizeof(Assay__V1__ServerAnswer),
-  6,
+  7,
   assay__v1__server_answer__field_descriptors,
   assay__v1__server_answer__field_indices_by_name,
   1,  assay__v1__server_answer__number_ranges,
@@ -9620,7 +9659,7 @@ const ProtobufCMessageDescriptor assay__v1__receipt_attribute__descriptor =
   (ProtobufCMessageInit) assay__v1__receipt_attribute__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__in_app_purchase_receipt__field_descriptors[16] =
+static const ProtobufCFieldDescriptor assay__v1__in_app_purchase_receipt__field_descriptors[17] =
 {
   {
     "quantity",
@@ -9814,10 +9853,23 @@ static const ProtobufCFieldDescriptor assay__v1__in_app_purchase_receipt__field_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "dedup_key",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__InAppPurchaseReceipt, has_dedup_key),
+    offsetof(Assay__V1__InAppPurchaseReceipt, dedup_key),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__in_app_purchase_receipt__field_indices_by_name[] = {
   7,   /* field[7] = cancellation_date */
   13,   /* field[13] = cancellation_reason */
+  16,   /* field[16] = dedup_key */
   6,   /* field[6] = expires_date */
   11,   /* field[11] = is_in_intro_offer_period */
   10,   /* field[10] = is_trial_period */
@@ -9836,7 +9888,7 @@ static const unsigned assay__v1__in_app_purchase_receipt__field_indices_by_name[
 static const ProtobufCIntRange assay__v1__in_app_purchase_receipt__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor assay__v1__in_app_purchase_receipt__descriptor =
 {
@@ -9846,7 +9898,7 @@ const ProtobufCMessageDescriptor assay__v1__in_app_purchase_receipt__descriptor 
   "Assay__V1__InAppPurchaseReceipt",
   "assay.v1",
   sizeof(Assay__V1__InAppPurchaseReceipt),
-  16,
+  17,
   assay__v1__in_app_purchase_receipt__field_descriptors,
   assay__v1__in_app_purchase_receipt__field_indices_by_name,
   1,  assay__v1__in_app_purchase_receipt__number_ranges,

@@ -140,7 +140,7 @@ import Testing
                     continue
                 }
                 #expect(answer.evidence == whole.evidence, "\(evidence.name) at \(index)")
-                #expect(answer.dedupKey == whole.dedupKey, "\(evidence.name) at \(index)")
+                #expect(answer.evidenceKey == whole.evidenceKey, "\(evidence.name) at \(index)")
                 let place = evidence.bytes[0] == 0x30 ? Self.place(evidence.bytes, index) : "base64"
                 outside[place, default: 0] += 1
             }

@@ -46,7 +46,8 @@ import Testing
         Fixture.expect(verification, .valid)
         #expect(verification.kind == .notificationV1)
         #expect(verification.environment == alone.environment)
-        #expect(verification.dedupKey == alone.dedupKey && alone.dedupKey != nil)
+        #expect(verification.dedupKey == nil && alone.evidenceKey != nil)
+        #expect(verification.evidenceKey == alone.evidenceKey)
         #expect(verification.certificate == alone.certificate)
         guard case .notificationV1(let notification) = verification.evidence,
             case .appReceipt(let single) = alone.evidence
@@ -179,7 +180,7 @@ import Testing
             let alone = verifier.verify(base64.span, as: .appReceipt, policy: policy, at: now)
             let body = Self.body(Fixture.text(base64))
             let answer = verifier.verify(body.span, as: .notificationV1, policy: policy, at: now)
-            #expect(answer.verdict == alone.verdict && answer.dedupKey == alone.dedupKey)
+            #expect(answer.verdict == alone.verdict && answer.evidenceKey == alone.evidenceKey)
             if answer.verdict == .valid { valid += 1 }
         }
         #expect(valid > 0)

@@ -91,10 +91,10 @@ import Testing
         #expect(answer.codes == [.incomplete, .unsignedDisagrees, .unsignedDisagrees])
         #expect(answer.warnings.map(\.member) == ["hasMore", "environment", "bundleId"])
         let json = try #require(verification.evidence?.payloadJSON)
-        #expect(json.map(\.name) == ["transactions", "unsigned", "warnings"])
+        #expect(json.map(\.name) == ["transactions", "dedupKeys", "unsigned", "warnings"])
         #expect(Fixture.text(json[0].json) == "[" + Fixture.text(Fixture.payload(index: 0)) + "]")
         #expect(
-            Fixture.text(json[1].json) == "{" + members + "}")
+            Fixture.text(json[2].json) == "{" + members + "}")
     }
 
     @Test func appIdsAreCompared() {
@@ -273,14 +273,68 @@ import Testing
             Answers.verify(notifications, expecting: Expectations(transactionId: id)), .valid)
     }
 
-    /// An answer about one transaction has the key of the transaction.
-    @Test func deduplicationKeys() {
-        let key = Fixture.verify(Answers.token()).dedupKey
+    /// An answer has no key of its own; each of its transactions has one.
+    @Test func deduplicationKeys() throws {
+        let key = try #require(Fixture.verify(Answers.token()).dedupKey)
         for (name, evidence, _) in Answers.shapes {
-            let expected = ["transaction", "advanced commerce"].contains(name) ? key : nil
-            #expect(Answers.verify(evidence).dedupKey == expected, "\(name)")
+            let answer = Answers.verify(evidence)
+            #expect(answer.dedupKey == nil && answer.evidenceKey != nil, "\(name)")
+            let found = try #require(answer.serverAnswer)
+            #expect(found.dedupKeys.count == found.transactions.count, "\(name)")
+            #expect(found.dedupKeys.allSatisfy { $0 == key }, "\(name)")
+            #expect(found.notifications.allSatisfy { $0.dedupKey != nil }, "\(name)")
         }
-        #expect(key != nil)
+    }
+
+    /// A customer can write the answer: a genuine transaction that names no environment, put beside
+    /// one of Production, does not become one of Production.
+    @Test func membersNeverTakeAnEnvironment() throws {
+        let open = Policy(
+            bundleId: Fixture.bundle, environments: [.production, .sandbox, .unspecified])
+        let old = Fixture.token(Fixture.payload(index: 2, changing: ["environment": nil]))
+        for tokens in [[Answers.token(), old], [old, Answers.token()]] {
+            let edited = Answers.history(tokens, "\"environment\":\"Production\"")
+            Fixture.expect(Answers.verify(edited), .wrongEnvironment)
+            let answer = Answers.verify(edited, policy: open)
+            Fixture.expect(answer, .valid)
+            #expect(answer.environment == .unspecified)
+            let prefixes = try #require(answer.serverAnswer).dedupKeys.map { $0.prefix(11) }
+            #expect(Set(prefixes) == ["Production/", "Unspecified"])
+        }
+        let history = Answers.history([Answers.token(), Answers.token()])
+        #expect(Answers.verify(history, policy: open).environment == .production)
+    }
+
+    /// Nobody signs which transaction and which renewal information stand side by side.
+    @Test func pairsAreCompared() throws {
+        let own = Answers.token(.renewalInfo)
+        let other = Answers.token(.renewalInfo, 2)
+        let (transaction, path) = (Answers.token(), "data[0].lastTransactions[1]")
+        for (renewalInfo, disagrees) in [(own, false), (other, true)] {
+            let codes: [EvidenceWarning.Code] = disagrees ? [.customersMixed, .pairDisagrees] : []
+            let statuses = Answers.verify(
+                Answers.statuses([("1", transaction, own), ("1", transaction, renewalInfo)]))
+            let found = try #require(statuses.serverAnswer)
+            #expect(Set(found.codes) == Set(codes))
+            #expect(found.warnings.last?.member == (disagrees ? path : nil))
+            let single = Answers.verify(
+                Answers.single([
+                    ("signedTransactionInfo", transaction), ("signedRenewalInfo", renewalInfo),
+                ]))
+            #expect(Set(try #require(single.serverAnswer).codes) == Set(codes))
+        }
+    }
+
+    /// Two app transaction ids in one answer are of two Apple accounts.
+    @Test func appTransactionIdsAreCompared() throws {
+        let payload = Fixture.payload(changing: ["appAccountToken": nil])
+        let token = Fixture.token(payload)
+        let twice = Answers.verify(Answers.history([token, token]))
+        #expect(try #require(twice.serverAnswer).codes.isEmpty)
+        let other = Fixture.payload(
+            changing: ["appAccountToken": nil, "appTransactionId": "\"7\""])
+        let mixed = Answers.verify(Answers.history([token, Fixture.token(other)]))
+        #expect(try #require(mixed.serverAnswer).codes == [.customersMixed])
     }
 
     /// An unknown chain of any member defers the answer until the chain has validated.

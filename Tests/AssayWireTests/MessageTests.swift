@@ -77,7 +77,8 @@ struct MessageTests {
             for certificate in [SigningCertificate.sample(style), nil] {
                 let verification = Verification(
                     verdict: .valid, detail: "all checks passed", kind: .notification,
-                    environment: .sandbox, dedupKey: "", certificate: certificate,
+                    environment: .sandbox, dedupKey: "", evidenceKey: "e",
+                    certificate: certificate,
                     evidence: evidence)
                 let head = ResponseHead(id: 9, result: .verification(verification))
                 #expect(try roundTrip(head) == head)
@@ -196,7 +197,8 @@ struct MessageTests {
             .notification(
                 VerifiedNotification(
                     notification: bare(.sample(style)), transaction: bare(.sample(style)),
-                    renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)))),
+                    renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)),
+                    dedupKey: "n")),
             .serverAnswer(.sample(style)), .notificationV1(.sample(style)),
         ]
     }
@@ -218,6 +220,9 @@ extension VerifiedNotificationV1 {
         receipt.receiptType = "Production"
         receipt.bundleId = "b"
         receipt.inApp.append(InAppPurchaseReceipt())
+        var record = InAppPurchaseReceipt()
+        (record.productId, record.dedupKey) = ("p", "a key of another rule")
+        receipt.inApp.append(record)
         return VerifiedNotificationV1(
             receipt: receipt, unsigned: .sample(style),
             warnings: [EvidenceWarning(code: .unsignedDisagrees, message: "m", member: "bid")])
@@ -232,13 +237,15 @@ extension ServerAnswer {
             notifications: [
                 VerifiedNotification(
                     notification: bare(.sample(style)), transaction: bare(.sample(style)),
-                    renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)))
+                    renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)),
+                    dedupKey: "")
             ],
             unsigned: .sample(style),
             warnings: [
                 EvidenceWarning(code: .incomplete, message: "m", member: "hasMore"),
                 EvidenceWarning(code: .init(rawValue: "LATER"), message: "", member: ""),
-            ])
+            ],
+            dedupKeys: ["k", ""])
     }
 }
 

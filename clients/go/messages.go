@@ -611,7 +611,7 @@ type ConsumablePurchase struct {
 	Quantity *int64
 	// In thousandths of a percent: 0 nothing was refunded, 100000 all of it.
 	RevokedPercentage *int32
-	// Deduplicate deliveries by this key.
+	// Names the purchase: deliver it once by this key.
 	DedupKey string
 	// The evidence that decided.
 	DecidedBy *DecidedBy
@@ -657,8 +657,10 @@ type Verification struct {
 	Kind EvidenceKind
 	// The environment of the signed payload, in Apple's spelling. Absent until the signature verifies.
 	Environment string
-	// The deduplication key. It is the same for one purchase however its evidence is encoded. Absent
-	// until the signature verifies, and for SERVER_ANSWER unless it has exactly one transaction.
+	// Names the purchase: grant it once by this key. The same for every evidence of one purchase, also
+	// for a refund. Of a notification, the key of its transaction. Absent until the signature
+	// verifies, and for evidence of no single purchase: an app receipt, a Server API answer, renewal
+	// information. In these, each record and each transaction has a key.
 	DedupKey string
 	// The certificate that signed the evidence. Absent until the signature verifies.
 	Certificate *SigningCertificate
@@ -680,6 +682,10 @@ type Verification struct {
 	ServerAnswer *ServerAnswer
 	// Payload of NOTIFICATION_V1.
 	NotificationV1 *VerifiedNotificationV1
+	// Names this statement: its kind, what it is about, and when Apple signed it. Store evidence under
+	// this key, so that a refund never loses to the purchase. Of a notification, its
+	// notification_uuid, which retries share. Absent until the signature verifies.
+	EvidenceKey string
 }
 
 // SigningCertificate: A summary of the certificate whose key signed the evidence.
@@ -702,6 +708,8 @@ type VerifiedNotification struct {
 	RenewalInfo *JWSRenewalInfoDecodedPayload
 	// Payload of app_data.signed_app_transaction_info.
 	AppTransaction *AppTransaction
+	// Names the purchase of the transaction: grant it once by this key. Absent without a transaction.
+	DedupKey string
 }
 
 // ServerAnswer: An answer of the App Store Server API, all signed members verified.
@@ -718,6 +726,9 @@ type ServerAnswer struct {
 	UnsignedMembers *UnsignedAnswerMembers
 	// Remarks about the answer. They never change the verdict.
 	Warnings []*EvidenceWarning
+	// One for each of transactions, in their order: names the purchase, which is granted once by this
+	// key. Empty for a transaction without an identifier.
+	DedupKeys []string
 }
 
 // UnsignedAnswerMembers: The members of an answer that Apple does not sign. Use them for paging and
@@ -783,7 +794,8 @@ type UnsignedNotificationV1 struct {
 type EvidenceWarning struct {
 	// NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
 	// pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
-	// the signed members name several app account tokens.
+	// the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
+	// entry pairs a transaction with the renewal information of another original.
 	Code string
 	// One sentence.
 	Message string
@@ -1410,6 +1422,9 @@ type InAppPurchaseReceipt struct {
 	ItemID *int64
 	// Attributes without a field here.
 	UnknownAttributes []*ReceiptAttribute
+	// Names the purchase: grant it once by this key. Not an attribute: it follows from the record, the
+	// receipt's environment and its bundle identifier. Absent if the record has no identifier.
+	DedupKey string
 }
 
 // TransactionReceipt: The signed purchase-info of an iOS 3 to 6 transaction receipt.
@@ -2679,6 +2694,9 @@ func (m *Verification) marshal(b []byte) []byte {
 	if m.NotificationV1 != nil {
 		b = appendMessage(b, 15, m.NotificationV1)
 	}
+	if m.EvidenceKey != "" {
+		b = appendText(b, 16, m.EvidenceKey)
+	}
 	return b
 }
 
@@ -2758,6 +2776,8 @@ func (m *Verification) unmarshal(d *decoder, b []byte) error {
 				m.NotificationV1 = new(VerifiedNotificationV1)
 			}
 			err = f.message(d, m.NotificationV1)
+		case 16:
+			m.EvidenceKey, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2815,6 +2835,9 @@ func (m *VerifiedNotification) marshal(b []byte) []byte {
 	if m.AppTransaction != nil {
 		b = appendMessage(b, 4, m.AppTransaction)
 	}
+	if m.DedupKey != "" {
+		b = appendText(b, 5, m.DedupKey)
+	}
 	return b
 }
 
@@ -2845,6 +2868,8 @@ func (m *VerifiedNotification) unmarshal(d *decoder, b []byte) error {
 				m.AppTransaction = new(AppTransaction)
 			}
 			err = f.message(d, m.AppTransaction)
+		case 5:
+			m.DedupKey, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2872,6 +2897,9 @@ func (m *ServerAnswer) marshal(b []byte) []byte {
 	}
 	for _, v := range m.Warnings {
 		b = appendMessage(b, 6, v)
+	}
+	for _, v := range m.DedupKeys {
+		b = appendText(b, 7, v)
 	}
 	return b
 }
@@ -2909,6 +2937,10 @@ func (m *ServerAnswer) unmarshal(d *decoder, b []byte) error {
 			v := new(EvidenceWarning)
 			m.Warnings = append(m.Warnings, v)
 			err = f.message(d, v)
+		case 7:
+			var v string
+			v, err = f.text()
+			m.DedupKeys = append(m.DedupKeys, v)
 		}
 		if err != nil {
 			return err
@@ -4954,6 +4986,9 @@ func (m *InAppPurchaseReceipt) marshal(b []byte) []byte {
 	for _, v := range m.UnknownAttributes {
 		b = appendMessage(b, 16, v)
 	}
+	if m.DedupKey != "" {
+		b = appendText(b, 17, m.DedupKey)
+	}
 	return b
 }
 
@@ -4998,6 +5033,8 @@ func (m *InAppPurchaseReceipt) unmarshal(d *decoder, b []byte) error {
 			v := new(ReceiptAttribute)
 			m.UnknownAttributes = append(m.UnknownAttributes, v)
 			err = f.message(d, v)
+		case 17:
+			m.DedupKey, err = f.text()
 		}
 		if err != nil {
 			return err

@@ -9,7 +9,14 @@ extension ServerAnswer {
             build(&writer)
             members.append((name, writer.text))
         }
-        if !transactions.isEmpty { add("transactions") { $0.list(transactions.map(\.json)) } }
+        if !transactions.isEmpty {
+            add("transactions") { $0.list(transactions.map(\.json)) }
+            add("dedupKeys") { writer in
+                writer.array { list in
+                    for key in dedupKeys { list.value(key) }
+                }
+            }
+        }
         if !renewalInfos.isEmpty { add("renewalInfos") { $0.list(renewalInfos.map(\.json)) } }
         if let appTransaction { members.append(("appTransaction", appTransaction.json)) }
         if !notifications.isEmpty {
@@ -44,6 +51,7 @@ extension JSONWriter {
 
     fileprivate mutating func notification(_ notification: VerifiedNotification) {
         object { object in
+            object.member("dedupKey", notification.dedupKey)
             for (name, json) in notification.membersJSON { object.member(name, raw: json) }
         }
     }

@@ -64,6 +64,7 @@ package struct VerificationReport {
             report.member("kind", verification.kind?.name)
             report.member("environment", verification.environment?.rawValue)
             report.member("dedupKey", verification.dedupKey)
+            report.member("evidenceKey", verification.evidenceKey)
             if let certificate = verification.certificate {
                 report.object("certificate") { object in
                     object.member("serial", certificate.serial)

@@ -95,6 +95,7 @@ extension JSONWriter {
         member("isInIntroOfferPeriod", purchase.isInIntroOfferPeriod)
         member("promotionalOfferId", purchase.promotionalOfferId)
         member("cancellationReason", purchase.cancellationReason)
+        member("dedupKey", purchase.dedupKey)
     }
 }
 

@@ -275,6 +275,8 @@ extension VerificationRequest {
             log?.didRefuse()
             return refused(error, chain, claims)
         }
-        return accepted(chain, claims, .appReceipt(unverified.receipt))
+        var receipt = unverified.receipt
+        receipt.inApp.keyPrefix = claims.keyPrefix
+        return accepted(chain, claims, .appReceipt(receipt))
     }
 }

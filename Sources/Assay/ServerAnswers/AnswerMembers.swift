@@ -30,21 +30,45 @@ struct AnswerMembers {
         ServerAnswer(
             transactions: transactions, renewalInfos: renewalInfos,
             appTransaction: appTransaction, notifications: notifications,
-            unsigned: body.unsigned, warnings: warnings)
+            unsigned: body.unsigned, warnings: warnings, dedupKeys: dedupKeys)
     }
 
-    /// The environment of all members; nil without any.
+    /// The environment that every member names; nil without any. Nobody signs the answer, so a
+    /// member without an environment does not get that of its neighbours.
     var environment: StoreEnvironment? {
-        let named = all.first { $0.verification.environment != .unspecified }
-        return (named ?? all.first)?.verification.environment
+        guard let first = all.first?.verification.environment else { return nil }
+        return all.allSatisfy { $0.verification.environment == first } ? first : .unspecified
     }
 
-    /// The key of the transaction, if the answer is about exactly one. More need a key each.
-    var dedupKey: String? {
-        guard transactions.count == 1, appTransaction == nil, notifications.isEmpty else {
-            return nil
+    /// The environment of those members that name one.
+    var namedEnvironment: StoreEnvironment? {
+        let named = all.first { $0.verification.environment != .unspecified }
+        return named?.verification.environment
+    }
+
+    /// The keys of the transactions.
+    private var dedupKeys: [String] {
+        all.lazy.filter { $0.verification.kind == .transaction }
+            .map { $0.verification.dedupKey ?? "" }
+    }
+
+    /// Names the statements of all members; nil for an answer without evidence.
+    var evidenceKey: String? {
+        guard let environment else { return nil }
+        var hash = SHA256()
+        for (_, verification) in all {
+            // No key contains a line feed.
+            if let key = verification.evidenceKey {
+                hash.update((key + "\n").utf8.span)
+            } else {
+                for (_, json) in verification.evidence?.payloadJSON ?? [] {
+                    hash.update(json.span)
+                }
+            }
         }
-        return all.first { $0.verification.kind == .transaction }?.verification.dedupKey
+        let bundle = transactions.first?.payload.bundleId ?? appTransaction?.payload.bundleId
+        return PurchaseIdentity.keyPrefix(environment, bundle) + EvidenceKind.serverAnswer.name
+            + "/" + hash.finish().text
     }
 
     func evidence(at index: Int?) -> VerifiedEvidence? {
@@ -53,10 +77,9 @@ struct AnswerMembers {
 
     // MARK: Checks
 
-    /// Checks that all members have one environment. Apple never mixes them, and the answer's
-    /// environment is that of all members.
+    /// Checks that no two members name different environments: Apple never mixes them.
     func checkEnvironment() throws(Refusal) {
-        guard let environment else { return }
+        guard let environment = namedEnvironment else { return }
         for (path, verification) in all {
             guard
                 verification.environment == environment

@@ -21,6 +21,12 @@ extension AnswerMembers {
         }
         if appAccountTokens.count > 1 {
             add(.customersMixed, "the signed members name several app account tokens")
+        } else if appTransactionIds.count > 1 {
+            add(.customersMixed, "the signed members name several app transaction ids")
+        }
+        for pair in body.subscriptions + [body.single].compactMap(\.self) {
+            guard let found = disagreement(of: pair) else { continue }
+            add(.pairDisagrees, found, pair.path)
         }
         return warnings
     }
@@ -35,7 +41,9 @@ extension AnswerMembers {
     private var disagreements: [(member: String, found: String)] {
         var found: [(String, String)] = []
         let unsigned = body.unsigned
-        if let environment, let named = unsigned.environment, named != environment {
+        if let environment = namedEnvironment, let named = unsigned.environment,
+            named != environment
+        {
             found.append(("environment", environment.rawValue))
         }
         if let named = unsigned.bundleId,
@@ -51,6 +59,19 @@ extension AnswerMembers {
         }
         for index in body.subscriptions.indices { found += disagreements(at: index) }
         return found
+    }
+
+    /// Compares the originals of a signed transaction and the signed renewal information beside
+    /// it. Nobody signs the pair.
+    private func disagreement(of pair: ServerAnswerBody.Subscription) -> String? {
+        guard case .transaction(let transaction) = evidence(at: pair.transaction),
+            case .renewalInfo(let renewalInfo) = evidence(at: pair.renewalInfo),
+            let original = transaction.payload.originalTransactionId,
+            let other = renewalInfo.payload.originalTransactionId,
+            !original.equalsByBytes(other)
+        else { return nil }
+        return "the transaction is of the original \(quoted(original)), the renewal information "
+            + "beside it of \(quoted(other))"
     }
 
     private func disagreements(at index: Int) -> [(String, String)] {
@@ -109,6 +130,13 @@ extension AnswerMembers {
 
     private var appAppleIds: [Int64] {
         [appTransaction?.withPayload { $0.appAppleId } ?? nil].compactMap(\.self)
+    }
+
+    private var appTransactionIds: Set<String> {
+        var ids = Set(transactions.compactMap { $0.withPayload { $0.appTransactionId } })
+        ids.formUnion(renewalInfos.compactMap { $0.withPayload { $0.appTransactionId } })
+        if let id = appTransaction?.payload.appTransactionId { ids.insert(id) }
+        return ids
     }
 
     /// Of the shapes about one customer. A notification history is about many.

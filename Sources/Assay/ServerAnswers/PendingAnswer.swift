@@ -111,7 +111,7 @@ struct PendingAnswer: Sendable {
         try found.check(request.expectations, now: request.now)
         var verification = Verification(
             verdict: .valid, detail: "the answer has no signed member: it proves nothing",
-            kind: request.kind, environment: found.environment, dedupKey: found.dedupKey,
+            kind: request.kind, environment: found.environment, evidenceKey: found.evidenceKey,
             evidence: .serverAnswer(found.answer))
         if let first = members.first?.prepared.verification {
             verification.certificate = first.certificate

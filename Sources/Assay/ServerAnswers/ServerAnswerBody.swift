@@ -26,6 +26,8 @@ struct ServerAnswerBody: Sendable {
     private(set) var unsigned = UnsignedAnswerMembers()
     /// The entries of `lastTransactions`, in the order of `unsigned.subscriptions`.
     private(set) var subscriptions: [Subscription] = []
+    /// The signed members of an answer about one purchase.
+    private(set) var single: Subscription?
 
     /// Parses a body. Throws MALFORMED for text that is not an answer, and WRONG_KIND for a POST
     /// body of another kind.
@@ -166,10 +168,14 @@ struct ServerAnswerBody: Sendable {
     }
 
     private mutating func readSingle(_ root: JSONObject) throws(Refusal) {
+        var single = Subscription(path: "signedRenewalInfo")
         for (name, kind) in Self.singleMembers {
             guard let token = root[name], !token.isNull else { continue }
             try add(token, kind, name)
+            if kind == .transaction { single.transaction = signed.count - 1 }
+            if kind == .renewalInfo { single.renewalInfo = signed.count - 1 }
         }
+        self.single = single
     }
 
     private mutating func readNotifications(_ root: JSONObject) throws(Refusal) {

@@ -16,26 +16,61 @@ struct EvidenceClaims: Equatable, Sendable {
     var transactionId: String?
     /// The binding to one device.
     var deviceBinding: DeviceBinding?
-    /// Identifies this purchase or event among others of its kind.
-    var identity: String?
+    /// The purchase that the evidence is about; nil for evidence of none or of several.
+    var purchase: PurchaseIdentity?
+    /// Nil if the evidence lacks what tells its statement from others.
+    var statement: Statement?
 
-    /// A key that is the same for the same purchase in every encoding. A transaction's key is
-    /// `environment/bundle/transactionId`. Other kinds include their name, so that keys do not
-    /// collide.
-    var dedupKey: String? {
-        guard let identity else { return nil }
-        var key = environment.rawValue
-        key.reserveCapacity(96)
-        key += "/"
-        key += bundleId ?? appAppleId.map { String($0) } ?? "-"
-        if kind != .transaction {
-            key += "/"
-            key += kind.name
+    /// One statement of Apple among others of its kind.
+    struct Statement: Equatable, Sendable {
+        /// The transaction, event or request that it is about.
+        var id: String
+        /// When Apple signed it; nil where `id` alone identifies it.
+        var date: Timestamp?
+        /// When the purchase was cancelled, in evidence whose date is that of the purchase.
+        var cancelled: Timestamp?
+
+        /// Without a date, two statements could not be told apart.
+        init?(_ id: String?, signed date: Timestamp?) {
+            guard let id, let date else { return nil }
+            (self.id, self.date) = (id, date)
         }
+
+        init?(_ id: String?) {
+            guard let id else { return nil }
+            self.id = id
+        }
+    }
+
+    /// Names the purchase, in the same way for every kind of evidence.
+    var dedupKey: String? { purchase?.key(keyPrefix) }
+
+    /// Names the statement. Kinds include their name, so that keys do not collide.
+    var evidenceKey: String? {
+        guard let statement else { return nil }
+        var key = keyPrefix
+        key.reserveCapacity(Self.keyCapacity)
+        key += kind.name
         key += "/"
-        key += identity
+        key += statement.id
+        if let date = statement.date {
+            key += "/"
+            key += String(date.milliseconds)
+        }
+        if let cancelled = statement.cancelled {
+            key += "/"
+            key += String(cancelled.milliseconds)
+        }
         return key
     }
+
+    /// The beginning of all keys of the app.
+    var keyPrefix: String {
+        PurchaseIdentity.keyPrefix(environment, bundleId ?? appAppleId.map { String($0) })
+    }
+
+    /// Longer than most keys.
+    private static let keyCapacity = 112
 }
 
 extension EvidenceClaims {
@@ -46,19 +81,21 @@ extension EvidenceClaims {
             appAccountToken: payload.appAccountToken, transactionId: payload.transactionId,
             deviceBinding: DeviceBinding(
                 payload.deviceVerification, nonce: payload.deviceVerificationNonce),
-            identity: payload.transactionId)
+            purchase: PurchaseIdentity(payload),
+            // The transaction and not the purchase: Apple can sign two transactions of one
+            // purchase in one millisecond.
+            statement: Statement(payload.transactionId, signed: payload.signedDate))
     }
 
     init(_ payload: borrowing JWSRenewalInfoDecodedPayload) {
         let id = payload.originalTransactionId
-        let date = payload.signedDate?.milliseconds
         self.init(
             kind: .renewalInfo, environment: payload.environment ?? .unspecified,
             productId: payload.productId, appAccountToken: payload.appAccountToken,
             transactionId: id,
             deviceBinding: DeviceBinding(
                 payload.deviceVerification, nonce: payload.deviceVerificationNonce),
-            identity: id.flatMap { id in date.map { "\(id)/\($0)" } })
+            statement: Statement(id, signed: payload.signedDate))
     }
 
     init(_ payload: borrowing AppTransaction) {
@@ -68,7 +105,11 @@ extension EvidenceClaims {
             appAppleId: payload.appAppleId, transactionId: payload.appTransactionId,
             deviceBinding: DeviceBinding(
                 payload.deviceVerification, nonce: payload.deviceVerificationNonce),
-            identity: payload.appTransactionId)
+            purchase: payload.appTransactionId.map { PurchaseIdentity(appTransactionId: $0) },
+            // Devices of before iOS 18.4 name no app transaction, but each of their requests.
+            statement: Statement(
+                payload.appTransactionId ?? payload.deviceVerificationNonce,
+                signed: payload.receiptCreationDate))
     }
 
     init(_ receipt: AppReceipt) {
@@ -79,9 +120,8 @@ extension EvidenceClaims {
         appAppleId = receipt.adamId
         deviceBinding = DeviceBinding(receipt)
         // Apple issues a device's receipt anew with every purchase.
-        if let date = receipt.receiptCreationDate {
-            identity = "\(hexadecimal(receipt.sha1Hash.span))/\(date.milliseconds)"
-        }
+        statement = Statement(
+            hexadecimal(receipt.sha1Hash.span), signed: receipt.receiptCreationDate)
     }
 
     init(_ receipt: borrowing TransactionReceipt) {
@@ -93,37 +133,36 @@ extension EvidenceClaims {
         appAppleId = receipt.appItemId
         productId = receipt.productId
         transactionId = receipt.transactionId
-        identity = receipt.transactionId
+        purchase = PurchaseIdentity(receipt)
+        statement = Statement(receipt.transactionId, signed: receipt.purchaseDate)
+        statement?.cancelled = receipt.cancellationDate
     }
 
     init(_ payload: borrowing DecodedRealtimeRequestBody) {
         self.init(
             kind: .realtimeRequest, environment: payload.environment, carriesAppAppleId: true,
             appAppleId: payload.appAppleId, productId: payload.productId,
-            transactionId: payload.originalTransactionId, identity: payload.requestIdentifier)
+            transactionId: payload.originalTransactionId,
+            statement: Statement(payload.requestIdentifier))
     }
 
-    /// Reads bundle, app id and environment from the first member present of data, summary,
+    /// Reads bundle and app id from the first member present of data, summary,
     /// externalPurchaseToken and appData, as Apple's libraries do.
     init(_ payload: borrowing ResponseBodyV2DecodedPayload) {
-        self.init(kind: .notification, environment: .unspecified)
+        self.init(kind: .notification, environment: payload.environment)
         carriesBundleId = true
         carriesAppAppleId = true
         if let data = payload.data {
             (bundleId, appAppleId) = (data.bundleId, data.appAppleId)
-            environment = data.environment ?? .unspecified
         } else if let summary = payload.summary {
             (bundleId, appAppleId) = (summary.bundleId, summary.appAppleId)
-            environment = summary.environment ?? .unspecified
             productId = summary.productId
         } else if let token = payload.externalPurchaseToken {
             (bundleId, appAppleId) = (token.bundleId, token.appAppleId)
-            let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") == true
-            environment = isSandbox ? .sandbox : .production
         } else if let app = payload.appData {
             (bundleId, appAppleId) = (app.bundleId, app.appAppleId)
-            environment = app.environment ?? .unspecified
         }
-        identity = payload.notificationUUID
+        // Apple's retries of a notification share it.
+        statement = Statement(payload.notificationUUID)
     }
 }

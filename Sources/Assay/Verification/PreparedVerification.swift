@@ -160,11 +160,14 @@ extension VerificationRequest {
     func accepted(
         _ chain: some AnchoredChain, _ claims: EvidenceClaims, _ evidence: VerifiedEvidence
     ) -> Verification {
-        Verification(
+        var dedupKey = claims.dedupKey
+        if case .notification(let notification) = evidence { dedupKey = notification.dedupKey }
+        return Verification(
             verdict: .valid,
             detail: chain.anchor.acceptance,
-            kind: kind, environment: claims.environment, dedupKey: claims.dedupKey,
-            certificate: chain.signingCertificate(at: now), evidence: evidence)
+            kind: kind, environment: claims.environment, dedupKey: dedupKey,
+            evidenceKey: claims.evidenceKey, certificate: chain.signingCertificate(at: now),
+            evidence: evidence)
     }
 
     /// The answer for evidence whose signature holds but whose claims are refused. It identifies
@@ -175,6 +178,7 @@ extension VerificationRequest {
         var answer = refusal.answer(kind)
         answer.environment = claims.environment
         answer.dedupKey = claims.dedupKey
+        answer.evidenceKey = claims.evidenceKey
         answer.certificate = chain.signingCertificate(at: now)
         return answer
     }

@@ -64,6 +64,7 @@ final class SignedNotification: Sendable {
         var transaction: VerifiedPayload<JWSTransactionDecodedPayload>?
         var renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?
         var appTransaction: VerifiedPayload<AppTransaction>?
+        var dedupKey: String?
         var expected = claims
         for (nested, holds) in zip(nested, signaturesHold) {
             try Self.naming(nested.member) { () throws(Refusal) in
@@ -78,6 +79,7 @@ final class SignedNotification: Sendable {
                 case .transaction(let payload):
                     transaction = payload
                     expected.take(nestedClaims)
+                    dedupKey = nestedClaims.dedupKey(in: claims.environment)
                 case .renewalInfo(let payload):
                     renewalInfo = payload
                     if transaction == nil { expected.take(nestedClaims) }
@@ -92,7 +94,7 @@ final class SignedNotification: Sendable {
         return .notification(
             VerifiedNotification(
                 notification: notification, transaction: transaction, renewalInfo: renewalInfo,
-                appTransaction: appTransaction))
+                appTransaction: appTransaction, dedupKey: dedupKey))
     }
 
     /// Checks that nested evidence has the notification's app and environment.
@@ -142,6 +144,15 @@ final class SignedNotification: Sendable {
 }
 
 extension EvidenceClaims {
+    /// The key of the nested purchase. Where it names no environment, the notification's applies,
+    /// which is signed.
+    fileprivate func dedupKey(in environment: StoreEnvironment) -> String? {
+        guard self.environment == .unspecified else { return dedupKey }
+        var claims = self
+        claims.environment = environment
+        return claims.dedupKey
+    }
+
     /// Takes over the claims of the nested purchase: expectations of a notification apply to
     /// them.
     fileprivate mutating func take(_ nested: EvidenceClaims) {

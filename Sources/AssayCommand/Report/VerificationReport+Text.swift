@@ -60,6 +60,7 @@ extension VerificationReport {
         add("kind", verification.kind?.name)
         add("environment", verification.environment?.rawValue)
         add("dedupKey", verification.dedupKey)
+        add("evidenceKey", verification.evidenceKey)
         if let certificate = verification.certificate {
             let state = certificate.expired ? "expired since " : "valid until "
             add(

@@ -41,6 +41,7 @@ extension JSONWriter {
             object.member("kind", item.verification.kind?.name)
             object.member("verdict", item.verification.verdict.name)
             object.member("dedupKey", item.verification.dedupKey)
+            object.member("evidenceKey", item.verification.evidenceKey)
             object.member("detail", item.verification.detail)
         }
     }

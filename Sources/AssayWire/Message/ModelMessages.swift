@@ -955,6 +955,7 @@ extension ReceiptAttribute: WritableMessage, @unsafe ReadableMessage {
 
 extension InAppPurchaseReceipt: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(17, dedupKey)
         output.setEach(16, unknownAttributes)
         output.set(15, itemId)
         output.set(14, cancellationReason)
@@ -993,6 +994,7 @@ extension InAppPurchaseReceipt: WritableMessage, @unsafe ReadableMessage {
         cancellationReason = unsafe read(m.has_cancellation_reason, m.cancellation_reason)
         itemId = unsafe read(m.has_item_id, m.item_id)
         unknownAttributes = try unsafe models(m.unknown_attributes, count: m.n_unknown_attributes)
+        dedupKey = try unsafe read(m.has_dedup_key, m.dedup_key)
     }
 }
 

@@ -3,6 +3,7 @@ import CAssayProto
 
 extension ServerAnswer: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(7, dedupKeys)
         output.setEach(6, warnings)
         output.set(5, unsigned)
         output.setEach(4, notifications)
@@ -18,7 +19,8 @@ extension ServerAnswer: WritableMessage, @unsafe ReadableMessage {
             appTransaction: try unsafe verified(m.app_transaction),
             notifications: try unsafe models(m.notifications, count: m.n_notifications),
             unsigned: try unsafe read(m.unsigned_members) ?? UnsignedAnswerMembers(),
-            warnings: try unsafe models(m.warnings, count: m.n_warnings))
+            warnings: try unsafe models(m.warnings, count: m.n_warnings),
+            dedupKeys: try unsafe texts(m.dedup_keys, count: m.n_dedup_keys))
     }
 }
 

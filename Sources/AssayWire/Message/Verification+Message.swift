@@ -6,6 +6,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
 
     /// - Parameter withPayload: whether to write the payload as typed fields.
     func write(to output: inout MessageWriter, withPayload: Bool) {
+        output.set(16, evidenceKey)
         if withPayload { writePayload(to: &output) }
         output.set(6, certificate)
         output.set(5, dedupKey)
@@ -39,6 +40,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             kind: unsafe read(m.has_kind, m.kind),
             environment: try unsafe read(m.has_environment, m.environment),
             dedupKey: try unsafe read(m.has_dedup_key, m.dedup_key),
+            evidenceKey: try unsafe read(m.has_evidence_key, m.evidence_key),
             certificate: try unsafe read(m.certificate),
             evidence: try unsafe Self.evidence(m))
     }
@@ -80,6 +82,7 @@ func verified<M: ReadableMessage & Equatable & Sendable>(
 
 extension VerifiedNotification: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(5, dedupKey)
         output.set(4, appTransaction)
         output.set(3, renewalInfo)
         output.set(2, transaction)
@@ -91,6 +94,7 @@ extension VerifiedNotification: WritableMessage, @unsafe ReadableMessage {
             notification: try required(unsafe verified(m.notification)),
             transaction: try unsafe verified(m.transaction),
             renewalInfo: try unsafe verified(m.renewal_info),
-            appTransaction: try unsafe verified(m.app_transaction))
+            appTransaction: try unsafe verified(m.app_transaction),
+            dedupKey: try unsafe read(m.has_dedup_key, m.dedup_key))
     }
 }

@@ -1204,7 +1204,7 @@ struct  Assay__V1__ConsumablePurchase
   protobuf_c_boolean has_revoked_percentage;
   int32_t revoked_percentage;
   /*
-   * Deduplicate deliveries by this key.
+   * Names the purchase: deliver it once by this key.
    */
   protobuf_c_boolean has_dedup_key;
   ProtobufCBinaryData dedup_key;
@@ -1341,8 +1341,10 @@ struct  Assay__V1__Verification
   protobuf_c_boolean has_environment;
   ProtobufCBinaryData environment;
   /*
-   * The deduplication key. It is the same for one purchase however its evidence is encoded. Absent
-   * until the signature verifies, and for SERVER_ANSWER unless it has exactly one transaction.
+   * Names the purchase: grant it once by this key. The same for every evidence of one purchase,
+   * also for a refund. Of a notification, the key of its transaction. Absent until the signature
+   * verifies, and for evidence of no single purchase: an app receipt, a Server API answer, renewal
+   * information. In these, each record and each transaction has a key.
    */
   protobuf_c_boolean has_dedup_key;
   ProtobufCBinaryData dedup_key;
@@ -1350,6 +1352,13 @@ struct  Assay__V1__Verification
    * The certificate that signed the evidence. Absent until the signature verifies.
    */
   Assay__V1__SigningCertificate *certificate;
+  /*
+   * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
+   * under this key, so that a refund never loses to the purchase. Of a notification, its
+   * notification_uuid, which retries share. Absent until the signature verifies.
+   */
+  protobuf_c_boolean has_evidence_key;
+  ProtobufCBinaryData evidence_key;
   Assay__V1__Verification__PayloadCase payload_case;
   union {
     /*
@@ -1392,7 +1401,7 @@ struct  Assay__V1__Verification
 };
 #define ASSAY__V1__VERIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verification__descriptor) \
-    , 0, ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED, 0, {0,NULL}, 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, {0,NULL}, 0, {0,NULL}, NULL, ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET, {0} }
+    , 0, ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED, 0, {0,NULL}, 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET, {0} }
 
 
 /*
@@ -1444,10 +1453,15 @@ struct  Assay__V1__VerifiedNotification
    * Payload of app_data.signed_app_transaction_info.
    */
   Assay__V1__AppTransaction *app_transaction;
+  /*
+   * Names the purchase of the transaction: grant it once by this key. Absent without a transaction.
+   */
+  protobuf_c_boolean has_dedup_key;
+  ProtobufCBinaryData dedup_key;
 };
 #define ASSAY__V1__VERIFIED_NOTIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verified_notification__descriptor) \
-    , NULL, NULL, NULL, NULL }
+    , NULL, NULL, NULL, NULL, 0, {0,NULL} }
 
 
 /*
@@ -1484,10 +1498,16 @@ struct  Assay__V1__ServerAnswer
    */
   size_t n_warnings;
   Assay__V1__EvidenceWarning **warnings;
+  /*
+   * One for each of transactions, in their order: names the purchase, which is granted once by this
+   * key. Empty for a transaction without an identifier.
+   */
+  size_t n_dedup_keys;
+  ProtobufCBinaryData *dedup_keys;
 };
 #define ASSAY__V1__SERVER_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__server_answer__descriptor) \
-    , 0,NULL, 0,NULL, NULL, 0,NULL, NULL, 0,NULL }
+    , 0,NULL, 0,NULL, NULL, 0,NULL, NULL, 0,NULL, 0,NULL }
 
 
 /*
@@ -1641,7 +1661,8 @@ struct  Assay__V1__EvidenceWarning
   /*
    * NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
    * pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
-   * the signed members name several app account tokens.
+   * the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
+   * entry pairs a transaction with the renewal information of another original.
    */
   protobuf_c_boolean has_code;
   ProtobufCBinaryData code;
@@ -3206,10 +3227,16 @@ struct  Assay__V1__InAppPurchaseReceipt
    */
   size_t n_unknown_attributes;
   Assay__V1__ReceiptAttribute **unknown_attributes;
+  /*
+   * Names the purchase: grant it once by this key. Not an attribute: it follows from the record,
+   * the receipt's environment and its bundle identifier. Absent if the record has no identifier.
+   */
+  protobuf_c_boolean has_dedup_key;
+  ProtobufCBinaryData dedup_key;
 };
 #define ASSAY__V1__IN_APP_PURCHASE_RECEIPT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__in_app_purchase_receipt__descriptor) \
-    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL }
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL, 0, {0,NULL} }
 
 
 /*

@@ -571,7 +571,7 @@ export interface ConsumablePurchase {
   quantity?: bigint
   /** In thousandths of a percent: 0 nothing was refunded, 100000 all of it. */
   revokedPercentage?: number
-  /** Deduplicate deliveries by this key. */
+  /** Names the purchase: deliver it once by this key. */
   dedupKey?: string
   /** The evidence that decided. */
   decidedBy?: DecidedBy
@@ -621,8 +621,10 @@ export interface Verification {
    */
   environment?: string
   /**
-   * The deduplication key. It is the same for one purchase however its evidence is encoded. Absent
-   * until the signature verifies, and for SERVER_ANSWER unless it has exactly one transaction.
+   * Names the purchase: grant it once by this key. The same for every evidence of one purchase,
+   * also for a refund. Of a notification, the key of its transaction. Absent until the signature
+   * verifies, and for evidence of no single purchase: an app receipt, a Server API answer, renewal
+   * information. In these, each record and each transaction has a key.
    */
   dedupKey?: string
   /** The certificate that signed the evidence. Absent until the signature verifies. */
@@ -645,6 +647,12 @@ export interface Verification {
   serverAnswer?: ServerAnswer
   /** Payload of NOTIFICATION_V1. */
   notificationV1?: VerifiedNotificationV1
+  /**
+   * Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
+   * under this key, so that a refund never loses to the purchase. Of a notification, its
+   * notification_uuid, which retries share. Absent until the signature verifies.
+   */
+  evidenceKey?: string
 }
 
 /** A summary of the certificate whose key signed the evidence. */
@@ -667,6 +675,10 @@ export interface VerifiedNotification {
   renewalInfo?: JWSRenewalInfoDecodedPayload
   /** Payload of app_data.signed_app_transaction_info. */
   appTransaction?: AppTransaction
+  /**
+   * Names the purchase of the transaction: grant it once by this key. Absent without a transaction.
+   */
+  dedupKey?: string
 }
 
 /** An answer of the App Store Server API, all signed members verified. */
@@ -683,6 +695,11 @@ export interface ServerAnswer {
   unsignedMembers?: UnsignedAnswerMembers
   /** Remarks about the answer. They never change the verdict. */
   warnings: EvidenceWarning[]
+  /**
+   * One for each of transactions, in their order: names the purchase, which is granted once by this
+   * key. Empty for a transaction without an identifier.
+   */
+  dedupKeys: string[]
 }
 
 /**
@@ -747,7 +764,8 @@ export interface EvidenceWarning {
   /**
    * NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
    * pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
-   * the signed members name several app account tokens.
+   * the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
+   * entry pairs a transaction with the renewal information of another original.
    */
   code?: string
   /** One sentence. */
@@ -1405,6 +1423,11 @@ export interface InAppPurchaseReceipt {
   itemId?: bigint
   /** Attributes without a field here. */
   unknownAttributes: ReceiptAttribute[]
+  /**
+   * Names the purchase: grant it once by this key. Not an attribute: it follows from the record,
+   * the receipt's environment and its bundle identifier. Absent if the record has no identifier.
+   */
+  dedupKey?: string
 }
 
 /** The signed purchase-info of an iOS 3 to 6 transaction receipt. */

@@ -303,6 +303,7 @@ Object.assign(Verification, {
   13: ['transactionReceipt', TransactionReceipt, false, [7, 8, 9, 10, 11, 12, 14, 15]],
   14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15]],
   15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14]],
+  16: ['evidenceKey', 'string'],
 })
 
 Object.assign(SigningCertificate, {
@@ -316,6 +317,7 @@ Object.assign(VerifiedNotification, {
   2: ['transaction', JWSTransactionDecodedPayload],
   3: ['renewalInfo', JWSRenewalInfoDecodedPayload],
   4: ['appTransaction', AppTransaction],
+  5: ['dedupKey', 'string'],
 })
 
 Object.assign(ServerAnswer, {
@@ -325,6 +327,7 @@ Object.assign(ServerAnswer, {
   4: ['notifications', VerifiedNotification, true],
   5: ['unsignedMembers', UnsignedAnswerMembers],
   6: ['warnings', EvidenceWarning, true],
+  7: ['dedupKeys', 'string', true],
 })
 
 Object.assign(UnsignedAnswerMembers, {
@@ -688,6 +691,7 @@ Object.assign(InAppPurchaseReceipt, {
   14: ['cancellationReason', 'int64'],
   15: ['itemId', 'int64'],
   16: ['unknownAttributes', ReceiptAttribute, true],
+  17: ['dedupKey', 'string'],
 })
 
 Object.assign(TransactionReceipt, {

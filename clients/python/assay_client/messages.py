@@ -638,7 +638,7 @@ class ConsumablePurchase(Message):
     revoked_percentage: Optional[int] = None
     """In thousandths of a percent: 0 nothing was refunded, 100000 all of it."""
     dedup_key: Optional[str] = None
-    """Deduplicate deliveries by this key."""
+    """Names the purchase: deliver it once by this key."""
     decided_by: Optional[DecidedBy] = None
     """The evidence that decided."""
 
@@ -693,9 +693,10 @@ class Verification(Message):
     """The environment of the signed payload, in Apple's spelling. Absent until the signature
     verifies."""
     dedup_key: Optional[str] = None
-    """The deduplication key. It is the same for one purchase however its evidence is encoded.
-    Absent until the signature verifies, and for SERVER_ANSWER unless it has exactly one
-    transaction."""
+    """Names the purchase: grant it once by this key. The same for every evidence of one purchase,
+    also for a refund. Of a notification, the key of its transaction. Absent until the signature
+    verifies, and for evidence of no single purchase: an app receipt, a Server API answer, renewal
+    information. In these, each record and each transaction has a key."""
     certificate: Optional[SigningCertificate] = None
     """The certificate that signed the evidence. Absent until the signature verifies."""
     transaction: Optional[JWSTransactionDecodedPayload] = None
@@ -716,6 +717,10 @@ class Verification(Message):
     """Payload of SERVER_ANSWER."""
     notification_v1: Optional[VerifiedNotificationV1] = None
     """Payload of NOTIFICATION_V1."""
+    evidence_key: Optional[str] = None
+    """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
+    under this key, so that a refund never loses to the purchase. Of a notification, its
+    notification_uuid, which retries share. Absent until the signature verifies."""
 
 
 @dataclass
@@ -742,6 +747,9 @@ class VerifiedNotification(Message):
     """Payload of data.signed_renewal_info."""
     app_transaction: Optional[AppTransaction] = None
     """Payload of app_data.signed_app_transaction_info."""
+    dedup_key: Optional[str] = None
+    """Names the purchase of the transaction: grant it once by this key. Absent without a
+    transaction."""
 
 
 @dataclass
@@ -760,6 +768,9 @@ class ServerAnswer(Message):
     """The members that Apple does not sign. They prove nothing."""
     warnings: List[EvidenceWarning] = field(default_factory=list)
     """Remarks about the answer. They never change the verdict."""
+    dedup_keys: List[str] = field(default_factory=list)
+    """One for each of transactions, in their order: names the purchase, which is granted once by
+    this key. Empty for a transaction without an identifier."""
 
 
 @dataclass
@@ -832,7 +843,9 @@ class EvidenceWarning(Message):
     code: Optional[str] = None
     """NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names
     more pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones.
-    CUSTOMERS_MIXED: the signed members name several app account tokens."""
+    CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction ids.
+    PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another original.
+    """
     message: Optional[str] = None
     """One sentence."""
     member: Optional[str] = None
@@ -1514,6 +1527,9 @@ class InAppPurchaseReceipt(Message):
     """Attribute 1710: the product's App Store id; 0 in the sandbox."""
     unknown_attributes: List[ReceiptAttribute] = field(default_factory=list)
     """Attributes without a field here."""
+    dedup_key: Optional[str] = None
+    """Names the purchase: grant it once by this key. Not an attribute: it follows from the record,
+    the receipt's environment and its bundle identifier. Absent if the record has no identifier."""
 
 
 @dataclass
@@ -1734,6 +1750,7 @@ Verification.FIELDS = {
     13: ("transaction_receipt", TransactionReceipt, False),
     14: ("server_answer", ServerAnswer, False),
     15: ("notification_v1", VerifiedNotificationV1, False),
+    16: ("evidence_key", "string", False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),
@@ -1745,6 +1762,7 @@ VerifiedNotification.FIELDS = {
     2: ("transaction", JWSTransactionDecodedPayload, False),
     3: ("renewal_info", JWSRenewalInfoDecodedPayload, False),
     4: ("app_transaction", AppTransaction, False),
+    5: ("dedup_key", "string", False),
 }
 ServerAnswer.FIELDS = {
     1: ("transactions", JWSTransactionDecodedPayload, True),
@@ -1753,6 +1771,7 @@ ServerAnswer.FIELDS = {
     4: ("notifications", VerifiedNotification, True),
     5: ("unsigned_members", UnsignedAnswerMembers, False),
     6: ("warnings", EvidenceWarning, True),
+    7: ("dedup_keys", "string", True),
 }
 UnsignedAnswerMembers.FIELDS = {
     1: ("environment", "string", False),
@@ -2081,6 +2100,7 @@ InAppPurchaseReceipt.FIELDS = {
     14: ("cancellation_reason", "int64", False),
     15: ("item_id", "int64", False),
     16: ("unknown_attributes", ReceiptAttribute, True),
+    17: ("dedup_key", "string", False),
 }
 TransactionReceipt.FIELDS = {
     1: ("members", PurchaseInfoMember, True),

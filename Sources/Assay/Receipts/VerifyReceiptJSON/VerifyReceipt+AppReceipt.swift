@@ -17,7 +17,7 @@ extension JSONWriter {
         dates("expiration_date", receipt.expirationDate)
         dates("preorder_date", receipt.preorderDate)
         array("in_app") { inApp in
-            for purchase in receipt.inApp {
+            for purchase in receipt.inApp.withoutKeys {
                 inApp.object { $0.members(of: purchase) }
             }
         }
@@ -29,7 +29,7 @@ extension JSONWriter {
         guard !purchases.isEmpty else { return }
         let latest = query.excludesOldTransactions ? Self.latestRenewals(of: purchases) : [:]
         array("latest_receipt_info") { list in
-            for (index, purchase) in purchases.enumerated() {
+            for (index, purchase) in purchases.withoutKeys.enumerated() {
                 let subscription = purchase.expiresDate.map { _ in purchase.originalTransactionId }
                 if let subscription, let last = latest[subscription], last.index != index {
                     continue
@@ -44,7 +44,7 @@ extension JSONWriter {
         of purchases: InAppPurchases
     ) -> [String?: (index: Int, expires: Timestamp)] {
         var latest: [String?: (index: Int, expires: Timestamp)] = [:]
-        for (index, purchase) in purchases.enumerated() {
+        for (index, purchase) in purchases.withoutKeys.enumerated() {
             guard let expires = purchase.expiresDate else { continue }
             if let last = latest[purchase.originalTransactionId], last.expires > expires {
                 continue

@@ -8,7 +8,7 @@ package assay.client.model;
  * @param productId The product identifier.
  * @param quantity The number of items bought.
  * @param revokedPercentage In thousandths of a percent: 0 nothing was refunded, 100000 all of it.
- * @param dedupKey Deduplicate deliveries by this key.
+ * @param dedupKey Names the purchase: deliver it once by this key.
  * @param decidedBy The evidence that decided.
  */
 public record ConsumablePurchase(String transactionId, String productId, Long quantity, Integer
@@ -90,7 +90,7 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
             return this;
         }
 
-        /** Deduplicate deliveries by this key. */
+        /** Names the purchase: deliver it once by this key. */
         public Builder dedupKey(String dedupKey) {
             this.dedupKey = dedupKey;
             return this;

@@ -6,7 +6,9 @@ package assay.client.model;
  *
  * @param code NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it
  *     names more pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones.
- *     CUSTOMERS_MIXED: the signed members name several app account tokens.
+ *     CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction ids.
+ *     PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another
+ *     original.
  * @param message One sentence.
  * @param member The member that it is about, such as data[0].lastTransactions[1].status.
  */
@@ -52,7 +54,9 @@ public record EvidenceWarning(String code, String message, String member) {
         /**
          * NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names
          * more pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones.
-         * CUSTOMERS_MIXED: the signed members name several app account tokens.
+         * CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction
+         * ids. PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another
+         * original.
          */
         public Builder code(String code) {
             this.code = code;

@@ -29,12 +29,15 @@ import java.util.List;
  *     with the app.
  * @param itemId Attribute 1710: the product's App Store id; 0 in the sandbox.
  * @param unknownAttributes Attributes without a field here.
+ * @param dedupKey Names the purchase: grant it once by this key. Not an attribute: it follows from
+ *     the record, the receipt's environment and its bundle identifier. Absent if the record has no
+ *     identifier.
  */
 public record InAppPurchaseReceipt(Long quantity, String productId, String transactionId, String
         originalTransactionId, Long purchaseDate, Long originalPurchaseDate, Long expiresDate, Long
         cancellationDate, Long webOrderLineItemId, Long productType, boolean isTrialPeriod, boolean
         isInIntroOfferPeriod, String promotionalOfferId, Long cancellationReason, Long itemId,
-        List<ReceiptAttribute> unknownAttributes) {
+        List<ReceiptAttribute> unknownAttributes, String dedupKey) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -60,6 +63,7 @@ public record InAppPurchaseReceipt(Long quantity, String productId, String trans
                 case 14 -> b.cancellationReason = in.number();
                 case 15 -> b.itemId = in.number();
                 case 16 -> b.unknownAttributes.add(ReceiptAttribute.decode(in.message()));
+                case 17 -> b.dedupKey = in.text();
                 default -> in.skip();
             }
         }
@@ -115,6 +119,9 @@ public record InAppPurchaseReceipt(Long quantity, String productId, String trans
         for (ReceiptAttribute value : unknownAttributes) {
             out.message(16, value::encode);
         }
+        if (dedupKey != null) {
+            out.text(17, dedupKey);
+        }
     }
 
     /** Makes a InAppPurchaseReceipt. What is not set is absent. */
@@ -135,6 +142,7 @@ public record InAppPurchaseReceipt(Long quantity, String productId, String trans
         private Long cancellationReason;
         private Long itemId;
         private List<ReceiptAttribute> unknownAttributes = new ArrayList<>();
+        private String dedupKey;
 
         private Builder() {}
 
@@ -240,13 +248,23 @@ public record InAppPurchaseReceipt(Long quantity, String productId, String trans
             return this;
         }
 
+        /**
+         * Names the purchase: grant it once by this key. Not an attribute: it follows from the
+         * record, the receipt's environment and its bundle identifier. Absent if the record has no
+         * identifier.
+         */
+        public Builder dedupKey(String dedupKey) {
+            this.dedupKey = dedupKey;
+            return this;
+        }
+
         /** Returns the message. */
         public InAppPurchaseReceipt build() {
             return new InAppPurchaseReceipt(quantity, productId, transactionId,
                 originalTransactionId, purchaseDate, originalPurchaseDate, expiresDate,
                 cancellationDate, webOrderLineItemId, productType, isTrialPeriod,
                 isInIntroOfferPeriod, promotionalOfferId, cancellationReason, itemId,
-                List.copyOf(unknownAttributes));
+                List.copyOf(unknownAttributes), dedupKey);
         }
     }
 }

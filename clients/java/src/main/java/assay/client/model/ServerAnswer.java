@@ -14,11 +14,13 @@ import java.util.List;
  * @param notifications The signed notifications with their nested evidence, in the answer's order.
  * @param unsignedMembers The members that Apple does not sign. They prove nothing.
  * @param warnings Remarks about the answer. They never change the verdict.
+ * @param dedupKeys One for each of transactions, in their order: names the purchase, which is
+ *     granted once by this key. Empty for a transaction without an identifier.
  */
 public record ServerAnswer(List<JWSTransactionDecodedPayload> transactions,
         List<JWSRenewalInfoDecodedPayload> renewalInfos, AppTransaction appTransaction,
         List<VerifiedNotification> notifications, UnsignedAnswerMembers unsignedMembers,
-        List<EvidenceWarning> warnings) {
+        List<EvidenceWarning> warnings, List<String> dedupKeys) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -34,6 +36,7 @@ public record ServerAnswer(List<JWSTransactionDecodedPayload> transactions,
                 case 4 -> b.notifications.add(VerifiedNotification.decode(in.message()));
                 case 5 -> b.unsignedMembers = UnsignedAnswerMembers.decode(in.message());
                 case 6 -> b.warnings.add(EvidenceWarning.decode(in.message()));
+                case 7 -> b.dedupKeys.add(in.text());
                 default -> in.skip();
             }
         }
@@ -59,6 +62,9 @@ public record ServerAnswer(List<JWSTransactionDecodedPayload> transactions,
         for (EvidenceWarning value : warnings) {
             out.message(6, value::encode);
         }
+        for (String value : dedupKeys) {
+            out.text(7, value);
+        }
     }
 
     /** Makes a ServerAnswer. What is not set is absent. */
@@ -69,6 +75,7 @@ public record ServerAnswer(List<JWSTransactionDecodedPayload> transactions,
         private List<VerifiedNotification> notifications = new ArrayList<>();
         private UnsignedAnswerMembers unsignedMembers;
         private List<EvidenceWarning> warnings = new ArrayList<>();
+        private List<String> dedupKeys = new ArrayList<>();
 
         private Builder() {}
 
@@ -108,10 +115,20 @@ public record ServerAnswer(List<JWSTransactionDecodedPayload> transactions,
             return this;
         }
 
+        /**
+         * One for each of transactions, in their order: names the purchase, which is granted once
+         * by this key. Empty for a transaction without an identifier.
+         */
+        public Builder dedupKeys(List<String> dedupKeys) {
+            this.dedupKeys = new ArrayList<>(dedupKeys);
+            return this;
+        }
+
         /** Returns the message. */
         public ServerAnswer build() {
             return new ServerAnswer(List.copyOf(transactions), List.copyOf(renewalInfos),
-                appTransaction, List.copyOf(notifications), unsignedMembers, List.copyOf(warnings));
+                appTransaction, List.copyOf(notifications), unsignedMembers, List.copyOf(warnings),
+                List.copyOf(dedupKeys));
         }
     }
 }

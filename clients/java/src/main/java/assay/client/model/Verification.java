@@ -9,9 +9,10 @@ package assay.client.model;
  * @param kind Kind of the evidence.
  * @param environment The environment of the signed payload, in Apple's spelling. Absent until the
  *     signature verifies.
- * @param dedupKey The deduplication key. It is the same for one purchase however its evidence is
- *     encoded. Absent until the signature verifies, and for SERVER_ANSWER unless it has exactly one
- *     transaction.
+ * @param dedupKey Names the purchase: grant it once by this key. The same for every evidence of one
+ *     purchase, also for a refund. Of a notification, the key of its transaction. Absent until the
+ *     signature verifies, and for evidence of no single purchase: an app receipt, a Server API
+ *     answer, renewal information. In these, each record and each transaction has a key.
  * @param certificate The certificate that signed the evidence. Absent until the signature verifies.
  * @param transaction Payload of TRANSACTION.
  * @param renewalInfo Payload of RENEWAL_INFO.
@@ -22,13 +23,17 @@ package assay.client.model;
  * @param transactionReceipt Payload of TRANSACTION_RECEIPT.
  * @param serverAnswer Payload of SERVER_ANSWER.
  * @param notificationV1 Payload of NOTIFICATION_V1.
+ * @param evidenceKey Names this statement: its kind, what it is about, and when Apple signed it.
+ *     Store evidence under this key, so that a refund never loses to the purchase. Of a
+ *     notification, its notification_uuid, which retries share. Absent until the signature
+ *     verifies.
  */
 public record Verification(Verdict verdict, String detail, EvidenceKind kind, String environment,
         String dedupKey, SigningCertificate certificate, JWSTransactionDecodedPayload transaction,
         JWSRenewalInfoDecodedPayload renewalInfo, AppTransaction appTransaction,
         VerifiedNotification notification, DecodedRealtimeRequestBody realtimeRequest, AppReceipt
         appReceipt, TransactionReceipt transactionReceipt, ServerAnswer serverAnswer,
-        VerifiedNotificationV1 notificationV1) {
+        VerifiedNotificationV1 notificationV1, String evidenceKey) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -143,6 +148,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.serverAnswer = null;
                     b.notificationV1 = VerifiedNotificationV1.decode(in.message());
                 }
+                case 16 -> b.evidenceKey = in.text();
                 default -> in.skip();
             }
         }
@@ -195,6 +201,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         if (notificationV1 != null) {
             out.message(15, notificationV1::encode);
         }
+        if (evidenceKey != null) {
+            out.text(16, evidenceKey);
+        }
     }
 
     /** Makes a Verification. What is not set is absent. */
@@ -214,6 +223,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         private TransactionReceipt transactionReceipt;
         private ServerAnswer serverAnswer;
         private VerifiedNotificationV1 notificationV1;
+        private String evidenceKey;
 
         private Builder() {}
 
@@ -245,9 +255,10 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         }
 
         /**
-         * The deduplication key. It is the same for one purchase however its evidence is encoded.
-         * Absent until the signature verifies, and for SERVER_ANSWER unless it has exactly one
-         * transaction.
+         * Names the purchase: grant it once by this key. The same for every evidence of one
+         * purchase, also for a refund. Of a notification, the key of its transaction. Absent until
+         * the signature verifies, and for evidence of no single purchase: an app receipt, a Server
+         * API answer, renewal information. In these, each record and each transaction has a key.
          */
         public Builder dedupKey(String dedupKey) {
             this.dedupKey = dedupKey;
@@ -314,11 +325,21 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return this;
         }
 
+        /**
+         * Names this statement: its kind, what it is about, and when Apple signed it. Store
+         * evidence under this key, so that a refund never loses to the purchase. Of a notification,
+         * its notification_uuid, which retries share. Absent until the signature verifies.
+         */
+        public Builder evidenceKey(String evidenceKey) {
+            this.evidenceKey = evidenceKey;
+            return this;
+        }
+
         /** Returns the message. */
         public Verification build() {
             return new Verification(verdict, detail, kind, environment, dedupKey, certificate,
                 transaction, renewalInfo, appTransaction, notification, realtimeRequest, appReceipt,
-                transactionReceipt, serverAnswer, notificationV1);
+                transactionReceipt, serverAnswer, notificationV1, evidenceKey);
         }
     }
 }

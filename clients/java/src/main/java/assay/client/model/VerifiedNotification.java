@@ -8,10 +8,12 @@ package assay.client.model;
  * @param transaction Payload of data.signed_transaction_info.
  * @param renewalInfo Payload of data.signed_renewal_info.
  * @param appTransaction Payload of app_data.signed_app_transaction_info.
+ * @param dedupKey Names the purchase of the transaction: grant it once by this key. Absent without
+ *     a transaction.
  */
 public record VerifiedNotification(ResponseBodyV2DecodedPayload notification,
         JWSTransactionDecodedPayload transaction, JWSRenewalInfoDecodedPayload renewalInfo,
-        AppTransaction appTransaction) {
+        AppTransaction appTransaction, String dedupKey) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -25,6 +27,7 @@ public record VerifiedNotification(ResponseBodyV2DecodedPayload notification,
                 case 2 -> b.transaction = JWSTransactionDecodedPayload.decode(in.message());
                 case 3 -> b.renewalInfo = JWSRenewalInfoDecodedPayload.decode(in.message());
                 case 4 -> b.appTransaction = AppTransaction.decode(in.message());
+                case 5 -> b.dedupKey = in.text();
                 default -> in.skip();
             }
         }
@@ -44,6 +47,9 @@ public record VerifiedNotification(ResponseBodyV2DecodedPayload notification,
         if (appTransaction != null) {
             out.message(4, appTransaction::encode);
         }
+        if (dedupKey != null) {
+            out.text(5, dedupKey);
+        }
     }
 
     /** Makes a VerifiedNotification. What is not set is absent. */
@@ -52,6 +58,7 @@ public record VerifiedNotification(ResponseBodyV2DecodedPayload notification,
         private JWSTransactionDecodedPayload transaction;
         private JWSRenewalInfoDecodedPayload renewalInfo;
         private AppTransaction appTransaction;
+        private String dedupKey;
 
         private Builder() {}
 
@@ -79,9 +86,19 @@ public record VerifiedNotification(ResponseBodyV2DecodedPayload notification,
             return this;
         }
 
+        /**
+         * Names the purchase of the transaction: grant it once by this key. Absent without a
+         * transaction.
+         */
+        public Builder dedupKey(String dedupKey) {
+            this.dedupKey = dedupKey;
+            return this;
+        }
+
         /** Returns the message. */
         public VerifiedNotification build() {
-            return new VerifiedNotification(notification, transaction, renewalInfo, appTransaction);
+            return new VerifiedNotification(notification, transaction, renewalInfo, appTransaction,
+                dedupKey);
         }
     }
 }

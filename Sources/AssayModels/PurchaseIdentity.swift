@@ -1,0 +1,114 @@
+/// Names one purchase within its environment and app, in the same way for every kind of evidence.
+///
+/// A purchase can have several transaction ids: Apple makes a new one when a purchase is restored
+/// or seen on another device, and a refund can name any of them.
+package struct PurchaseIdentity: Hashable, Sendable {
+    /// The transaction id, or the id of the original purchase.
+    package let id: String
+    /// Tells the periods of one subscription apart; nil where `id` alone names the purchase.
+    package let lineItem: String?
+
+    private init(id: String, lineItem: String? = nil) {
+        self.id = id
+        self.lineItem = lineItem
+    }
+
+    /// The deduplication key, after the prefix of environment and app.
+    package func key(_ prefix: String) -> String {
+        var key = ""
+        key.reserveCapacity(prefix.utf8.count + id.utf8.count + 1 + (lineItem?.utf8.count ?? 0))
+        key += prefix
+        key += id
+        if let lineItem {
+            key += "/"
+            key += lineItem
+        }
+        return key
+    }
+
+    /// The beginning of all keys of an app: its environment and bundle id.
+    package static func keyPrefix(_ environment: StoreEnvironment, _ bundleId: String?) -> String {
+        environment.rawValue + "/" + (bundleId ?? "-") + "/"
+    }
+}
+
+extension PurchaseIdentity {
+    /// How many transaction ids a purchase can have, by the type of its product.
+    private enum Form {
+        case subscription, ownedForever, boughtAgain
+        /// The evidence does not name the type, or names one that this version does not know.
+        case unknown
+    }
+
+    private init?(
+        _ form: Form, transaction: String?, original: String?, lineItem: String?, hasEnd: Bool
+    ) {
+        guard let id = transaction ?? original else { return nil }
+        var lineItem = lineItem
+        if lineItem == "0" || lineItem == "" { lineItem = nil }
+        switch form {
+        case .ownedForever: self.init(id: original ?? id)
+        case .boughtAgain: self.init(id: id)
+        case .subscription: self.init(id: id, original: original, lineItem: lineItem)
+        case .unknown where lineItem == nil && !hasEnd:
+            // Only what is owned forever can be restored without a line item and an end.
+            self.init(id: original ?? id)
+        case .unknown: self.init(id: id, original: original, lineItem: lineItem)
+        }
+    }
+
+    private init(id: String, original: String?, lineItem: String?) {
+        self.init(id: lineItem == nil ? id : original ?? id, lineItem: lineItem)
+    }
+
+    /// Returns nil if the transaction has no identifier.
+    package init?(_ transaction: borrowing JWSTransactionDecodedPayload) {
+        let form: Form =
+            switch transaction.type {
+            case .autoRenewableSubscription: .subscription
+            case .nonConsumable: .ownedForever
+            case .consumable, .nonRenewingSubscription: .boughtAgain
+            default: .unknown
+            }
+        self.init(
+            form, transaction: transaction.transactionId,
+            original: transaction.originalTransactionId,
+            lineItem: transaction.webOrderLineItemId, hasEnd: transaction.expiresDate != nil)
+    }
+
+    /// Returns nil if the record has no identifier. Xcode writes 0 for every transaction: product
+    /// and purchase date name the purchase then.
+    package init?(_ record: borrowing InAppPurchaseReceipt) {
+        if record.transactionId == "0" {
+            guard let product = record.productId, let date = record.purchaseDate else {
+                return nil
+            }
+            self.init(id: "0/" + product, lineItem: String(date.milliseconds))
+            return
+        }
+        let form: Form =
+            switch record.productType {
+            case .autoRenewableSubscription: .subscription
+            case .nonConsumable: .ownedForever
+            case .consumable, .nonRenewingSubscription: .boughtAgain
+            default: .unknown
+            }
+        self.init(
+            form, transaction: record.transactionId, original: record.originalTransactionId,
+            lineItem: record.webOrderLineItemId.map { String($0) },
+            hasEnd: record.expiresDate != nil)
+    }
+
+    /// Returns nil if the receipt has no transaction identifier.
+    package init?(_ receipt: borrowing TransactionReceipt) {
+        self.init(
+            .unknown, transaction: receipt.transactionId,
+            original: receipt.originalTransactionId, lineItem: receipt.webOrderLineItemId,
+            hasEnd: receipt.expiresDate != nil)
+    }
+
+    /// The purchase of the app itself.
+    package init(appTransactionId: String) {
+        self.init(id: EvidenceKind.appTransaction.name, lineItem: appTransactionId)
+    }
+}
