@@ -47,17 +47,55 @@ import Testing
         #expect(answer.apps.first?.nonConsumables.first?.decidedBy.item == 0)
     }
 
+    /// A customer can write an answer: a genuine Sandbox purchase that names no environment, put
+    /// into an answer of Production, is not one of Production.
+    @Test func membersNeverTakeAnEnvironment() throws {
+        let bought = Evidence.period(0)
+        let unnamed = [
+            Evidence.product("8", "gold.100", .consumable) { $0.environment = nil },
+            Evidence.product("7", "world.2", .nonConsumable) { $0.environment = nil },
+        ]
+        for items in [[bought] + unnamed, unnamed + [bought]] {
+            var edited = Evidence.answer(items)
+            edited.verification.environment = .production
+            let answer = Entitlements(of: [edited], at: Self.now)
+            #expect(answer.apps.map(\.environment) == [.production, .unspecified])
+            let genuine = Entitlements(of: [bought], at: Self.now)
+            #expect(answer.withoutPositions.apps.first == genuine.withoutPositions.apps.first)
+            #expect(answer.apps.last?.consumables.count == 1)
+            #expect(answer.apps.last?.nonConsumables.count == 1)
+        }
+        // Apple signs a notification: its environment is that of what it carries.
+        var payload = ResponseBodyV2DecodedPayload()
+        payload.data = NotificationData()
+        payload.data?.environment = .production
+        let notification = VerifiedNotification(
+            notification: VerifiedPayload(payload, json: []),
+            transaction: unnamed[0].transaction, renewalInfo: nil, appTransaction: nil)
+        for evidence in [
+            VerifiedEvidence.notification(notification),
+            .serverAnswer(ServerAnswer(notifications: [notification])),
+        ] {
+            let answer = Entitlements(of: [Evidence.item(evidence)], at: Self.now)
+            #expect(answer.apps.map(\.environment) == [.production])
+        }
+    }
+
     @Test func warningsAreThoseOfTheAnswer() {
         let warnings = [
             EvidenceWarning(code: .unsignedDisagrees, message: "u", member: "bundleId"),
             EvidenceWarning(code: .incomplete, message: "i"),
             EvidenceWarning(code: .customersMixed, message: "compared with all items"),
             EvidenceWarning(code: .init(rawValue: "LATER"), message: "unknown"),
+            EvidenceWarning(code: .pairDisagrees, message: "p", member: "signedRenewalInfo"),
         ]
         let answer = Entitlements(
             of: [Self.items[0], Evidence.answer([], warnings: warnings)], at: Self.now)
-        #expect(answer.warnings.map(\.code) == [.answerIncomplete, .unsignedDisagrees])
-        #expect(answer.warnings.map(\.item) == [1, 1])
+        let codes: [EntitlementWarning.Code] = [
+            .answerIncomplete, .pairDisagrees, .unsignedDisagrees,
+        ]
+        #expect(answer.warnings.map(\.code) == codes)
+        #expect(answer.warnings.map(\.item) == [1, 1, 1])
     }
 
     @Test func customersOfTwoAnswersConflict() {

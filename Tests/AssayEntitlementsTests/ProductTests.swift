@@ -188,6 +188,67 @@ struct ProductTests {
         #expect(found.appTransactionIds == ["9", "10", "x"])
     }
 
+    @Test("Two app transaction ids of one app are of two Apple accounts")
+    func appleAccounts() {
+        func product(_ id: String, _ account: String?, _ bundle: String) -> EvidenceItem {
+            Evidence.product(id, "p\(id)", .nonConsumable) {
+                ($0.appTransactionId, $0.bundleId) = (account, bundle)
+            }
+        }
+        let table: [(items: [EvidenceItem], isMixed: Bool)] = [
+            ([product("1", "7", "a"), product("2", "7", "a")], false),
+            ([product("1", "7", "a"), product("2", nil, "a")], false),
+            ([product("1", "7", "a"), product("2", "8", "b")], false),
+            ([product("1", "7", "a"), product("2", "8", "a")], true),
+        ]
+        for (items, isMixed) in table {
+            let answer = Entitlements(of: items, at: Timestamp(day: 1))
+            #expect(answer.warnings.map(\.code) == (isMixed ? [.customersMixed] : []))
+            #expect(answer.apps.contains { $0.customers.isConflicting } == isMixed)
+            #expect(answer.apps.allSatisfy { $0.nonConsumables.allSatisfy(\.isEntitled) })
+        }
+    }
+
+    @Test("Two transactions of one purchase are one purchase; the newest of them counts")
+    func severalTransactions() throws {
+        let day = Evidence.day
+        func copy(_ id: String, signed: Int64, isRefunded: Bool = false) -> EvidenceItem {
+            Evidence.product(id, "world.2", .nonConsumable, signed: Evidence.start + signed) {
+                $0.originalTransactionId = "1"
+                if isRefunded { $0.revocationDate = Timestamp(day: 1) }
+            }
+        }
+        let (bought, restored) = (copy("1", signed: 0), copy("9", signed: day))
+        let refund = copy("1", signed: 2 * day, isRefunded: true)
+        for items in [[bought, restored, refund], [refund, restored, bought]] {
+            let product = try #require(try app(items, at: Timestamp(day: 3)).nonConsumables.first)
+            #expect(!product.isEntitled && product.transactionId == "1")
+        }
+        let product = try #require(try app([bought, restored]).nonConsumables.first)
+        #expect(product.isEntitled && product.transactionId == "9")
+        // Of two that Apple signed at one moment, the greater transaction id.
+        let twins = [copy("10", signed: 0), copy("9", signed: 0)]
+        for items in [twins, twins.reversed()] {
+            let product = try #require(try app(items).nonConsumables.first)
+            #expect(product.transactionId == "10")
+        }
+        func period(_ id: String, _ item: String, signed: Int64, isRefunded: Bool) -> EvidenceItem {
+            Evidence.period(0, signed: Evidence.start + signed) {
+                ($0.transactionId, $0.webOrderLineItemId) = (id, item)
+                if isRefunded { $0.revocationDate = Timestamp(day: 1) }
+            }
+        }
+        for (item, status) in [("900", SubscriptionState.revoked), ("901", .active)] {
+            let items = [
+                period("101", "900", signed: day, isRefunded: true),
+                period("102", item, signed: 0, isRefunded: false),
+            ]
+            let group = try #require(
+                try app(items, at: Timestamp(day: 2)).subscriptionGroups.first)
+            #expect(group.deciding.status == status, "\(item)")
+        }
+    }
+
     @Test("Renewal information without its transaction is reported")
     func renewalAlone() {
         let renewal = Evidence.renewal(signed: Evidence.start, original: "555")

@@ -151,7 +151,7 @@ extension Entitlements {
     fileprivate var withoutAnswerWarnings: Entitlements {
         var copy = self
         copy.warnings.removeAll {
-            [.noEvidence, .answerIncomplete, .unsignedDisagrees].contains($0.code)
+            [.noEvidence, .answerIncomplete, .unsignedDisagrees, .pairDisagrees].contains($0.code)
         }
         return copy
     }

@@ -30,11 +30,11 @@ import Testing
     private static func record(
         _ id: String, original: String? = nil, type: Int64, lineItem: Int64 = 0
     ) -> SamplePurchase {
-        SamplePurchase(
-            productId: "gold.100", transactionId: id, originalTransactionId: original ?? id,
-            purchaseDate: Minted.now, originalPurchaseDate: Minted.now,
-            expiresDate: Timestamp(milliseconds: Minted.now.milliseconds + 1),
-            webOrderLineItemId: lineItem, productType: type, isTrialPeriod: false)
+        var samples = SamplePurchases(bundleId: Minted.bundleId, until: Minted.now, seed: 1)
+        var record = samples.next()
+        (record.transactionId, record.originalTransactionId) = (id, original ?? id)
+        (record.productType, record.webOrderLineItemId) = (type, lineItem)
+        return record
     }
 
     private static func transaction(

@@ -13,7 +13,7 @@ import tempfile
 from server import Server, mint, roots
 
 # Members that the expected answer leaves out: readable texts, and names of payloads.
-TEXTS = {"dedupKey", "detail", "message"}
+TEXTS = {"dedupKey", "evidenceKey", "detail", "message"}
 
 
 def plain(value):

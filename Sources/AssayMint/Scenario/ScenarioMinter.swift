@@ -52,7 +52,7 @@ public struct MintedStep: Sendable {
     /// The evidence that the step adds.
     public let files: [MintedFile]
     /// The answer that is expected of all evidence up to this step, in the JSON form of
-    /// `assay entitlements`. Items have no `dedupKey` and `detail`, warnings no `message`.
+    /// `assay entitlements`. Items have no keys and no `detail`, warnings no `message`.
     public let expected: [UInt8]
 }
 
