@@ -28,20 +28,20 @@ def chunk(data):
 
 
 def run(trial, *crowds, seconds=(15, 3)):
-    """Runs crowds of (count, script) one after the other, and measures an honest client beside
+    """Runs crowds of (name, count, script) one after the other, and measures an honest client beside
     each: of frames, whose requests need nothing of what is attacked.
     """
     trial.serve(listen=LISTEN)
     alone = trial.alone()
-    for count, script in crowds:
+    for name, count, script in crowds:
         attackers = trial.attackers(Crowd(trial.server.address("http"), count, script).run)
         time.sleep(0.5)
         honest = trial.honest(warm_up=False)
         time.sleep(trial.scale(*seconds))
         trial.saw(honest.result(), p99_most=max(P99_MS, trial.p99_bound(0, alone)),
-                  label=f"beside {count}")
+                  label=f"{name} on {count}")
         counts = attackers.stop()
-        trial.note(f"attackers: {counts['connections']} connections, {counts['bytes'] / MB:.0f} MB "
+        trial.note(f"{name}: {counts['connections']} connections, {counts['bytes'] / MB:.0f} MB "
                    f"sent, {counts['received']} bytes received")
     trial.memory(most=EVIDENCE_BYTES + OVERHEAD_BYTES)
 
@@ -75,7 +75,7 @@ def tiny_chunks(trial):
             yield chunk(b"}") + b"0\r\n\r\n"
             yield 0.5
 
-    run(trial, (1, script), (CONNECTIONS, script))
+    run(trial, ("chunks", 1, script), ("chunks", CONNECTIONS, script))
 
 
 @attack("fetch-bodies", "112")
@@ -85,7 +85,7 @@ def fetch_bodies(trial):
     """
     body = b'{"transactionId":"1","lists":[' + b'"history",' * 400_000 + b'"history"]}'
     script = repeated(whole("/v1/fetch", body))
-    run(trial, (1, script), (CONNECTIONS, script))
+    run(trial, ("bodies", 1, script), ("bodies", CONNECTIONS, script))
 
 
 @attack("many-members", "113")
@@ -114,9 +114,10 @@ def many_members(trial):
 
     large, middle, small = script_of(4_000_000), script_of(64_000), script_of(7_900)
     run(trial, *trial.scale(
-        [(1, large), (CONNECTIONS, large), (4, middle), (CONNECTIONS, middle),
-         (CONNECTIONS, small)],
-        [(1, large), (CONNECTIONS, large), (4, middle), (CONNECTIONS, small)]))
+        [("4 MB", 1, large), ("4 MB", CONNECTIONS, large), ("64 KB", 4, middle),
+         ("64 KB", CONNECTIONS, middle), ("8 KB", CONNECTIONS, small)],
+        [("4 MB", 1, large), ("4 MB", CONNECTIONS, large), ("64 KB", 4, middle),
+         ("8 KB", CONNECTIONS, small)]))
 
 
 @attack("withheld-bytes", "114")
@@ -134,7 +135,7 @@ def withheld_bytes(trial):
         yield body
         yield 3
 
-    run(trial, (CONNECTIONS, silent), (70, repeats), seconds=(20, 5))
+    run(trial, ("silent", CONNECTIONS, silent), ("repeated", 70, repeats), seconds=(20, 5))
 
 
 @attack("long-heads", "115")
@@ -152,4 +153,5 @@ def long_heads(trial):
         while True:
             yield chunks
 
-    run(trial, (CONNECTIONS, repeated(long * 8)), (CONNECTIONS, refused))
+    run(trial, ("heads", CONNECTIONS, repeated(long * 8)),
+        ("chunks", CONNECTIONS, refused))
