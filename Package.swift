@@ -227,7 +227,8 @@ let package = Package(
             name: "AssayServerTests",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayEntitlements", "AssayHTTP", "AssayServer",
-                "AssayClient", "AssayMint", "AssayModels", "AssayWire", "AssayIO", "TestSupport",
+                "AssayClient", "AssayMint", "AssayModels", "AssayWire", "AssayIO",
+                "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -41,6 +41,71 @@ static inline void assay_set_strict_options(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 }
 
+// What a session remembers for its callbacks, in its application data: the number of handshake
+// messages since the last application data, and whether it speaks HTTP.
+
+enum { assay_most_handshake_messages = 32, assay_speaks_http = 1 << 16 };
+
+static inline uintptr_t assay_state(const SSL *session) {
+    return (uintptr_t)SSL_get_ex_data(session, 0);
+}
+
+static inline int assay_set_state(SSL *session, uintptr_t state) {
+    return SSL_set_ex_data(session, 0, (void *)state);
+}
+
+static inline int assay_set_speaks_http(SSL *session) {
+    return assay_set_state(session, assay_speaks_http);
+}
+
+/// The number of handshake messages from the peer since the last call.
+static inline int assay_take_handshake_messages(SSL *session) {
+    uintptr_t state = assay_state(session);
+    assay_set_state(session, state & assay_speaks_http);
+    return (int)(state & (assay_speaks_http - 1));
+}
+
+static inline int assay_has_too_many_handshake_messages(const SSL *session) {
+    return (assay_state(session) & (assay_speaks_http - 1)) > assay_most_handshake_messages;
+}
+
+/// Counts handshake messages of the peer. OpenSSL reads on until there is application data, which a
+/// peer need not send: above the limit, the rest of the received bytes is dropped, so that the read
+/// ends and its caller sees the count.
+static inline void assay_count_message(
+    int is_write, int version, int type, const void *bytes, size_t count, SSL *session,
+    void *argument) {
+    (void)version, (void)bytes, (void)count, (void)argument;
+    if (is_write || type != SSL3_RT_HANDSHAKE) return;
+    assay_set_state(session, assay_state(session) + 1);
+    if (assay_has_too_many_handshake_messages(session)) BIO_reset(SSL_get_rbio(session));
+}
+
+static inline void assay_count_handshake_messages(SSL_CTX *context) {
+    SSL_CTX_set_msg_callback(context, assay_count_message);
+}
+
+/// Selects HTTP/1.1 where the session speaks it, and refuses any other offer: RFC 7301, 3.2.
+static inline int assay_select_protocol(
+    SSL *session, const unsigned char **selected, unsigned char *count,
+    const unsigned char *offered, unsigned int offered_count, void *argument) {
+    static const unsigned char http[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+    (void)argument;
+    if (assay_state(session) & assay_speaks_http &&
+        SSL_select_next_proto((unsigned char **)selected, count, http, sizeof http, offered,
+                              offered_count) == OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_OK;
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static inline void assay_select_protocols(SSL_CTX *context) {
+    SSL_CTX_set_alpn_select_cb(context, assay_select_protocol, NULL);
+}
+
+static inline int assay_set_signatures(SSL_CTX *context, const char *names) {
+    return (int)SSL_CTX_set1_sigalgs_list(context, names);
+}
+
 static inline void assay_set_most_certificate_bytes(SSL_CTX *context, long bytes) {
     SSL_CTX_set_max_cert_list(context, bytes);
 }

@@ -29,7 +29,10 @@ package final class Stream: SocketHandle {
     package var onClose: (() -> Void)?
     /// Bytes read from the socket so far; with TLS, ciphertext bytes.
     package private(set) var readTotal: UInt64 = 0
+    /// Whether the owner takes received bytes.
     private(set) var isReading = false
+    /// Whether libuv reads the socket. With TLS it rests until the bytes of earlier reads are used.
+    private var readsSocket = false
     /// The TLS state; nil for plaintext.
     var tls: TLSLayer?
     /// The TLS settings of a client connection, used once it has connected.
@@ -156,13 +159,24 @@ package final class Stream: SocketHandle {
     package func pauseReading() {
         guard isReading, !isFinishing else { return }
         isReading = false
-        _ = unsafe uv_read_stop(uvStream)
+        stopSocket()
     }
 
     package func resumeReading() {
         guard !isReading, !hasEnded, !isClosing, !hasFailed else { return }
         isReading = true
-        resumeTLS()
+        if !resumeTLS() { startSocket() }
+    }
+
+    func stopSocket() {
+        guard readsSocket else { return }
+        readsSocket = false
+        _ = unsafe uv_read_stop(uvStream)
+    }
+
+    func startSocket() {
+        guard !readsSocket, !hasEnded, !isClosing, !hasFailed else { return }
+        readsSocket = true
         let code = unsafe uv_read_start(
             uvStream,
             { handle, _, buffer in
@@ -189,6 +203,8 @@ package final class Stream: SocketHandle {
     }
 
     private func didRead(_ result: Int) {
+        // libuv has stopped to read.
+        if result < 0 { readsSocket = false }
         let count = result == Int(UV_EOF.rawValue) ? resultAtEnd : result
         loop.traffic.received &+= UInt64(max(count, 0))
         readTotal &+= UInt64(max(count, 0))
@@ -237,7 +253,7 @@ package final class Stream: SocketHandle {
         if count == Int(UV_EOF.rawValue), !hasShutDown {
             // The peer closed its writing side. It can still read the pending bytes.
             hasEnded = true
-            _ = unsafe uv_read_stop(uvStream)
+            stopSocket()
         } else if count < 0 || discardedCount > Self.discardLimit {
             close()
         }
@@ -292,6 +308,7 @@ package final class Stream: SocketHandle {
         received.removeAll()
         // Reading starts now: a peer that still writes might not read before it is done.
         resumeReading()
+        startSocket()
         ShutDown.start(self)
     }
 

@@ -78,6 +78,7 @@ public final class TLSContext: @unchecked Sendable {
         clientAuthority = try settings.clientAuthority.map(Self.read)
         serverName = nil
         try new.begin(allowsTLS12: settings.allowsTLS12, Self.mostCertificateBytes)
+        unsafe assay_select_protocols(new.context)
         notAfter = try new.identify(settings.certificate, settings.key)
         if let authority = settings.clientAuthority {
             try new.trust(authority, namesThem: true)
@@ -152,12 +153,22 @@ private struct Owner: ~Copyable {
         // A resumed session would skip the check of certificates, and so outlive a rotation.
         unsafe assay_keep_no_sessions(context)
         unsafe assay_set_strict_options(context)
+        // Of TLS 1.2 what TLS 1.3 kept: forward secrecy, AEAD, and signatures without SHA-1.
+        guard unsafe SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1,
+            unsafe assay_set_signatures(context, Self.signatures) == 1
+        else { throw .outOfMemory }
+        unsafe assay_count_handshake_messages(context)
         // Idle connections hold no buffers.
         unsafe assay_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
         unsafe assay_set_most_certificate_bytes(context, mostCertificateBytes)
         // Never prompts a terminal for a passphrase.
         unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
     }
+
+    /// The signatures of handshakes, most preferred first.
+    private static let signatures =
+        "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:ed448"
+        + ":RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512:RSA+SHA256:RSA+SHA384:RSA+SHA512"
 
     /// Loads its own certificate, with intermediates, and key. Returns the certificate's expiry
     /// in seconds since 1970.

@@ -8,6 +8,8 @@ package struct TLSSession: ~Copyable {
     private var ciphertextIn: OpaquePointer
     private var ciphertextOut: OpaquePointer
     private var inHighWater = 0
+    /// Handshake messages of the peer before the data of the last read, such as KeyUpdate.
+    private(set) var messagesBeforeData = 0
 
     package enum Step {
         /// Success, with the number of bytes (0 for a handshake).
@@ -23,9 +25,19 @@ package struct TLSSession: ~Copyable {
     private static let keptBytes = 4 * 1024
 
     /// Creates a session.
-    /// - Parameter host: the host that a client connects to.
-    package init(_ context: TLSContext, host: String?) throws(TLSError) {
+    ///
+    /// - Parameters:
+    ///   - host: the host that a client connects to.
+    ///   - speaksHTTP: whether a server selects HTTP/1.1 if a client names protocols. A server of
+    ///     frames selects none, so that bytes of another protocol are never taken for frames.
+    package init(
+        _ context: TLSContext, host: String?, speaksHTTP: Bool = false
+    ) throws(TLSError) {
         let (new, input, output) = try unsafe Self.make(context, host)
+        if speaksHTTP, unsafe assay_set_speaks_http(new) != 1 {
+            unsafe SSL_free(new)
+            throw .outOfMemory
+        }
         unsafe session = unsafe new
         unsafe ciphertextIn = unsafe input
         unsafe ciphertextOut = unsafe output
@@ -78,15 +90,29 @@ package struct TLSSession: ~Copyable {
     package mutating func handshake() -> Step {
         ERR_clear_error()
         let code = unsafe SSL_do_handshake(session)
-        return code == 1 ? .bytes(0) : outcome(code)
+        guard code == 1 else { return outcome(code) }
+        _ = unsafe assay_take_handshake_messages(session)
+        return .bytes(0)
     }
 
     /// Decrypts up to `capacity` bytes.
     mutating func read(into memory: UnsafeMutableRawPointer, capacity: Int) -> Step {
         ERR_clear_error()
         let count = unsafe SSL_read(session, memory, Int32(clamping: capacity))
-        return count > 0 ? .bytes(Int(count)) : outcome(count)
+        guard count <= 0 else {
+            messagesBeforeData = Int(unsafe assay_take_handshake_messages(session))
+            return .bytes(Int(count))
+        }
+        // Each costs a derivation of keys. OpenSSL has no limit of its own.
+        guard unsafe assay_has_too_many_handshake_messages(session) == 0 else {
+            ERR_clear_error()
+            return .failed(.protocolFault(Self.tooManyMessages))
+        }
+        return outcome(count)
     }
+
+    private static let tooManyMessages =
+        "more than \(assay_most_handshake_messages) handshake messages without data"
 
     /// Decrypts up to `limit` bytes, and appends them to `bytes`.
     package mutating func read(upTo limit: Int, into bytes: inout [UInt8]) -> Step {

@@ -112,8 +112,12 @@ final class Connection {
         case .ended:
             if case .open = state { end(peerEnd) }
             context.turns.touch(self)
-        case .failed:
-            telemetry.logFault("the peer disconnected")
+        case .failed(let error):
+            if case .tls(let error) = error {
+                telemetry.logFault(error)
+            } else {
+                telemetry.logFault("the peer disconnected")
+            }
             stream.close()
         case .closed:
             state = .closed
