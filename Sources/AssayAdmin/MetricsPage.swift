@@ -204,7 +204,7 @@ struct MetricsPage {
         out.metric("assay_connections", .gauge, "Open connections.", Double(holdings.connections))
         out.metric(
             "assay_connections_limit", .gauge, "Limit of open connections; more wait.",
-            Double(limits.connections))
+            Double(state.connectionLimit))
         out.metric(
             "assay_requests_in_flight", .gauge, "Requests accepted and not yet answered.",
             Double(holdings.requestsInFlight))

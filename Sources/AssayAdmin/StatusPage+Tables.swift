@@ -101,7 +101,9 @@ extension StatusPage {
             "Limits", "Current use. Above a limit clients are refused or wait.",
             [],
             fetches + [
-                row("connections", holdings.connections, limits.connections) { Format.count($0) },
+                row(
+                    "connections", holdings.connections, state.connectionLimit
+                ) { Format.count($0) },
                 row(
                     "memory held for connections", holdings.heldBytes, limits.evidenceBytes
                 ) { Format.bytes($0) },

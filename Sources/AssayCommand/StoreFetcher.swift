@@ -16,7 +16,7 @@ final class StoreFetcher: Fetcher {
         do throws(StoreError) {
             let found = try await client.entitlements(
                 of: question.transactionId, fetching: lists, at: question.at,
-                policy: question.policy, timeout: question.timeout)
+                policy: question.policy, timeout: question.timeout, holding: question.hold)
             return FetchAnswer(
                 environment: found.environment, revision: found.revision, items: found.items,
                 entitlements: found.entitlements)
@@ -49,6 +49,8 @@ extension FetchError {
         case .unverified, .malformedAnswer, .pagesRepeat, .emptyPages:
             self.init(.notVerified, text)
         case .transport(.libraryMissing), .unusableKey: self.init(.keyNotAccepted, text)
+        // Of the same size each time.
+        case .transport(.answerTooLarge): self.init(.tooLarge, text)
         case .transport: self.init(.unavailable, text)
         case .deadlineExceeded: self.init(.deadlineExceeded, text)
         case .cancelled: self.init(.cancelled, text)

@@ -134,11 +134,13 @@ public struct ServerLimits: Sendable {
     /// The longest timeout that a request can name.
     public var longestTimeoutMilliseconds: UInt32 = 30_000
     /// Fetches at a time. Apple allows 50 requests a second of a kind and answers in a tenth of a
-    /// second, so this many keep one app at its limit. Each holds a task and `fetchBytes`.
+    /// second, so this many keep one app at its limit. A connection gets half of the free places.
     public var fetches = 32
-    /// Bytes of the App Store's answers to one Fetch, which are reserved while it runs: those of
-    /// about 800 transactions. All fetches together reserve half of `evidenceBytes`.
+    /// Bytes of the App Store's answers to one Fetch: those of about 800 transactions. Memory is
+    /// reserved as they arrive; all fetches together get a quarter of `evidenceBytes`.
     public var fetchBytes = 4 << 20
+    /// Bytes that a Fetch reserves at its start: those of a customer with a few purchases.
+    static let fetchStartBytes = 64 << 10
     /// Pages of the App Store's answers to one Fetch: 1,000 transactions.
     public var fetchPages = 50
     /// Timeout of a Fetch that names none: several pages, and a pause for Apple's rate limit.

@@ -109,7 +109,8 @@ extension StoreTransportError: CustomStringConvertible {
         case .timedOut(isSent: false): "no connection in time"
         case .timedOut(isSent: true): "no answer in time"
         case .connectionLost(let reason): "the connection was lost: \(reason)"
-        case .answerTooLarge(let limit): "the answer has more than \(limit) bytes"
+        case .answerTooLarge(let limit):
+            "an answer of the App Store has more than \(limit) bytes, the limit of its client"
         case .cancelled: "cancelled"
         case .other(let reason): reason
         }

@@ -24,6 +24,7 @@ import Testing
             (.transport(.libraryMissing), .keyNotAccepted),
             (.transport(.connectFailed("c")), .unavailable),
             (.transport(.untrusted("u")), .unavailable),
+            (.transport(.answerTooLarge(limit: 1)), .tooLarge),
             (.transport(.timedOut(isSent: true)), .unavailable),
             (.deadlineExceeded("d"), .deadlineExceeded), (.cancelled, .cancelled),
             (.tooManyPages(limit: 1), .tooLarge), (.tooManyBytes(limit: 1), .tooLarge),

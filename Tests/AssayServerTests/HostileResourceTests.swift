@@ -16,6 +16,24 @@ struct HostileResourceTests {
         try (0..<count).map { _ in try #require(try client.receive()?.head) }
     }
 
+    // MARK: Descriptors
+
+    @Test("line 128: the limit of connections is what the descriptors allow, and a start warns")
+    func effectiveLimit() throws {
+        for (configured, isLimited) in [(Descriptors.limit, true), (10, false)] {
+            let monitor = ServerMonitor()
+            try withServer {
+                $0.limits.connections = configured
+                $0.monitor = monitor
+            } _: { test in
+                test.eventually { _ in monitor.latest?.state.phase == .serving }
+                let limit = try #require(monitor.latest?.state.connectionLimit)
+                #expect(limit == configured || isLimited && limit < configured - 16)
+                #expect(test.log.count(of: "few_descriptors") == (isLimited ? 1 : 0))
+            }
+        }
+    }
+
     // MARK: Memory
 
     @Test("lines 64, 79: 1,000 heads that declare 32 MiB do not block other clients")

@@ -64,7 +64,8 @@ final class OpenSSLPeer {
         var count: UInt32 = 0
         unsafe SSL_get0_alpn_selected(session, &octets, &count)
         guard let octets = unsafe octets else { return nil }
-        return String(decoding: unsafe UnsafeBufferPointer(start: octets, count: Int(count)), as: UTF8.self)
+        let name = unsafe UnsafeBufferPointer(start: octets, count: Int(count))
+        return unsafe String(decoding: name, as: UTF8.self)
     }
 
     var cipher: String {

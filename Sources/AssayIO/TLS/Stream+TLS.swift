@@ -210,8 +210,8 @@ extension Stream {
 /// The records of one connection that are read in a turn of the loop.
 ///
 /// A record costs a decryption and an event, however few bytes it has, and a handshake message in
-/// front of it a derivation of keys. A read of 64 KB brings 4 records of the usual size, or 2,900 of
-/// one byte: the others of the loop must not wait for those.
+/// front of it a derivation of keys. A read of 64 KB brings 4 records of the usual size, or 2,900
+/// of one byte: the loop's other connections must not wait for those.
 struct RecordShare {
     /// Some 0.1 ms.
     static let limit = 32

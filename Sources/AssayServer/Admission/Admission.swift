@@ -185,12 +185,12 @@ final class Admission {
         if connection.isFull {
             return .refused(.tooManyInFlight(head.id, limit: limits.requestsInFlight))
         }
-        guard scheduler.fetches.count < limits.fetches else {
+        guard !connection.hasClientLeft else { return .refused(.fetchAbandoned(head.id)) }
+        guard scheduler.fetches.admits(from: connection) else {
             return .refused(.tooManyFetches(head.id, limit: limits.fetches))
         }
-        let cost = RequestCost(bytes: limits.fetchBytes, state: limits.fetchBytes, answer: 0)
-        guard budget.admits(cost) else {
-            return .refused(.memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
+        guard scheduler.fetches.hasMemory else {
+            return .refused(.memoryExhausted(head.id, canFit: scheduler.fetches.canFit))
         }
         let timeout =
             head.timeoutMilliseconds == 0
@@ -200,7 +200,7 @@ final class Admission {
         return .fetch(
             AdmittedFetch(
                 id: head.id, app: app, fetcher: fetcher, call: call,
-                deadline: start + UInt64(timeout), cost: cost))
+                deadline: start + UInt64(timeout)))
     }
 
     /// The reason to reject a valid request for lack of memory, places or time; nil to accept it.

@@ -35,9 +35,6 @@ struct AdmittedFetch: Sendable {
     let call: FetchCall
     /// Milliseconds of the loop's clock after which the client no longer waits.
     let deadline: UInt64
-    /// The memory that it reserves until it is answered. Not the connection's: others of its
-    /// requests don't wait for the App Store.
-    let cost: RequestCost
 }
 
 /// A Resolve request that will be answered: its app, its kinds and its lengths are known. Its

@@ -138,7 +138,8 @@ extension ResponseHead {
     static func tooManyFetches(_ id: UInt64, limit: Int) -> Self {
         ResponseHead(
             id: id, status: .resourceExhausted,
-            message: "the server runs \(limit) fetches, which is its limit",
+            message: "the server runs \(limit) fetches at a time, and other connections need "
+                + "the rest",
             retryAfterMilliseconds: retryElsewhereMilliseconds)
     }
 
@@ -146,6 +147,12 @@ extension ResponseHead {
         ResponseHead(
             id: id, status: .deadlineExceeded,
             message: "the deadline passed before the App Store had answered")
+    }
+
+    static func fetchAbandoned(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .cancelled,
+            message: "the client ended the connection before the App Store had answered")
     }
 
     static func answerTooLarge(_ id: UInt64, _ count: Int, limit: Int) -> Self {

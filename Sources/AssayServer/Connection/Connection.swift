@@ -22,6 +22,8 @@ final class Connection {
         case closed
     }
     private(set) var state = State.open
+    /// The peer has sent its last byte. It possibly still reads.
+    private(set) var hasPeerEnded = false
 
     private(set) var inFlight = RequestsInFlight()
     /// Its requests that wait for a worker; nil for a connection that has none.
@@ -83,6 +85,9 @@ final class Connection {
     var telemetry: Telemetry { context.server.telemetry }
 
     var isClosed: Bool { stream.isClosing }
+    /// Whether nobody waits for an answer of the App Store, which takes seconds. A client of HTTP
+    /// that ends its writing has left; one of frames can end it and wait for the answers.
+    var hasClientLeft: Bool { http != nil && hasPeerEnded }
     /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
     /// memory; answers gathered while the peer does not read are in the connection's own.
     var unwrittenCount: Int {
@@ -110,6 +115,8 @@ final class Connection {
             takeFrames()
         case .written: flush()
         case .ended:
+            hasPeerEnded = true
+            if hasClientLeft { context.scheduler.fetches.cancel(of: self) }
             if case .open = state { end(peerEnd) }
             context.turns.touch(self)
         case .failed(let error):

@@ -5,8 +5,8 @@ import AssayWire
 
 /// Runs the fetches that were admitted, and delivers their answers.
 ///
-/// Owns the tasks, and the memory that they reserve. A task runs on Swift's own threads: neither
-/// the loop nor a worker waits for the App Store. Belongs to the loop's thread.
+/// Owns the tasks, their places, and the memory that they reserve. A task runs on Swift's own
+/// threads: neither the loop nor a worker waits for the App Store. Belongs to the loop's thread.
 final class FetchRunner {
     private let context: ServerContext
     private let turns: Turns
@@ -15,6 +15,10 @@ final class FetchRunner {
     /// Until their tasks have ended, also those that are answered already.
     private var running: [UInt64: Running] = [:]
     private var lastNumber: UInt64 = 0
+    /// Fetches that are not answered. A cancelled task needs no place until it has ended.
+    private var places = 0
+    /// Bytes that all fetches have reserved.
+    private var held = 0
 
     private final class Running {
         let connection: Connection
@@ -24,6 +28,8 @@ final class FetchRunner {
         var task: Task<Void, Never>?
         /// Whether it is answered, or dropped.
         var isEnded = false
+        /// Bytes that it has reserved.
+        var held = 0
 
         init(_ admitted: AdmittedFetch, from connection: Connection) {
             self.admitted = admitted
@@ -45,19 +51,102 @@ final class FetchRunner {
     /// The number of tasks.
     var count: Int { running.count }
 
+    // MARK: Places and memory
+
+    private var limit: Int { context.limits.fetches }
+
+    /// Whether a connection can start another fetch: it has no more places than are free besides,
+    /// so one connection gets half of them, and another's first is not refused because of it
+    /// (dynamic thresholds: Choudhury and Hahne, 1998).
+    func admits(from connection: Connection) -> Bool {
+        let active = running.values.filter { !$0.isEnded }
+        let own = active.count { $0.connection === connection }
+        let used = active.count { !isAbandoned($0) }
+        return own < limit - used && running.count < Self.tasksPerPlace * limit
+    }
+
+    /// Cancelled tasks end soon; until then they are bounded.
+    private static let tasksPerPlace = 2
+
+    /// Whether the peer of a connection of frames has ended its writing. It possibly waits for the
+    /// answer, or has closed: its fetch gives way to others when the places are full.
+    private func isAbandoned(_ entry: Running) -> Bool { entry.connection.hasPeerEnded }
+
+    /// Ends the oldest fetch of a peer that has ended its writing, if the places are full.
+    private func makePlace() {
+        guard places >= limit else { return }
+        let oldest = running.filter { !$0.value.isEnded && isAbandoned($0.value) }
+            .min { $0.key < $1.key }
+        guard let entry = oldest?.value else { return }
+        cancel(entry, .tooManyFetches(entry.admitted.id, limit: limit))
+    }
+
+    /// All fetches together get a quarter of the memory: half is what requests with `mayWait` can
+    /// use, and fetches must not take it all.
+    private var heldLimit: Int { context.limits.evidenceBytes / 4 }
+
+    /// Whether there is memory to start a fetch.
+    var hasMemory: Bool { canHold(ServerLimits.fetchStartBytes) }
+
+    /// Whether a fetch can ever start.
+    var canFit: Bool { ServerLimits.fetchStartBytes <= heldLimit }
+
+    private func canHold(_ bytes: Int) -> Bool {
+        held + bytes <= heldLimit && budget.admits(bytes)
+    }
+
+    private func reserve(_ bytes: Int, for entry: Running) {
+        budget.give(RequestCost(bytes: bytes, state: bytes, answer: 0))
+        entry.held += bytes
+        held += bytes
+    }
+
+    private func releaseMemory(of entry: Running) {
+        budget.takeBack(RequestCost(bytes: entry.held, state: entry.held, answer: 0))
+        held -= entry.held
+        entry.held = 0
+    }
+
+    /// Reserves memory for the answers that a fetch has received. Without memory, ends the fetch
+    /// and returns false.
+    private func hold(_ bytes: Int, for number: UInt64) -> Bool {
+        guard let entry = running[number], !entry.isEnded else { return false }
+        // The answers, and what is parsed of them.
+        let wanted = ServerLimits.fetchStartBytes + 2 * min(max(bytes, 0), Int.max / 4)
+        guard wanted > entry.held else { return true }
+        guard canHold(wanted - entry.held) else {
+            cancel(entry, .memoryExhausted(entry.admitted.id, canFit: wanted <= heldLimit))
+            return false
+        }
+        reserve(wanted - entry.held, for: entry)
+        return true
+    }
+
+    // MARK: Fetches
+
     /// Starts a fetch.
     func start(_ admitted: AdmittedFetch, from connection: Connection) {
+        makePlace()
         context.telemetry.metrics.didStart(.fetch)
         connection.didAdmit(admitted.id)
-        budget.give(admitted.cost)
         lastNumber += 1
         let number = lastNumber
         let entry = Running(admitted, from: connection)
         running[number] = entry
-        let work = FetchWork(
-            admitted, connection.http?.format(of: admitted.id), now: context.now)
+        places += 1
+        reserve(ServerLimits.fetchStartBytes, for: entry)
         let (codecs, loop, clock) = (codecs, context.loop, context.fixed.clock)
         let runner = LoopBound(self, to: loop)
+        let work = FetchWork(
+            admitted, connection.http?.format(of: admitted.id), now: context.now
+        ) { bytes in
+            await withCheckedContinuation { waiter in
+                let isPosted = loop.post {
+                    waiter.resume(returning: runner.value.hold(bytes, for: number))
+                }
+                if !isPosted { waiter.resume(returning: false) }
+            }
+        }
         entry.task = Task.detached(priority: .utility) {
             let answer = await work.answer(by: codecs, clock)
             loop.post { runner.value.didEnd(number, answer) }
@@ -70,20 +159,23 @@ final class FetchRunner {
         where !entry.isEnded
             && entry.admitted.deadline + Self.graceMilliseconds <= context.now
         {
-            end(entry, .refused(.fetchTimedOut(entry.admitted.id)))
-            entry.task?.cancel()
+            cancel(entry, .fetchTimedOut(entry.admitted.id))
         }
     }
 
     /// Time for a fetcher's own answer at the deadline.
     private static let graceMilliseconds: UInt64 = 300
 
-    /// Cancels the fetches of a connection that has closed.
+    /// Cancels the fetches of a connection that has closed, or whose client has left.
     func cancel(of connection: Connection) {
         for entry in running.values where entry.connection === connection && !entry.isEnded {
-            end(entry, nil)
-            entry.task?.cancel()
+            cancel(entry, .fetchAbandoned(entry.admitted.id))
         }
+    }
+
+    private func cancel(_ entry: Running, _ refusal: ResponseHead) {
+        end(entry, .refused(refusal))
+        entry.task?.cancel()
     }
 
     private func didEnd(_ number: UInt64, _ answer: FetchWork.Answer) {
@@ -91,14 +183,13 @@ final class FetchRunner {
         end(entry, answer)
     }
 
-    /// Gives the memory of a fetch back, and answers it, unless it has ended.
-    ///
-    /// - Parameter answer: nil for a connection that takes none.
-    private func end(_ entry: Running, _ answer: FetchWork.Answer?) {
+    /// Gives the place and the memory of a fetch back, and answers it, unless it has ended.
+    private func end(_ entry: Running, _ answer: FetchWork.Answer) {
         guard !entry.isEnded else { return }
         entry.isEnded = true
         let (id, connection) = (entry.admitted.id, entry.connection)
-        budget.takeBack(entry.admitted.cost)
+        places -= 1
+        releaseMemory(of: entry)
         connection.didAnswer(id)
         let now = SystemClock.monotonicNanoseconds
         switch connection.isClosed ? nil : answer {
@@ -130,7 +221,10 @@ struct FetchWork: Sendable {
         case refused(ResponseHead)
     }
 
-    init(_ admitted: AdmittedFetch, _ format: HTTPFormat?, now: UInt64) {
+    init(
+        _ admitted: AdmittedFetch, _ format: HTTPFormat?, now: UInt64,
+        holding hold: @escaping @Sendable (Int) async -> Bool
+    ) {
         let call = admitted.call
         id = admitted.id
         app = admitted.app
@@ -142,7 +236,7 @@ struct FetchWork: Sendable {
             transactionId: call.transactionId,
             wantsStatuses: call.lists.isEmpty || call.lists.contains(.statuses),
             wantsHistory: call.lists.isEmpty || call.lists.contains(.history), at: call.at,
-            policy: call.policy, timeout: .milliseconds(Int64(left)))
+            policy: call.policy, timeout: .milliseconds(Int64(left)), hold: hold)
     }
 
     /// Fetches, and encodes the answer.

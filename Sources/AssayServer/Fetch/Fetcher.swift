@@ -25,6 +25,9 @@ public struct FetchQuestion: Sendable {
     public let policy: EntitlementPolicy
     /// The time for all of it.
     public let timeout: Duration
+    /// Asks the server for the memory of the answers received so far, in bytes. A fetcher calls it
+    /// with each answer, and ends with `cancelled` if it returns false.
+    public let hold: @Sendable (_ bytes: Int) async -> Bool
 }
 
 /// What the App Store says about a customer.

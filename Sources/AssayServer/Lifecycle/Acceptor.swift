@@ -51,7 +51,20 @@ final class Acceptor {
                 most: handshakeLimit, percent: context.limits.handshakePercent)
         }
         shares.limit = socketLimit
+        warnOfDescriptors()
         updatePauses()
+    }
+
+    /// Logs that the process has too few descriptors for the configured number of connections.
+    func warnOfDescriptors() {
+        let configured = context.limits.connections
+        guard socketLimit < configured else { return }
+        context.telemetry.log.write(
+            .warning, "few_descriptors",
+            [
+                "connections": .number(socketLimit), "configured": .number(configured),
+                "descriptors": .number(Descriptors.limit),
+            ])
     }
 
     // MARK: Listening
@@ -129,7 +142,7 @@ final class Acceptor {
 
     /// The limit of client sockets: the configured number, or the number of free descriptors if
     /// that is lower; at least one.
-    private var socketLimit: Int {
+    var socketLimit: Int {
         max(min(context.limits.connections, descriptorLimit - ownDescriptors), 1)
     }
 

@@ -79,6 +79,7 @@ public final class Server: Sendable {
                 throw .listen(endpoint, error)
             }
         }
+        loop.post { server.value.acceptor.warnOfDescriptors() }
         return bound
     }
 

@@ -63,6 +63,8 @@ package struct ServerState: Sendable {
     package var limits: ServerLimits
     package var version: String
     package var workers: Int
+    /// Client sockets at a time: the configured number, or what the descriptors allow.
+    package var connectionLimit: Int
     package var endpoints: [Endpoint]
     /// The expiry of the server's certificate, in seconds since 1970.
     package var certificateEnd: Int64?

@@ -28,7 +28,8 @@ final class StatePublisher {
                 phase: shownPhase, metrics: context.telemetry.metrics, holdings: holdings,
                 traffic: context.loop.traffic, limits: context.limits,
                 version: context.settings.version, workers: context.fixed.workers,
-                endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
+                connectionLimit: acceptor.socketLimit, endpoints: acceptor.endpoints,
+                certificateEnd: context.settings.tls?.notAfter,
                 apps: context.settings.apps, now: context.fixed.clock()))
     }
 

@@ -37,9 +37,12 @@ extension AppStoreClient {
     ///   - moment: the moment of the decision; nil for the machine's clock.
     ///   - policy: what the caller decides, because the evidence does not say it.
     ///   - timeout: the time of all requests; nil for that of the configuration.
+    ///   - hold: called with the bytes of all answers so far; where it returns false, the call ends
+    ///     with `cancelled`.
     public func entitlements(
         of id: String, fetching fetch: StoreFetch = .everything, at moment: Timestamp? = nil,
-        policy: EntitlementPolicy = EntitlementPolicy(), timeout: Duration? = nil
+        policy: EntitlementPolicy = EntitlementPolicy(), timeout: Duration? = nil,
+        holding hold: (@Sendable (_ bytes: Int) async -> Bool)? = nil
     ) async throws(StoreError) -> StoreResolution {
         guard !fetch.isDisjoint(with: .everything) else {
             throw .invalidArgument("nothing to fetch: name statuses, history or both")
@@ -63,6 +66,7 @@ extension AppStoreClient {
                 if let limit = configuration.byteLimit, bytes > limit {
                     throw .tooManyBytes(limit: limit)
                 }
+                if let hold, await !hold(bytes) { throw .cancelled }
                 let label = "\(call.name) \(pages.walk.count)"
                 if let item = page.evidence(label: pages.isList ? label : call.name) {
                     items.append(item)
