@@ -42,9 +42,9 @@ struct VerifyCommand: AsyncParsableCommand {
             OUTPUT
               One JSON object: verdict and detail always; kind if it is known;
               environment, evidenceKey and certificate if the signature verifies, and
-              dedupKey if it is of one purchase: grant once by dedupKey, store evidence
-              by evidenceKey; payload if the verdict is VALID. certificate.notAfter is the last
-              second of the signing certificate's validity (RFC 3339).
+              dedupKey if it is of one purchase; payload if the verdict is VALID.
+              Grant once by dedupKey, store evidence by evidenceKey. certificate.notAfter
+              is the last second of the signing certificate's validity (RFC 3339).
               Of several files, a folder or --lines: one such object on each line, in
               the order of the input. It begins with line (from 1) or file. An item
               that can't be read has error and detail instead of a verdict. Empty

@@ -122,6 +122,20 @@ import Testing
         #expect(!known.contains(key))
     }
 
+    /// Transactions of 2021 name no environment. Apple signs that of the notification around one.
+    @Test("a transaction without an environment has the key of its notification's")
+    func unnamedEnvironment() throws {
+        let unnamed = Fixture.token(Fixture.payload(changing: ["environment": nil]))
+        let notification = Fixture.token(
+            Samples.notification(
+                index: 1, bundleId: Fixture.bundle, appAppleId: Fixture.app,
+                environment: .production, signedDate: Fixture.now,
+                signedTransactionInfo: Fixture.text(unnamed), signedRenewalInfo: nil))
+        let answer = Fixture.verify(notification, as: .notification)
+        Fixture.expect(answer, .valid)
+        #expect(answer.dedupKey == Fixture.verify(Fixture.token()).dedupKey)
+    }
+
     @Test("two transaction ids of one purchase have one key; its neighbours have others")
     func severalIds() throws {
         func token(

@@ -13,6 +13,8 @@ extension Explanation {
             object.member("verdict", verification.verdict.name)
             object.member("detail", verification.detail)
             object.member("kind", verification.kind?.name)
+            object.member("dedupKey", verification.dedupKey)
+            object.member("evidenceKey", verification.evidenceKey)
             object.member("verified", isVerified)
             object.member("failedCheck", failed?.step.check.rawValue)
             object.member("failedMember", failed?.member)

@@ -23,9 +23,23 @@ struct ExplanationHTML {
             , \(explanation.inspection.byteCount.grouped) bytes\
             \(explanation.inspection.likelyKind.map { $0.name == kind ? "" : ",\(seen) \($0.name)" }
                 ?? "")</span>
-            <p>\(verification.detail.htmlEscaped)</p>\(failed)</section>
+            <p>\(verification.detail.htmlEscaped)</p>\(keys)\(failed)</section>
 
             """
+    }
+
+    /// The keys of the purchase and of the statement.
+    private var keys: String {
+        let verification = explanation.verification
+        let keys = [
+            ("dedupKey", verification.dedupKey), ("evidenceKey", verification.evidenceKey),
+        ]
+        return keys.compactMap { name, key in
+            key.map {
+                let text = String($0.prefix(ExplanationLimits.valueLength)).htmlEscaped
+                return "<p>\(name) <code>\(text)</code></p>"
+            }
+        }.joined()
     }
 
     /// The check that decided, and where it is.

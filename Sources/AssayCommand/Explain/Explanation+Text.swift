@@ -40,6 +40,12 @@ extension Explanation {
             "\(verification.verdict.name): \(TerminalText.escaped(label)), \(kind)",
             "  " + TerminalText.escaped(verification.detail),
         ]
+        for (name, key) in [
+            ("dedupKey", verification.dedupKey), ("evidenceKey", verification.evidenceKey),
+        ] {
+            guard let key = key?.prefix(ExplanationLimits.valueLength) else { continue }
+            lines.append("  \(name) " + TerminalText.escaped(String(key)))
+        }
         for section in sections { lines += section.lines }
         if omittedSections > 0 {
             lines.append("  the checks of \(omittedSections) more members are left out")

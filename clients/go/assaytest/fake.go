@@ -112,10 +112,20 @@ func (f *Fake) Ping(ctx context.Context) error { return f.record(ctx) }
 func Valid(transaction *assay.JWSTransactionDecodedPayload) *assay.VerifyAnswer {
 	return &assay.VerifyAnswer{Verification: &assay.Verification{
 		Verdict: assay.VerdictValid, Kind: assay.KindTransaction, Transaction: transaction,
-		Environment: transaction.Environment,
-		DedupKey: transaction.Environment + "/" + transaction.BundleID + "/" +
-			transaction.TransactionID,
+		Environment: transaction.Environment, DedupKey: dedupKey(transaction),
 	}}
+}
+
+// dedupKey returns the key that a server makes for a transaction.
+func dedupKey(transaction *assay.JWSTransactionDecodedPayload) string {
+	id, item := transaction.TransactionID, transaction.WebOrderLineItemID
+	switch {
+	case transaction.Type == "Non-Consumable":
+		id = transaction.OriginalTransactionID
+	case transaction.Type == "Auto-Renewable Subscription" && item != "" && item != "0":
+		id = transaction.OriginalTransactionID + "/" + item
+	}
+	return transaction.Environment + "/" + transaction.BundleID + "/" + id
 }
 
 // Refused is the answer to refused evidence.

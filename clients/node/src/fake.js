@@ -65,11 +65,19 @@ export class FakeAssay {
 }
 
 export function valid(transaction) {
-  const { environment = 'Production', bundleId = '', transactionId = '' } = transaction
+  const { environment = 'Production', bundleId = '' } = transaction
   return {
     verdict: 'VALID', kind: 'TRANSACTION', environment, transaction,
-    dedupKey: `${environment}/${bundleId}/${transactionId}`, payloadJson: new Uint8Array(0),
+    dedupKey: `${environment}/${bundleId}/${purchase(transaction)}`, payloadJson: new Uint8Array(0),
   }
+}
+
+/** Names the purchase of a transaction as a server does. */
+function purchase({ transactionId = '', originalTransactionId, type, webOrderLineItemId: item }) {
+  const original = originalTransactionId ?? transactionId
+  if (type === 'Non-Consumable') return original
+  if (type === 'Auto-Renewable Subscription' && item && item !== '0') return `${original}/${item}`
+  return transactionId
 }
 
 export function refused(kind, verdict = 'UNTRUSTED_CHAIN') {

@@ -50,8 +50,13 @@ class Verified:
 
     @property
     def dedup_key(self) -> Optional[str]:
-        """Deduplicate deliveries by this key."""
+        """Names the purchase: grant it once by this key."""
         return self.verification.dedup_key
+
+    @property
+    def evidence_key(self) -> Optional[str]:
+        """Names this statement: store evidence under this key."""
+        return self.verification.evidence_key
 
     @property
     def certificate(self) -> Optional[SigningCertificate]:

@@ -135,10 +135,25 @@ public final class FakeAssay implements AssayService {
     /** Returns the answer to a genuine transaction. */
     public static VerifyAnswer valid(JWSTransactionDecodedPayload transaction) {
         String key = transaction.environment() + "/" + transaction.bundleId() + "/"
-                + transaction.transactionId();
+                + purchase(transaction);
         return new VerifyAnswer(Verification.builder().verdict(Verdict.VALID)
                 .kind(EvidenceKind.TRANSACTION).environment(transaction.environment())
                 .dedupKey(key).transaction(transaction).build(), new byte[0]);
+    }
+
+    /** Names the purchase of a transaction as a server does. */
+    private static String purchase(JWSTransactionDecodedPayload transaction) {
+        String original = transaction.originalTransactionId();
+        String item = transaction.webOrderLineItemId();
+        if (original == null || transaction.type() == null) {
+            return transaction.transactionId();
+        }
+        if (transaction.type().equals("Non-Consumable")) {
+            return original;
+        }
+        boolean isPeriod = transaction.type().equals("Auto-Renewable Subscription")
+                && item != null && !item.isEmpty() && !item.equals("0");
+        return isPeriod ? original + "/" + item : transaction.transactionId();
     }
 
     /** Returns the answer to refused evidence. */
