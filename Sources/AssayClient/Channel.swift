@@ -129,7 +129,7 @@ package final class Channel: @unchecked Sendable {
         if case .connected(let connection) = state, waiting.isEmpty, connection.canSend {
             connection.send(exchange)
         } else {
-            enqueue(exchange)
+            waiting.append(exchange, at: loop.now)
             pump()
         }
         wake(at: exchange.deadline)
@@ -161,16 +161,6 @@ package final class Channel: @unchecked Sendable {
             if loop.now >= backoff.nextAttempt { connect() } else { wake(at: backoff.nextAttempt) }
         case .connecting, .closed: break
         }
-    }
-
-    private func enqueue(_ exchange: PendingCall) {
-        exchange.queued = loop.now
-        waiting.append(exchange)
-    }
-
-    private func enqueueFirst(_ exchanges: [PendingCall]) {
-        for exchange in exchanges { exchange.queued = loop.now }
-        waiting.prepend(exchanges)
     }
 
     /// In milliseconds.
@@ -257,7 +247,7 @@ package final class Channel: @unchecked Sendable {
             pump()
         case .notTaken(let exchange):
             exchange.canRetry = false
-            enqueue(exchange)
+            waiting.append(exchange, at: loop.now)
             pump()
         case .ended(let end): didEnd(connection, end)
         }
@@ -287,7 +277,7 @@ package final class Channel: @unchecked Sendable {
         case .connectFailed(let error):
             // A server rejects a client certificate after requests were sent to it.
             if hasEndpointLeft {
-                enqueueFirst(exchanges.filter { !$0.isAbandoned })
+                waiting.prepend(exchanges.filter { !$0.isAbandoned }, at: loop.now)
                 return pump()
             }
             for exchange in exchanges { exchange.end(.failure(.connectFailed(error))) }
@@ -338,7 +328,7 @@ package final class Channel: @unchecked Sendable {
                 exchange.end(.failure(.connectionLost))
             }
         }
-        enqueueFirst(retried)
+        waiting.prepend(retried, at: loop.now)
     }
 
     // MARK: Time

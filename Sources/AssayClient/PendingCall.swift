@@ -92,16 +92,20 @@ struct WaitingLine {
     var isEmpty: Bool { byId.isEmpty }
     var exchanges: some Sequence<PendingCall> { byId.values }
 
-    mutating func append(_ exchange: PendingCall) {
+    mutating func append(_ exchange: PendingCall, at now: UInt64) {
+        exchange.queued = now
         byId[exchange.id] = exchange
         order.append(exchange.id)
     }
 
     /// Puts calls that already left the queue in front.
-    mutating func prepend(_ exchanges: [PendingCall]) {
+    mutating func prepend(_ exchanges: [PendingCall], at now: UInt64) {
         order.replaceSubrange(..<head, with: exchanges.map(\.id))
         head = 0
-        for exchange in exchanges { byId[exchange.id] = exchange }
+        for exchange in exchanges {
+            exchange.queued = now
+            byId[exchange.id] = exchange
+        }
     }
 
     mutating func popFirst() -> PendingCall? {

@@ -147,7 +147,7 @@ private func withChannel(
         }
     }
 
-    @Test("a client limits itself unless it is told otherwise")
+    @Test("a client limits itself by default")
     func defaults() {
         #expect(ClientOptions().inFlightLimit == 256)
         #expect(ClientOptions().longestWait == .seconds(1))
