@@ -18,7 +18,8 @@ extension Results {
             """
             <h1>Assay benchmarks</h1>
             <p class="note">\(date)\(isQuick ? ", a quick run" : "") · \(machine.htmlEscaped)</p>
-            <p class="\(short == 0 ? "big" : "big bad")">\(headline).</p>
+            <p class="\(short == 0 ? "big" : "big bad")">\(headline)\(short == 0 ? "." : ":")</p>
+            \(missedList)
             <p>Assay verifies App Store purchase evidence. Most of the necessary work is signature
             verification, so OpenSSL's own routine is the base: a ratio of 3 means that Assay
             verifies three whole tokens in the time of one signature verification by OpenSSL. Both
@@ -34,37 +35,60 @@ extension Results {
                 td.SHORT{color:var(--bad);font-weight:600;white-space:nowrap}\
                 td.met{color:var(--good);white-space:nowrap}body{max-width:1000px}\
                 span.note{font-size:.9em}\
-                \(HTML.barCSS).bar{min-width:150px}.short{--c:var(--bad)}
+                \(HTML.barCSS).bar{min-width:150px}.short{--c:var(--bad)}\
+                @media(max-width:820px){.wide td.name{display:block;text-align:left}\
+                .wide td.bar-cell{display:block}.wide td.name::before,\
+                .wide td.bar-cell::before{content:none}td.SHORT,td.met{white-space:normal}}
                 """)
+    }
+
+    /// What the run missed: rows, then thresholds without a row.
+    private var missedList: String {
+        let rows = rows.filter { $0.verdict == "SHORT" }.map { row in
+            let measured =
+                row.failure == nil
+                ? "\(row.judged.short)\(row.judgedUnit), \(row.bound(\.limit))" : "not measured"
+            return "\(row.suite): \(row.name): \(measured)"
+        }
+        let all = rows + missing.map { "\($0): no row" }
+        guard !all.isEmpty else { return "" }
+        return "<ul>" + all.map { "<li>\($0.htmlEscaped)</li>" }.joined() + "</ul>"
     }
 
     // MARK: Tables
 
     private func judgedTable(_ judged: [Row]) -> String {
-        let lines = judged.map { row in
+        // Missed thresholds first.
+        let sorted =
+            judged.filter { $0.verdict == "SHORT" } + judged.filter { $0.verdict != "SHORT" }
+        let lines = sorted.map { row in
             let threshold = row.threshold!
-            let sign = threshold.limit.isUpper ? "≤" : "≥"
-            let unit = row.ratio == nil ? " " + row.unit : "×"
             let style = row.verdict == "SHORT" ? "SHORT" : "met"
             let about = threshold.about.map { "<br><span class=\"note\">\($0.htmlEscaped)</span>" }
+            let name =
+                "<tr><td class=\"name\">\("\(row.suite): \(row.name)".htmlEscaped)"
+                + "\(about ?? "")</td>"
             if let failure = row.failure {
-                return "<tr><td>\("\(row.suite): \(row.name)".htmlEscaped)\(about ?? "")</td>"
+                return name
                     + "<td colspan=\"4\">not measured: \(failure.firstLine.htmlEscaped)</td>"
                     + "<td class=\"SHORT\">SHORT</td></tr>"
             }
-            return "<tr><td>\("\(row.suite): \(row.name)".htmlEscaped)\(about ?? "")</td>"
-                + "<td class=\"n\">\(row.judged.short)\(unit) ± \(row.judgedSpread.short)</td>"
-                + "<td class=\"n\">\(sign) \(threshold.limit.value.plain)\(unit)</td>"
-                + "<td class=\"n\">\(sign) \(threshold.aim.value.plain)\(unit)</td>"
-                + "<td class=\"\(style)\">\(row.verdict)</td><td>\(bar(row, threshold))</td></tr>"
+            return name
+                + "<td class=\"n\" data-label=\"measured\">\(row.judged.short)\(row.judgedUnit) ± "
+                + "\(row.judgedSpread.short)</td>"
+                + "<td class=\"n\" data-label=\"threshold\">\(row.bound(\.limit))</td>"
+                + "<td class=\"n\" data-label=\"aim\">\(row.bound(\.aim))</td>"
+                + "<td class=\"\(style)\" data-label=\"verdict\">\(row.verdict)</td>"
+                + "<td class=\"bar-cell\">\(bar(row, threshold))</td></tr>"
         }
         let note = """
             <p class="note">The bar is the result, the mark the threshold. If more is better (≥),
             the bar must reach the mark; if less is better (≤), it must end before the mark. Half
             of the rounds are within ±.</p>
             """
-        return "<h2>Thresholds</h2><table><tr><th></th><th class=\"n\">measured</th>"
-            + "<th class=\"n\">threshold</th><th class=\"n\">aim</th><th></th><th></th></tr>"
+        return "<h2>Thresholds</h2><table class=\"wide\"><tr class=\"head\"><th></th>"
+            + "<th class=\"n\">measured</th><th class=\"n\">threshold</th>"
+            + "<th class=\"n\">aim</th><th></th><th></th></tr>"
             + lines.joined(separator: "\n") + "</table>" + note
     }
 
@@ -233,5 +257,15 @@ extension Results {
             "Time per receipt, by size", x: "size of the receipt", ticks: ticks,
             range: log2(Double(least))...log2(Double(most)), y: "milliseconds",
             isLogarithmic: true, lines.map { Plot.Line($0.name, $0.points, hasDots: true) })
+    }
+}
+
+extension Row {
+    fileprivate var judgedUnit: String { ratio == nil ? " " + unit : "×" }
+
+    /// A bound of the row's threshold, such as "≥ 3×".
+    fileprivate func bound(_ bound: KeyPath<Threshold, Threshold.Bound>) -> String {
+        guard let bound = threshold?[keyPath: bound] else { return "" }
+        return "\(bound.isUpper ? "≤" : "≥") \(bound.value.plain)\(judgedUnit)"
     }
 }

@@ -156,12 +156,14 @@ package struct Plot {
     // MARK: HTML
 
     package var html: String {
-        func label(_ tick: Tick, _ side: String, _ share: Double) -> String {
+        func label(_ tick: Tick, _ side: String, _ share: Double, _ style: String = "") -> String {
             let place = "\(side):\((share * 100).tenths)%"
-            return "<span style=\"\(place)\">\(tick.label.htmlEscaped)</span>"
+            return "<span style=\"\(place)\"\(style)>\(tick.label.htmlEscaped)</span>"
         }
         let yLabels = yTicks.map { label($0, "bottom", y($0.value)) }
-        let xLabels = xTicks.map { label($0, "left", x($0.value)) }
+        let xLabels = xTicks.indices.map { index in
+            label(xTicks[index], "left", x(xTicks[index].value), xStyle(index))
+        }
         let below = xLabel.map { "<div class=\"unit\">\($0.htmlEscaped)</div>" } ?? ""
         return """
             <figure class="plot"><figcaption><strong>\(title.htmlEscaped)</strong> \
@@ -173,6 +175,20 @@ package struct Plot {
 
             """
     }
+
+    /// The class of a label below the x axis: one at the right edge ends there, and a phone shows
+    /// every second label where all are too long for it.
+    private func xStyle(_ index: Int) -> String {
+        let length = xTicks.reduce(0) { $0 + $1.label.count }
+        let isHidden = length > Self.narrowLetters && (xTicks.count - 1 - index) % 2 == 1
+        if isHidden { return " class=\"second\"" }
+        return x(xTicks[index].value) > Self.rightEdge ? " class=\"end\"" : ""
+    }
+
+    /// The letters of the labels below the x axis that fit a phone: at 12 px, 40 take 260 px.
+    private static let narrowLetters = 36
+    /// From here on, a label that is centred on its tick can leave the page.
+    private static let rightEdge = 0.94
 
     private var legend: String {
         var keys = lines.enumerated().map { index, line in
@@ -274,6 +290,8 @@ package struct Plot {
         .x,.y{position:relative}.x{grid-column:2}
         .x span,.y span{position:absolute;white-space:nowrap}
         .x span{top:8px;transform:translateX(-50%)}
+        .x .end{margin-left:10px;transform:translateX(-100%)}
+        @media(max-width:500px){.x .second{display:none}}
         .y span{right:0;transform:translateY(50%)}
         .frame path{fill:none;vector-effect:non-scaling-stroke;stroke-linejoin:round;\
         stroke-linecap:round}

@@ -25,7 +25,7 @@ package enum ReportStyle {
         .wide tr{display:block;border:1px solid var(--line);border-radius:8px;\
         padding:.4em .8em;margin:.6em 0}\
         .wide td,.wide td.n{display:flex;justify-content:space-between;gap:1em;padding:.15em 0;\
-        border:0!important;text-align:right}\
+        border:0!important;text-align:right;white-space:normal}\
         .wide td::before{content:attr(data-label);color:var(--soft);text-align:left}\
         .wide td:first-child{font-weight:600}}
         code{background:var(--shade);padding:.1em .3em;overflow-wrap:anywhere}

@@ -20,7 +20,27 @@ struct PlotTests {
 
     private func labels(_ side: String, in html: String) -> [String] {
         html.components(between: "<span style=\"\(side):", and: "</span>")
-            .map { $0.replacing("\">", with: " ") }
+            .map { $0.replacing("\" class=\"end", with: "").replacing("\">", with: " ") }
+    }
+
+    @Test("the last label ends at the edge, and a phone shows every second of long ones")
+    func narrow() {
+        func styles(_ labels: [String], last: Double = 1) -> [String] {
+            let ticks = labels.indices.map {
+                Plot.Tick(last * Double($0) / Double(labels.count - 1), labels[$0])
+            }
+            let html = Plot("a", ticks: ticks, range: 0...1, y: "unit", []).html
+            return html.components(between: "<span style=\"left:", and: "</span>").map { label in
+                label.components(between: "class=\"", and: "\"").first ?? ""
+            }
+        }
+        #expect(styles(["0", "1", "2"]) == ["", "", "end"])
+        #expect(styles(["0", "1", "2"], last: 0.95) == ["", "", "end"])
+        #expect(styles(["0", "1", "2"], last: 0.93) == ["", "", ""])
+        let long = String(repeating: "1", count: 12)
+        #expect(styles([long, long, long]) == ["", "", "end"])
+        #expect(styles([long, long + "1", long]) == ["", "second", "end"])
+        #expect(styles([long, long, long, long]) == ["second", "", "second", "end"])
     }
 
     @Test("points are at their place in the ranges of the ticks")

@@ -68,6 +68,48 @@ import Testing
         #expect(writes == 1)
     }
 
+    @Test func theReportBeginsWithWhatIsMissed() throws {
+        var results = Results(isQuick: true)
+        for (name, value) in [("TCP", 3.0), ("Unix <a>", 0.5), ("shared", 1)] {
+            results.rows.append(
+                Row(suite: "matrix", name: name, value: value, spread: 0, unit: "/s"))
+        }
+        results.rows.append(.failed("HTTP", AssayProcess.Failed(description: "refused")))
+        results.rows[3].suite = "matrix"
+        let bound = Self.thresholds["matrix/TCP"]!
+        let thresholds =
+            ["TCP", "Unix <a>", "shared", "HTTP"].map { ("matrix/" + $0, bound) }
+            + [("server/gone", bound)]
+        results.judge(by: Dictionary(uniqueKeysWithValues: thresholds), isWhole: true)
+        #expect(results.html.contains(">3 of 5 thresholds are missed:</p>"))
+        #expect(
+            results.html.contains(
+                "<ul><li>matrix: Unix &lt;a&gt;: 0.50 /s, ≥ 1 /s</li>"
+                    + "<li>matrix: HTTP: not measured</li><li>server/gone: no row</li></ul>"))
+        let table = try #require(results.html.split(separator: "<h2>Thresholds</h2>").last)
+        let places = ["Unix &lt;a&gt;", "HTTP", "TCP", "shared"].map { name in
+            table.firstRange(of: "matrix: \(name)")?.lowerBound
+        }
+        #expect(
+            !places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+        // On a phone a row is a card, whose cells need the names of their columns.
+        let rows = table.split(separator: "</table>")[0].split(separator: "<tr>")
+        #expect(rows.count == 5 && rows[0].contains("class=\"wide\""))
+        for row in rows[3...] {
+            for label in ["measured", "threshold", "aim", "verdict"] {
+                #expect(row.contains("data-label=\"\(label)\""), "\(row)")
+            }
+        }
+    }
+
+    @Test func aRunThatMeetsAllNamesNone() {
+        var results = Results(isQuick: true)
+        results.rows = [Row(suite: "matrix", name: "TCP", value: 1, spread: 0, unit: "/s")]
+        results.judge(by: Self.thresholds, isWhole: false)
+        #expect(results.html.contains(">All 1 thresholds are met.</p>"))
+        #expect(!results.html.contains("<ul>"))
+    }
+
     /// What was there before is replaced as a whole.
     @Test func filesAreWrittenAndReplaced() throws {
         let folder = NSTemporaryDirectory() + "assay-bench-tests-\(UUID())"
