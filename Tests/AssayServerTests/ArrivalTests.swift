@@ -1,6 +1,7 @@
 import AssayIO
 import AssayModels
 import AssayWire
+import Glibc
 import TestSupport
 import Testing
 
@@ -58,6 +59,50 @@ import Testing
         #expect(arrival.last == 3)
         arrival.didRead(total: 21, earliest: 10)
         #expect(arrival.last == 10)
+    }
+
+    /// Before arrivals were known in nanoseconds, the median of a thousand a second was the time
+    /// between two requests.
+    @Test(
+        "the server's distribution is that of its client",
+        .enabled(if: TimedTests.areEnabled), arguments: [100, 1_000, 20_000] as [UInt64])
+    func distributions(rate: UInt64) throws {
+        let monitor = ServerMonitor()
+        let test = try TestServer { $0.monitor = monitor }
+        let token = try Minted.transaction.get()
+        let client = try RawClient(test.unix)
+        var clients = Distribution.times
+        var sent: [UInt64: UInt64] = [:]
+        let (count, mostInFlight): (UInt64, Int) = (500, 64)
+        let start = SystemClock.monotonicNanoseconds
+        var next: UInt64 = 1
+        while clients.count < count {
+            let now = SystemClock.monotonicNanoseconds
+            let due = start + next * 1_000_000_000 / rate
+            if next <= count, due <= now, sent.count < mostInFlight {
+                sent[next] = now
+                try client.send(RawClient.verify(next, .transaction, token))
+                next += 1
+            } else if sent.isEmpty {
+                usleep(UInt32((due - now) / 1_000))
+            } else {
+                let id = try #require(try client.receive()?.head.id)
+                let began = try #require(sent[id])
+                sent[id] = nil
+                clients.add(SystemClock.monotonicNanoseconds - began)
+            }
+        }
+        test.server.drain()
+        test.server.wait()
+        let servers = try #require(monitor.latest?.state.metrics.handling)
+        #expect(servers.count == count)
+        for share in [0.5, 0.9, 0.99] {
+            let own = try #require(servers.quantile(share))
+            let limit = try #require(clients.quantile(share))
+            print("\(rate) a second, \(share): server \(own / 1e6) ms, client \(limit / 1e6) ms")
+            // Buckets are up to 1.5 times as wide as their lower bound.
+            #expect(own <= limit * 1.5 + Double(PollTimes.longestWithoutWait), "\(share)")
+        }
     }
 
     @Test("the server's latency is within what its client measures") func withinTheClients() throws
