@@ -39,6 +39,16 @@ enum Output {
         }
     }
 
+    /// Checks that a file can be created, by creating and removing it.
+    static func checkFile(_ path: String) throws {
+        try file(path, [])
+        do throws(LoopError) {
+            try SystemFile.remove(path)
+        } catch {
+            throw Failure("can't remove \(path), which was made to check that it can be: \(error)")
+        }
+    }
+
     static func alreadyThere(_ path: String, instead: String = "file") -> Failure {
         Failure("\(path) already exists: name another \(instead), or remove it")
     }

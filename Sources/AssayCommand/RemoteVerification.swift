@@ -54,11 +54,16 @@ extension Endpoint {
 }
 
 extension ClientError {
+    /// OpenSSL's reasons for a certificate of another name.
+    private static let names: Set = ["hostname mismatch", "IP address mismatch"]
+
     /// The remedy, when an option of the tool helps.
     fileprivate var hint: String {
         switch self {
         case .connectFailed(.tls(.refusedByPeer(let reason))) where reason.contains("certificate"):
             "; if the server requires a client certificate, name it with --tls-cert and --tls-key"
+        case .connectFailed(.tls(.untrustedPeer(let reason))) where Self.names.contains(reason):
+            "; if this is the right server, give the name in its certificate with --tls-name"
         case .connectFailed(.tls(.untrustedPeer)): "; name its authority with --tls-ca"
         case .connectFailed(.tls(.protocolFault)):
             "; if the server does not use TLS at this address, write tcp://"

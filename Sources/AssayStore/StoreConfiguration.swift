@@ -1,4 +1,4 @@
-import AssayModels
+public import AssayModels
 
 /// Which of the App Store's two environments a client asks.
 public enum StoreEnvironmentChoice: String, Sendable, CaseIterable {
@@ -42,6 +42,9 @@ public struct StoreConfiguration: Sendable {
     public var timeout = Duration.seconds(30)
     /// The most pages of a list.
     public var pageLimit = StoreLimits.pages
+    /// When answers are verified and entitlements decided; nil for the machine's clock. For a
+    /// local App Store whose time has been moved. Tokens have the time of the machine's clock.
+    public var moment: Timestamp?
     /// The most bytes of all answers that `entitlements(of:)` decides from; nil for any number.
     public var byteLimit: Int?
 

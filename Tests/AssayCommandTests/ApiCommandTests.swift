@@ -101,6 +101,30 @@ struct ApiCommandTests {
         #expect(refused.status == 2 && refused.error.contains("already exists"))
     }
 
+    @Test("--at verifies and decides as of that time")
+    func time() throws {
+        let tokens = try tokens(1)
+        func entitlements(_ options: String...) throws -> (status: Int32, text: String) {
+            let store = try ScriptedStore { _, _ in
+                .answer(status: 200, body: Self.page(tokens, "r1", more: false))
+            }
+            let result = try Tool.run(
+                [
+                    "api", "history", "--bundle-id", "com.example.game", "--proxy", "", "--root",
+                    folder("ca/root.pem"), "--base-url", "http://127.0.0.1:\(store.port)",
+                ] + options + [Self.transaction])
+            return (result.status, result.output + result.error)
+        }
+        let now = try entitlements()
+        #expect(now.status == 0 && now.text.contains("active until"), "\(now.text)")
+        let later = try entitlements("--at", "2099-01-01T00:00:00Z")
+        #expect(later.status == 0 && !later.text.contains("active until"), "\(later.text)")
+        // Evidence that is signed later than the time of its verification is refused.
+        let before = try entitlements("--at", "2020-01-01T00:00:00Z")
+        #expect(before.status == 1, "\(before.text)")
+        #expect(try entitlements("--at", "yesterday").status == 2)
+    }
+
     @Test("--json prints each answer, then what they amount to")
     func json() throws {
         let tokens = try tokens(2)
@@ -199,13 +223,14 @@ struct ApiCommandTests {
         let token = try tokens(1)[0]
         let body = Array(#"{"signedTransactionInfo":"\#(token)"}"#.utf8)
         func run(
-            _ options: [String], _ variables: [String: String]
+            _ options: [String], _ variables: [String: String], at url: String? = nil
         ) throws -> (status: Int32, error: String) {
             let store = try ScriptedStore { _, _ in .answer(status: 200, body: body) }
             let result = try Tool.run(
                 [
                     "api", "transaction", "--bundle-id", "com.example.game", "--proxy", "",
-                    "--root", folder("ca/root.pem"), "--base-url", "http://127.0.0.1:\(store.port)",
+                    "--root", folder("ca/root.pem"), "--base-url",
+                    url ?? "http://127.0.0.1:\(store.port)",
                 ] + options + [Self.transaction], environment: variables)
             return (result.status, result.error)
         }
@@ -214,7 +239,21 @@ struct ApiCommandTests {
         #expect(try run(["--key", keyFile, "--issuer-id", Self.issuer], [:]).status == 0)
         #expect(
             try run([], issuer.merging(["ASSAY_STORE_KEY_FILE": keyFile]) { $1 }).status == 0)
-        #expect(try run([], issuer).error.contains("--key, or the variable ASSAY_STORE_KEY_FILE"))
+        // A server on this machine knows no key of Apple's.
+        for variables in [[:], issuer, ["ASSAY_STORE_KEY_FILE": ""]] {
+            #expect(try run([], variables).status == 0)
+        }
+        for url in [
+            "https://example.invalid", "http://127.0.0.1.example.invalid", "http://10.0.0.1:1",
+            "http://127.0.0.1@example.invalid", "http://[::2]:1",
+        ] {
+            let other = try run([], issuer, at: url)
+            #expect(other.status == 2, "\(url)")
+            #expect(
+                other.error.contains("--key, or the variable ASSAY_STORE_KEY_FILE"), "\(url)")
+        }
+        #expect(try run([], [:], at: "http://[::1]:1").error.contains("ASSAY_STORE_KEY") == false)
+        #expect(try run([], [:], at: "http://localhost:1").error.contains("ASSAY_STORE") == false)
         #expect(try run(["--key", keyFile], [:]).error.contains("ASSAY_STORE_ISSUER_ID"))
         let other = folder("key.p8")
         try FileManager.default.copyItem(atPath: keyFile, toPath: other)

@@ -79,8 +79,21 @@ struct BulkCommandTests {
             .write(to: URL(fileURLWithPath: file))
         let bytes = try verify("--lines", file)
         #expect(bytes.status == 1 && counts(bytes) == ["VALID 1", "NOT_UTF8 2"])
-        let empty = try verify("--lines", "-")
-        #expect(empty.status == 0 && empty.output.isEmpty && empty.error.hasPrefix("total 0 in "))
+    }
+
+    @Test("lines without an item are an error, not a success")
+    func noItem() throws {
+        let blank = folder.write("blank", "\n \t\r\n\n")
+        for (arguments, input, name) in [
+            ("-", "", "standard input"), ("-", "\n", "standard input"), (blank, "", blank),
+        ] {
+            let answer = try verify("--lines", arguments, input: input)
+            #expect(answer.status == 2 && answer.output.isEmpty)
+            #expect(answer.error.hasPrefix("total 0 in "), "\(answer.error)")
+            #expect(answer.error.contains("\(name) has no item to verify"), "\(answer.error)")
+        }
+        let one = try verify("--lines", "-", input: "\n" + tokens[0])
+        #expect(one.status == 0)
     }
 
     @Test("a line of any length has its record, and does not take its size in memory")

@@ -379,6 +379,9 @@ struct ConfigurationTests {
         ] {
             #expect(checked.output.contains(part), "\(part)")
         }
+        // The default gives way to the sockets of a service manager.
+        #expect(checked.output.contains("systemctl show assay.socket"))
+        #expect(!checked.output.contains("warning"))
         let bad = folder.write("bad.toml", "workers = 0\n[[app]]\n")
         let refused = try Tool.run("serve", "--check", environment: ["ASSAY_CONFIG": bad])
         #expect(refused.status == 2 && refused.output.isEmpty)

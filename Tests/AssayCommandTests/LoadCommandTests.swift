@@ -184,6 +184,9 @@ struct LoadCommandTests {
             (["--connections", "0"], "--connections"), (["--threads", "65"], "--threads"),
             (["--longest-wait", "0"], "--longest-wait"), (["--timeout", "31"], "30 s"),
             (["--file", "transaction=x"], "either --ca"),
+            (["--report", "/nonexistent/a.html"], "can't write /nonexistent/a.html: no such"),
+            (["--json", "/nonexistent/a.json"], "can't write /nonexistent/a.json"),
+            (["--hgrm", "/tmp"], "/tmp already exists"),
         ])
     func usage(options: [String], reason: String) throws {
         let result = try Tool.run(["load", "tcp://127.0.0.1:1", "--ca", folder("ca")] + options)
@@ -194,7 +197,9 @@ struct LoadCommandTests {
     @Test("a missing server is reported")
     func unreachable() throws {
         let result = try Tool.run(
-            "load", "unix:" + folder("nobody"), "--ca", folder("ca"), "--quiet")
+            "load", "unix:" + folder("nobody"), "--ca", folder("ca"), "--quiet", "--report",
+            folder("never.html"))
         #expect(result.status == 2 && result.error.contains("no connection"), "\(result.error)")
+        #expect(!FileManager.default.fileExists(atPath: folder("never.html")))
     }
 }

@@ -181,6 +181,21 @@ struct SecurityConfigurationTests {
         #expect(other.apps["game"]?.verifier !== first.apps["game"]?.verifier)
     }
 
+    /// A certificate of another name suggests its name, not its authority.
+    private func checkNames(_ certificate: String, _ address: String) throws {
+        let localhost = address.replacing("127.0.0.1", with: "localhost")
+        func health(_ options: [String], _ address: String) throws -> Tool.Result {
+            try Tool.run(["health", "--tls-ca", certificate] + options + [address])
+        }
+        for (options, address) in [([], localhost), (["--tls-name", "other.example"], address)] {
+            let renamed = try health(options, address)
+            #expect(renamed.status == 2 && renamed.error.contains("hostname mismatch"))
+            #expect(renamed.error.contains("the name in its certificate with --tls-name"))
+            #expect(!renamed.error.contains("--tls-ca"))
+        }
+        #expect(try health(["--tls-name", "127.0.0.1"], localhost).output == "SERVING\n")
+    }
+
     @Test("line 67: verify, health and load over TLS; a certificate changes on SIGHUP")
     func commands() throws {
         // A server certificate made with openssl, as an operator makes one.
@@ -229,6 +244,8 @@ struct SecurityConfigurationTests {
             ).verdict == "VALID")
         let untrusted = try health(second.certificate)
         #expect(untrusted.status == 2 && untrusted.error.contains("is not trusted"))
+        #expect(untrusted.error.contains("name its authority with --tls-ca"))
+        try checkNames(first.certificate, address)
         #expect(try Tool.run("health", "--tls-ca", "x", "tcp://127.0.0.1:1").status == 2)
 
         folder.write("token", token)

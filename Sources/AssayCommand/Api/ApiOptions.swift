@@ -33,7 +33,8 @@ struct ApiOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The .p8 file of your key. (default: that of $ASSAY_STORE_KEY_FILE)",
+            "The .p8 file of your key. (default: that of $ASSAY_STORE_KEY_FILE; a new key for a "
+                + "--base-url on this machine)",
             valueName: "file"),
         completion: .file(extensions: ["p8"]))
     var key: String?
@@ -89,6 +90,12 @@ struct ApiOptions: ParsableArguments {
         transform: apiTimeoutArgument)
     var timeout: Duration?
 
+    @Option(
+        help: ArgumentHelp(
+            "Verify and decide as of this time, \(DateArgument.help). (default: now)",
+            valueName: "time"))
+    var at: DateArgument?
+
     @Flag(help: "Print JSON, one object on each line: each answer, then what it amounts to.")
     var json = false
 
@@ -102,6 +109,7 @@ struct ApiOptions: ParsableArguments {
         var configuration = StoreConfiguration(bundleId: bundleId, key: try storeKey())
         configuration.appAppleId = appAppleId
         configuration.environment = environment.choice
+        configuration.moment = at?.timestamp
         if let baseURL {
             configuration.productionURL = baseURL
             configuration.sandboxURL = baseURL
@@ -123,6 +131,13 @@ struct ApiOptions: ParsableArguments {
             if let value = option ?? variables[variable], !value.isEmpty { return value }
             throw Failure("name the \(name): --\(name), or the variable \(variable)")
         }
+        if isLocal, key == nil, variables["ASSAY_STORE_KEY_FILE"] ?? "" == "" {
+            do throws(StoreError) {
+                return try StoreKey.forLocalServer()
+            } catch {
+                throw Failure(error.description)
+            }
+        }
         let file = try value(key, "key", "ASSAY_STORE_KEY_FILE")
         let named = keyId ?? variables["ASSAY_STORE_KEY_ID"] ?? Self.keyId(inName: file)
         let id = try value(named, "key-id", "ASSAY_STORE_KEY_ID")
@@ -132,6 +147,21 @@ struct ApiOptions: ParsableArguments {
         } catch {
             throw Failure(error.description)
         }
+    }
+
+    /// Whether the answers come from a server on this machine, which knows no key of Apple's.
+    private var isLocal: Bool {
+        guard let baseURL, let start = baseURL.firstRange(of: "://")?.upperBound else {
+            return false
+        }
+        // A name before an @ is no host, whatever it looks like.
+        let authority = baseURL[start...].prefix { $0 != "/" }
+        guard !authority.contains("@") else { return false }
+        let isBracketed = authority.hasPrefix("[")
+        let host =
+            isBracketed
+            ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        return Endpoint.isLocal(String(host))
     }
 
     /// The key's id in the name that App Store Connect gives the file:

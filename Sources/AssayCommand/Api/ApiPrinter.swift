@@ -8,13 +8,16 @@ import AssayStore
 struct ApiPrinter {
     let isJSON: Bool
     let isOneCustomer: Bool
+    /// The moment of the entitlements; nil for that of the clock at the end.
+    private let moment: Timestamp?
     private(set) var pages = 0
     /// Signed members.
     private(set) var items = 0
     private var evidence: [EvidenceItem] = []
     private var last: StoreAnswer?
 
-    init(isJSON: Bool, isOneCustomer: Bool) {
+    init(isJSON: Bool, isOneCustomer: Bool, at moment: Timestamp? = nil) {
+        self.moment = moment
         self.isJSON = isJSON
         self.isOneCustomer = isOneCustomer
     }
@@ -54,7 +57,7 @@ struct ApiPrinter {
         guard let last else { return }
         let entitlements =
             isOneCustomer && last.verification != nil
-            ? Entitlements(of: evidence, at: .now) : nil
+            ? Entitlements(of: evidence, at: moment ?? .now) : nil
         if isJSON {
             try Output.line(json: summary(last, entitlements))
         } else {

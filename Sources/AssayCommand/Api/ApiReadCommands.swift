@@ -268,7 +268,7 @@ struct ApiNotifications: AsyncParsableCommand {
     private static let span: Int64 = 30 * EntitlementPolicy.millisecondsPerDay
 
     func run() async throws {
-        let end = self.end?.timestamp ?? .now
+        let end = self.end?.timestamp ?? options.at?.timestamp ?? .now
         let start =
             self.start?.timestamp
             ?? Timestamp(milliseconds: end.milliseconds - Self.span)

@@ -29,7 +29,8 @@ struct ApiReading {
         let client = try options.client()
         defer { client.close() }
         let folder = try options.save.map { try ApiFolder($0) }
-        var printer = ApiPrinter(isJSON: options.json, isOneCustomer: isOneCustomer)
+        var printer = ApiPrinter(
+            isJSON: options.json, isOneCustomer: isOneCustomer, at: options.at?.timestamp)
         let progress = ApiProgress(isOn: walk.isAll)
         let pages = client.pages(
             call, from: walk.revision, limit: walk.mostPages,

@@ -109,6 +109,8 @@ struct BulkVerification {
         Output.note(tally.summary(emptyLines: emptyLines, seconds: seconds))
         if case .failed(let reason) = end { throw Failure(reason) }
         if let failure { throw Failure(failure) }
+        // Nothing was verified, so success would mean nothing.
+        guard tally.items > 0 else { throw Failure("\(source.name) has no item to verify") }
         if tally.hasTrouble { throw ExitStatus.trouble }
         guard tally.isAllValid else { throw ExitStatus.refused }
     }
@@ -120,7 +122,8 @@ final class BulkSource: Sendable {
     let total: Int?
     let countsFiles: Bool
     private let input: BulkInput
-    private let name: String
+    /// The file of lines, for messages; empty for files.
+    let name: String
     /// The file of lines; nil for files. Opened once: a named pipe can't be opened again.
     private let opened: Opened?
     private let state = Locked((emptyLines: 0, failure: String?.none))

@@ -8,6 +8,8 @@ import AssayServer
 /// then the defaults.
 struct ServerSettings {
     var listen: [Endpoint]
+    /// Whether nothing names an address and the process inherited no socket.
+    var isDefaultListen = false
     /// The number of workers; nil for one per processor.
     var workers: Int?
     var keyTables = KeyTableBuilding.onRequest
@@ -62,6 +64,9 @@ struct ServerSettings {
             flags.listen.isEmpty
             ? fromEnvironment ?? file?.listen ?? (inherited.isEmpty ? [Self.defaultListen] : [])
             : flags.listen
+        isDefaultListen =
+            flags.listen.isEmpty && fromEnvironment == nil && file?.listen == nil
+            && inherited.isEmpty
         self.inherited = inherited
         unix = file?.unix ?? UnixSettings()
         tls = file?.tls

@@ -25,12 +25,11 @@ struct LoadOutputOptions: ParsableArguments {
     @Flag(help: "Do not write a line to standard error each second.")
     var quiet = false
 
-    /// Checks before the run that no output file exists: files are never replaced.
+    /// Checks before the run that each output file can be written, and that none exists: files are
+    /// never replaced.
     func check() throws {
         for path in [report, json, hgrm].compactMap(\.self) where path != "-" {
-            if try Input.readIfPresent(path) != nil {
-                throw Output.alreadyThere(path)
-            }
+            try Output.checkFile(path)
         }
     }
 

@@ -11,8 +11,18 @@ extension ServerSettings {
             lines.append("\(name.padded(to: 10)) \(value)")
         }
         add("configured", configuration ?? "no file")
-        for endpoint in listen { add("listen", endpoint.description) }
+        for endpoint in listen { add("listen", endpoint.checkText) }
         for socket in inherited { add("listen", "inherited: \"\(socket.name)\"") }
+        if isDefaultListen {
+            add("", "(default; a service of systemd has the sockets of its socket unit instead:")
+            add("", "systemctl show assay.socket --property=Listen)")
+        }
+        for endpoint in listen where endpoint.isOpenToOthers {
+            add(
+                "warning",
+                "other machines can reach \(endpoint), without TLS: anybody on the way can read "
+                    + "evidence and change verdicts")
+        }
         if let endpoint = admin.endpoint { add("admin", endpoint.description) }
         for origin in http.allowedOrigins.sorted() { add("http", "pages of \(origin)") }
         for host in http.hosts.sorted() { add("http", "the name \(host)") }
@@ -58,6 +68,25 @@ extension ServerSettings {
             lines.append("no entry is the default: every request must name its app")
         }
         return lines.joined(separator: "\n")
+    }
+}
+
+extension Endpoint {
+    /// The address, and what of it is known only at the start.
+    fileprivate var checkText: String {
+        switch self {
+        case .inherited: "\(self), at the address of its socket unit"
+        case .tcp(_, 0), .tls(_, 0), .http(_, 0), .https(_, 0): "\(self), at a free port"
+        case .tcp, .tls, .http, .https, .unix, .unixHTTP: description
+        }
+    }
+
+    /// Whether it is plain TCP that other machines can reach.
+    fileprivate var isOpenToOthers: Bool {
+        switch self {
+        case .tcp, .http: !isLocal
+        case .tls, .https, .unix, .unixHTTP, .inherited: false
+        }
     }
 }
 

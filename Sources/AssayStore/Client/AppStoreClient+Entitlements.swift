@@ -34,7 +34,8 @@ extension AppStoreClient {
     /// - Parameters:
     ///   - id: any transaction identifier of the customer.
     ///   - fetch: the lists to ask for.
-    ///   - moment: the moment of the decision; nil for the machine's clock.
+    ///   - moment: the moment of the decision; nil for that of the configuration, or the
+    ///     machine's clock.
     ///   - policy: what the caller decides, because the evidence does not say it.
     ///   - timeout: the time of all requests; nil for that of the configuration.
     ///   - hold: called with the bytes of all answers so far; where it returns false, the call ends
@@ -76,7 +77,8 @@ extension AppStoreClient {
         }
         return StoreResolution(
             environment: environments![0], items: items, revision: revision,
-            entitlements: Entitlements(of: items, at: moment ?? now, policy: policy))
+            entitlements: Entitlements(
+                of: items, at: moment ?? configuration.moment ?? now, policy: policy))
     }
 }
 

@@ -193,7 +193,8 @@ public final class AppStoreClient: Sendable {
         }
         do throws(StoreError) {
             let answer = try StoreAnswer(
-                received.body, to: call, in: environment, configuration, verifier, at: now)
+                received.body, to: call, in: environment, configuration, verifier,
+                at: configuration.moment ?? now)
             count(call, .answered)
             return answer
         } catch {

@@ -53,6 +53,23 @@ public struct StoreKey: Sendable {
         self.issuerId = issuerId
     }
 
+    /// Makes a key that no App Store knows, for a local server that takes any.
+    ///
+    /// - Throws: `unusableKey`.
+    package static func forLocalServer() throws(StoreError) -> StoreKey {
+        do throws(SigningKeyError) {
+            return StoreKey(try SigningKey(generating: .p256))
+        } catch {
+            throw .unusableKey("OpenSSL could not make a key for a local server")
+        }
+    }
+
+    private init(_ key: SigningKey) {
+        keyId = "LOCALSTORE"
+        issuerId = "00000000-0000-0000-0000-000000000000"
+        self.key = key
+    }
+
     /// Both are written into a JSON text and checked by Apple; here only mistakes are caught.
     private static func check(_ text: String, _ name: String) throws(StoreError) {
         let isWord = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
