@@ -5,7 +5,7 @@ import AssayModels
 struct EvidenceQuestion: Sendable {
     let kind: KindChoice
     let accepted: Accepted
-    let device: DeviceArgument?
+    let devices: [DeviceArgument]
     let inApp: InAppSelection
     /// Whether a server answers, by a configuration of its own.
     let isRemote: Bool
@@ -32,9 +32,9 @@ struct EvidenceQuestion: Sendable {
             bundleId: accepted.policy.bundleId, appAppleId: accepted.policy.appAppleId,
             environments: accepted.environments)
         if kind == .appReceipt || kind == .notificationV1 {
-            expectations.deviceIdentifier = device.map { $0.octets ?? [] }
+            for device in devices { expectations.expect(device: device.octets ?? []) }
         } else {
-            expectations.deviceVerificationId = device?.text
+            expectations.deviceVerificationId = devices.first?.text
         }
         return expectations
     }

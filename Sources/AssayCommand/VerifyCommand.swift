@@ -72,9 +72,10 @@ struct VerifyCommand: AsyncParsableCommand {
         name: .customLong("device-id"),
         help: ArgumentHelp(
             "The expected device. For an app receipt: identifierForVendor or a Mac's address, in "
-                + "hexadecimal. For StoreKit 2: AppStore.deviceVerificationID.",
+                + "hexadecimal; repeat it for each address of a Mac. For StoreKit 2: "
+                + "AppStore.deviceVerificationID.",
             valueName: "id"))
-    var device: DeviceArgument?
+    var devices: [DeviceArgument] = []
 
     @Option(
         help: ArgumentHelp(
@@ -127,13 +128,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func validate() throws {
         try checkInput()
-        if let device, kind == .appReceipt || kind == .notificationV1,
-            ![6, 16].contains(device.octets?.count)
-        {
-            throw ValidationError(
-                "--device-id of an app receipt must be 16 octets (identifierForVendor) or 6 (a "
-                    + "Mac's address) in hexadecimal")
-        }
+        try checkDevices()
         if format == .verifyReceipt, kind != .appReceipt, kind != .transactionReceipt {
             throw ValidationError(
                 "--format verify-receipt needs --kind app-receipt or transaction-receipt")
@@ -146,6 +141,23 @@ struct VerifyCommand: AsyncParsableCommand {
         if remote.server != nil, engine != nil {
             throw ValidationError(
                 "--engine can't be used with --server: it is an option of 'assay serve'")
+        }
+    }
+
+    private func checkDevices() throws {
+        let isReceipt = kind == .appReceipt || kind == .notificationV1
+        if isReceipt, devices.contains(where: { ![6, 16].contains($0.octets?.count) }) {
+            throw ValidationError(
+                "--device-id of an app receipt must be 16 octets (identifierForVendor) or 6 (a "
+                    + "Mac's address) in hexadecimal")
+        }
+        if devices.count > 1, !isReceipt {
+            throw ValidationError(
+                "several --device-id need --kind app-receipt: other evidence has one device")
+        }
+        guard devices.count <= Expectations.otherDeviceLimit + 1 else {
+            throw ValidationError(
+                "write at most \(Expectations.otherDeviceLimit + 1) times --device-id")
         }
     }
 
@@ -193,7 +205,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private var question: EvidenceQuestion {
         EvidenceQuestion(
-            kind: kind, accepted: .init(accepted), device: device, inApp: inApp,
+            kind: kind, accepted: .init(accepted), devices: devices, inApp: inApp,
             isRemote: remote.server != nil)
     }
 

@@ -19,11 +19,27 @@ public struct Expectations: Equatable, Sendable {
     /// The device of an app receipt (MISMATCH): the 16 octets of identifierForVendor, or the 6
     /// octets of a Mac's MAC address.
     public var deviceIdentifier: [UInt8]?
+    /// Further devices, one of which is enough: the other MAC addresses of a Mac. A server takes at
+    /// most `otherDeviceLimit`.
+    public var otherDeviceIdentifiers: [[UInt8]]
     /// AppStore.deviceVerificationID of the device of a transaction, renewal info or app
     /// transaction, compared case-insensitively (MISMATCH).
     public var deviceVerificationId: String?
     /// The oldest acceptable effective date (MISMATCH).
     public var notOlderThan: Timestamp?
+
+    /// A Mac has an address for each of its network interfaces, with bridges and docks about a
+    /// dozen. Each costs a hash of a receipt's identity.
+    public static let otherDeviceLimit = 32
+
+    /// Adds a device of an app receipt: another one of which one is enough.
+    package mutating func expect(device: [UInt8]) {
+        if deviceIdentifier == nil {
+            deviceIdentifier = device
+        } else {
+            otherDeviceIdentifiers.append(device)
+        }
+    }
 
     /// No expectations.
     public static let none = Expectations()
@@ -33,8 +49,8 @@ public struct Expectations: Equatable, Sendable {
         bundleId: String? = nil, appAppleId: Int64? = nil,
         environments: [StoreEnvironment] = [], productIds: [String] = [],
         appAccountToken: String? = nil, transactionId: String? = nil,
-        deviceIdentifier: [UInt8]? = nil, deviceVerificationId: String? = nil,
-        notOlderThan: Timestamp? = nil
+        deviceIdentifier: [UInt8]? = nil, otherDeviceIdentifiers: [[UInt8]] = [],
+        deviceVerificationId: String? = nil, notOlderThan: Timestamp? = nil
     ) {
         self.bundleId = bundleId
         self.appAppleId = appAppleId
@@ -43,6 +59,7 @@ public struct Expectations: Equatable, Sendable {
         self.appAccountToken = appAccountToken
         self.transactionId = transactionId
         self.deviceIdentifier = deviceIdentifier
+        self.otherDeviceIdentifiers = otherDeviceIdentifiers
         self.deviceVerificationId = deviceVerificationId
         self.notOlderThan = notOlderThan
     }

@@ -3261,7 +3261,7 @@ const ProtobufCMessageDescriptor assay__v1__verify_call__descriptor =
   (ProtobufCMessageInit) assay__v1__verify_call__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors[9] =
+static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors[10] =
 {
   {
     "bundle_id",
@@ -3371,6 +3371,18 @@ static const ProtobufCFieldDescriptor assay__v1__expectations__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "other_device_identifiers",
+    20,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Expectations, n_other_device_identifiers),
+    offsetof(Assay__V1__Expectations, other_device_identifiers),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__expectations__field_indices_by_name[] = {
   3,   /* field[3] = app_account_token */
@@ -3380,13 +3392,15 @@ static const unsigned assay__v1__expectations__field_indices_by_name[] = {
   8,   /* field[8] = device_verification_id */
   1,   /* field[1] = environments */
   5,   /* field[5] = not_older_than */
+  9,   /* field[9] = other_device_identifiers */
   2,   /* field[2] = product_ids */
   4,   /* field[4] = transaction_id */
 };
-static const ProtobufCIntRange assay__v1__expectations__number_ranges[1 + 1] =
+static const ProtobufCIntRange assay__v1__expectations__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 20, 9 },
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
 {
@@ -3396,10 +3410,10 @@ const ProtobufCMessageDescriptor assay__v1__expectations__descriptor =
   "Assay__V1__Expectations",
   "assay.v1",
   sizeof(Assay__V1__Expectations),
-  9,
+  10,
   assay__v1__expectations__field_descriptors,
   assay__v1__expectations__field_indices_by_name,
-  1,  assay__v1__expectations__number_ranges,
+  2,  assay__v1__expectations__number_ranges,
   (ProtobufCMessageInit) assay__v1__expectations__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -37,6 +37,30 @@ struct ReceiptCommandTests {
         return try #require(try answer.json["payload"] as? [String: Any])
     }
 
+    @Test("--device-id can be repeated: one of them is enough")
+    func devices() throws {
+        _ = try minted("receipt", ["--records", "1"])
+        let own = String(repeating: "A5", count: 16)
+        let other = "01:02:03:04:05:06"
+        func verdict(_ devices: String...) throws -> String? {
+            try verify("receipt", devices.flatMap { ["--device-id", $0] }).verdict
+        }
+        #expect(try verdict(own) == "VALID")
+        #expect(try verdict(other, own) == "VALID")
+        #expect(try verdict(own, other) == "VALID")
+        #expect(try verdict(other) == "MISMATCH")
+        #expect(try verdict(other, other) == "MISMATCH")
+        for (options, reason) in [
+            (["--device-id", own, "--device-id", "01"], "16 octets"),
+            (["--device-id", "a", "--device-id", "b", "--kind", "transaction"], "one device"),
+            (["--device-id", own, "--device-id", other, "--kind", "auto"], "one device"),
+            (Array(repeating: ["--device-id", own], count: 34).flatMap(\.self), "at most 33"),
+        ] {
+            let result = try verify("receipt", options)
+            #expect(result.status == 2 && result.error.contains(reason), "\(result.error)")
+        }
+    }
+
     /// DER and BER encode the first length of a CMS structure differently.
     @Test(
         "each digest, encoding and form is valid under its root",

@@ -2,6 +2,7 @@ import Assay
 import AssayIO
 import AssayModels
 @testable import AssayServer
+import Foundation
 import TestSupport
 import Testing
 
@@ -103,6 +104,52 @@ struct HTTPListenerTests {
                     """
                 let response = try client.ask(HTTPClient.post("/v1/verify", json: body))
                 #expect(response.member("verdict") == verdict, "\(json)")
+            }
+        }
+    }
+
+    @Test("several devices can be expected of a receipt, one of which is enough")
+    func devices() throws {
+        let receipt = try Minted.receipt(bytes: 3_000)
+        let text = Data(receipt).base64EncodedString()
+        let own = String(repeating: "a5", count: 16)
+        let other = "01:02:03:04:05:06"
+        let most = Expectations.otherDeviceLimit + 1
+        let cases: [(devices: [String], verdict: String?)] = [
+            ([own], "VALID"), ([other, own], "VALID"), ([own, other], "VALID"),
+            ([other], "MISMATCH"), ([other, other], "MISMATCH"),
+            (Array(repeating: other, count: most - 1) + [own], "VALID"),
+            (Array(repeating: other, count: most) + [own], nil), ([own, "01"], nil),
+        ]
+        try withHTTPServer { test, endpoint in
+            let client = try HTTPClient(endpoint)
+            for (devices, verdict) in cases {
+                let query = devices.map { "&device-id=" + $0 }.joined()
+                let raw = try client.ask(
+                    HTTPClient.post("/v1/verify?kind=app-receipt" + query, receipt))
+                let list = devices.map { "\"\($0)\"" }.joined(separator: ",")
+                let json = try client.ask(
+                    HTTPClient.post(
+                        "/v1/verify",
+                        json: """
+                            {"kind":"app-receipt","evidence":"\(text)",\
+                            "expectations":{"deviceId":[\(list)]}}
+                            """))
+                for response in [raw, json] {
+                    #expect(response.status == (verdict == nil ? 400 : 200), "\(devices)")
+                    #expect(response.member("verdict") == verdict, "\(devices)")
+                }
+            }
+            for (kind, devices, reason) in [
+                ("app-receipt", "[]", "no device"), ("app-receipt", "[1]", "not a string"),
+                ("app-receipt", "1", "not an array"), ("transaction", "[\"1\",\"2\"]", "alone"),
+            ] {
+                let body =
+                    "{\"kind\":\"\(kind)\",\"evidence\":\"\(text)\","
+                    + "\"expectations\":{\"deviceId\":\(devices)}}"
+                let response = try client.ask(HTTPClient.post("/v1/verify", json: body))
+                #expect(response.status == 400, "\(devices)")
+                #expect(response.member("detail")?.contains(reason) == true, "\(response.text)")
             }
         }
     }

@@ -33,6 +33,33 @@ import Testing
         }
     }
 
+    @Test("devices of a request are bounded before their hashes are computed")
+    func devices() async throws {
+        let receipt = try Minted.receipt(bytes: 3_000)
+        let own = [UInt8](repeating: 0xA5, count: 16)
+        let most = Expectations.otherDeviceLimit
+        try await withClient { test, client in
+            for (others, verdict) in [
+                (Array(repeating: [UInt8](0..<6), count: most - 1) + [own], Verdict.valid),
+                (Array(repeating: [UInt8](0..<6), count: most), .mismatch),
+            ] {
+                let call = VerifyCall(
+                    kind: .appReceipt, expectations: Expectations(otherDeviceIdentifiers: others))
+                #expect(try await client.verify(receipt, call).verification.verdict == verdict)
+            }
+            let expectations = Expectations(
+                otherDeviceIdentifiers: Array(repeating: own, count: most + 1))
+            let raw = try RawClient(test.unix)
+            try raw.send(RawClient.verify(1, .appReceipt, receipt, expecting: expectations))
+            try raw.send(RawClient.resolve(2, [(nil, receipt)]) { $0.expectations = expectations })
+            for _ in 1...2 {
+                let head = try raw.receive()?.head
+                #expect(head?.status == .invalidArgument)
+                #expect(head?.message.contains("32 other devices") == true)
+            }
+        }
+    }
+
     /// Over the wire evidence has no JSON of its own: the body carries it.
     private func expectSame(
         _ kind: EvidenceKind, _ evidence: [UInt8], _ expectations: Expectations = .none,

@@ -1,4 +1,4 @@
-import Assay
+@testable import Assay
 import AssayMint
 import AssayModels
 import TestSupport
@@ -45,6 +45,38 @@ import Testing
             count += 1
         }
         try Vectors.report("receipts of known devices", count)
+    }
+
+    /// A Mac has several addresses, and its receipt is bound to one.
+    @Test func oneOfSeveralDevices() {
+        let mac: [UInt8] = [1, 2, 3, 4, 5, 6]
+        let hash = SHA1.digest((mac + [7, 8]).span).octets.span.array
+        var receipt = EvidenceClaims(kind: .appReceipt, environment: .production)
+        receipt.deviceBinding = .receipt(
+            ReceiptDeviceBinding(opaqueValue: [7], bundleIdOctets: [8], sha1Hash: hash))
+        let transaction = EvidenceClaims(kind: .transaction, environment: .production)
+        let others: [[UInt8]] = [[1, 2, 3, 4, 5, 7], [UInt8](repeating: 1, count: 16), []]
+        let cases: [(first: [UInt8]?, others: [[UInt8]], isMatch: Bool)] = [
+            (nil, [], true), (mac, [], true), (mac, others, true), (nil, [mac], true),
+            (others[0], [mac], true), (others[0], others + [mac], true), ([], [mac], true),
+            (others[0], [], false), (others[0], others, false), (nil, others, false),
+            (nil, [[]], false), (Array(mac.dropLast()), [mac + [0]], false),
+        ]
+        for (first, others, isMatch) in cases {
+            let expectations = Expectations(
+                deviceIdentifier: first, otherDeviceIdentifiers: others)
+            func verdict(_ claims: EvidenceClaims) -> Verdict {
+                do throws(Refusal) {
+                    try claims.check(expectations, effectiveDate: Timestamp(milliseconds: 0))
+                    return .valid
+                } catch {
+                    return error.verdict
+                }
+            }
+            #expect(verdict(receipt) == (isMatch ? .valid : .mismatch), "\(expectations)")
+            let isExpected = first != nil || !others.isEmpty
+            #expect(verdict(transaction) == (isExpected ? .mismatch : .valid))
+        }
     }
 
     /// The hash covers the whole encoding of the bundle identifier. An identifier that does not

@@ -1,4 +1,4 @@
-import Assay
+@testable import Assay
 import AssayMint
 import AssayModels
 import Testing
@@ -92,6 +92,20 @@ import Testing
                 token, as: .appTransaction, policy: Policy(bundleId: nil, environments: [.sandbox]),
                 expecting: .init(appAppleId: 1_234_567_890))
             Fixture.expect(answer, verdict, comment: "app \(id) in the sandbox")
+        }
+    }
+
+    @Test("an account token that evidence cannot carry says so")
+    func accountTokenOfReceipts() throws {
+        let expectations = Expectations(appAccountToken: "7e3fb20b-4cdb-47cc-936d-99d65f608138")
+        for kind in EvidenceKind.allCases {
+            let claims = EvidenceClaims(kind: kind, environment: .production)
+            let refusal = #expect(throws: Refusal.self) {
+                try claims.check(expectations, effectiveDate: Fixture.time(1))
+            }
+            let isReceipt = [.appReceipt, .transactionReceipt, .notificationV1].contains(kind)
+            #expect(refusal?.verdict == .mismatch)
+            #expect(refusal?.detail.contains("receipts carry none") == isReceipt, "\(kind)")
         }
     }
 

@@ -83,7 +83,7 @@ extension FuzzTarget {
                     bundleId: FuzzAuthority.bundle, appAppleId: 1,
                     environments: [.production, .sandbox], productIds: ["a", "b"],
                     appAccountToken: "t", transactionId: "1", deviceIdentifier: [1, 2, 3],
-                    notOlderThan: FuzzAuthority.now),
+                    otherDeviceIdentifiers: [[4], []], notOlderThan: FuzzAuthority.now),
                 returnsPayloadJSON: true, inApp: .latest)),
         .resolve(resolveCall),
         .fetch(FetchCall(of: "1")),

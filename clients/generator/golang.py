@@ -56,8 +56,9 @@ class Go:
         if field.repeated:
             if self.contract.is_enum(field):
                 return [f"\tb = appendPacked(b, {number}, {name})"]
-            write = f"appendMessage(b, {number}, v)" if self.contract.is_message(field) else \
-                f"appendText(b, {number}, v)"
+            function = "appendMessage" if self.contract.is_message(field) else \
+                {"string": "appendText", "bytes": "appendBytes"}[field.kind]
+            write = f"{function}(b, {number}, v)"
             return [f"\tfor _, v := range {name} {{", f"\t\tb = {write}", "\t}"]
         condition, write = {
             "string": (f'{name} != ""', f"appendText(b, {number}, {name})"),
@@ -89,7 +90,8 @@ class Go:
         if field.repeated:
             if self.contract.is_enum(field):
                 return lines + [f"\t\t\t{name}, err = packed({name}, f)"]
-            return lines + ["\t\t\tvar v string", "\t\t\tv, err = f.text()",
+            reader = {"string": "f.text()", "bytes": "f.octets()"}[field.kind]
+            return lines + [f"\t\t\tvar v {self.base(field)}", f"\t\t\tv, err = {reader}",
                             f"\t\t\t{name} = append({name}, v)"]
         if self.contract.is_enum(field):
             return lines + [f"\t\t\t{name}, err = enumeration[{field.kind}](f)"]

@@ -87,7 +87,8 @@ class Java:
                 return [f"        out.packed({number}, {name}.stream().mapToLong("
                         f"{field.kind}::number));"]
             write = f"out.message({number}, value::encode)" if self.contract.is_message(field) \
-                else f"out.text({number}, value)"
+                else {"string": f"out.text({number}, value)",
+                      "bytes": f"out.bytes({number}, value)"}[field.kind]
             kind = self.type(field)[5:-1]
             return [f"        for ({kind} value : {name}) {{", f"            {write};",
                     "        }"]

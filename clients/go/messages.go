@@ -336,6 +336,9 @@ type Expectations struct {
 	// AppStore.deviceVerificationID of the device of a transaction, renewal info or app transaction,
 	// compared case-insensitively (MISMATCH).
 	DeviceVerificationID string
+	// Further devices, one of which is enough: the other MAC addresses of a Mac, at most 32
+	// (INVALID_ARGUMENT).
+	OtherDeviceIdentifiers [][]byte
 }
 
 // ResolveCall: Verifies many items of evidence, and decides what the customer owns. A refused item
@@ -1646,6 +1649,9 @@ func (m *Expectations) marshal(b []byte) []byte {
 	if m.DeviceVerificationID != "" {
 		b = appendText(b, 9, m.DeviceVerificationID)
 	}
+	for _, v := range m.OtherDeviceIdentifiers {
+		b = appendBytes(b, 20, v)
+	}
 	return b
 }
 
@@ -1678,6 +1684,10 @@ func (m *Expectations) unmarshal(d *decoder, b []byte) error {
 			m.AppAppleID, err = pointer[int64](f)
 		case 9:
 			m.DeviceVerificationID, err = f.text()
+		case 20:
+			var v []byte
+			v, err = f.octets()
+			m.OtherDeviceIdentifiers = append(m.OtherDeviceIdentifiers, v)
 		}
 		if err != nil {
 			return err

@@ -175,6 +175,6 @@ extension VerifiedEvidence {
 extension Expectations {
     fileprivate var describesPurchase: Bool {
         !productIds.isEmpty || appAccountToken != nil || transactionId != nil
-            || deviceIdentifier != nil || deviceVerificationId != nil || notOlderThan != nil
+            || !deviceIdentifiers.isEmpty || deviceVerificationId != nil || notOlderThan != nil
     }
 }

@@ -109,7 +109,11 @@ extension EvidenceClaims {
         if let expected = expectations.appAccountToken {
             log?.begin(.accountToken, found: quoted(appAccountToken), expected: quoted(expected))
             guard let appAccountToken, appAccountToken.lowercased() == expected.lowercased() else {
-                throw Refusal(.mismatch, "the app account token is not the expected one")
+                throw Refusal(
+                    .mismatch,
+                    kind.isReceipt
+                        ? "the \(kind.name) has no app account token: receipts carry none"
+                        : "the app account token is not the expected one")
             }
         }
         if let expected = expectations.transactionId {
@@ -118,7 +122,7 @@ extension EvidenceClaims {
                 throw Refusal(.mismatch, "the transaction id is not the expected one")
             }
         }
-        if expectations.deviceIdentifier != nil || expectations.deviceVerificationId != nil {
+        if !expectations.deviceIdentifiers.isEmpty || expectations.deviceVerificationId != nil {
             log?.begin(.device)
         }
         try checkDevice(expectations)
@@ -137,10 +141,16 @@ extension EvidenceClaims {
 extension EvidenceClaims {
     /// Checks the device binding. Evidence without a binding is a mismatch.
     private func checkDevice(_ expectations: Expectations) throws(Refusal) {
-        if let identifier = expectations.deviceIdentifier {
-            guard case .receipt(let binding) = deviceBinding, binding.matches(identifier.span)
+        let devices = expectations.deviceIdentifiers
+        if !devices.isEmpty {
+            guard case .receipt(let binding) = deviceBinding,
+                devices.contains(where: { binding.matches($0.span) })
             else {
-                throw Refusal(.mismatch, "the receipt is not bound to the expected device")
+                throw Refusal(
+                    .mismatch,
+                    devices.count == 1
+                        ? "the receipt is not bound to the expected device"
+                        : "the receipt is bound to none of the expected devices")
             }
         }
         if let identifier = expectations.deviceVerificationId {
@@ -154,7 +164,23 @@ extension EvidenceClaims {
     }
 }
 
+extension EvidenceKind {
+    fileprivate var isReceipt: Bool {
+        switch self {
+        case .appReceipt, .transactionReceipt, .notificationV1: true
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
+            .serverAnswer:
+            false
+        }
+    }
+}
+
 extension Expectations {
+    /// The devices of an app receipt, one of which is enough.
+    package var deviceIdentifiers: [[UInt8]] {
+        (deviceIdentifier.map { [$0] } ?? []) + otherDeviceIdentifiers
+    }
+
     /// The environments that both policy and caller accept.
     fileprivate func accepted(of policy: Policy) -> Set<StoreEnvironment> {
         environments.isEmpty ? policy.environments : policy.environments.intersection(environments)

@@ -100,6 +100,9 @@ final class Admission {
         }
         guard !context.phase.isDraining else { return .refused(.unavailable(head.id)) }
         guard let kind = call.kind else { return .refused(.unknownKind(head.id)) }
+        guard !call.expectations.hasTooManyDevices else {
+            return .refused(.tooManyDevices(head.id))
+        }
         guard let app = app(named: head.app) else {
             return .refused(.unknownApp(head.id, isNamed: !head.app.isEmpty))
         }
@@ -138,6 +141,9 @@ final class Admission {
             return .refused(.tooManyItems(head.id, count, limit: limits.resolveItems))
         }
         guard count > 0 else { return .refused(.noItems(head.id)) }
+        guard !call.expectations.hasTooManyDevices else {
+            return .refused(.tooManyDevices(head.id))
+        }
         guard !call.items.contains(where: \.kind.isUnknown) else {
             return .refused(.unknownKind(head.id))
         }
@@ -299,5 +305,12 @@ final class Admission {
                     notAfter: anchor.notAfter, development: anchor.development)
             },
             proto: protoText, engine: app?.verifier.engine.current.rawValue ?? "")
+    }
+}
+
+extension Expectations {
+    /// Each device costs a hash for each receipt.
+    fileprivate var hasTooManyDevices: Bool {
+        otherDeviceIdentifiers.count > Self.otherDeviceLimit
     }
 }

@@ -118,6 +118,12 @@ extension ResponseHead {
             message: "the items have \(count) bytes together; the body has \(bodyBytes)")
     }
 
+    static func tooManyDevices(_ id: UInt64) -> Self {
+        ResponseHead(
+            id: id, status: .invalidArgument,
+            message: "the request names more than \(Expectations.otherDeviceLimit) other devices")
+    }
+
     static func fetchNotConfigured(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .failedPrecondition,

@@ -14,7 +14,7 @@ struct HTTPQuestion: Sendable {
     var expectations = Expectations.none
     var inApp = InAppSelection.all
     var content = HTTPFormat.Content.report
-    private var device: String?
+    private var devices: [String] = []
     private var namesKind = false
 
     /// The call.
@@ -80,7 +80,7 @@ struct HTTPQuestion: Sendable {
         try finish()
     }
 
-    private static let repeated: Set<String> = ["environment", "product-id"]
+    private static let repeated: Set<String> = ["environment", "product-id", "device-id"]
 
     private mutating func set(_ name: String, _ value: String) throws(HTTPProblem) {
         switch name {
@@ -94,7 +94,7 @@ struct HTTPQuestion: Sendable {
         case "transaction-id": expectations.transactionId = value
         case "not-older-than":
             expectations.notOlderThan = Timestamp(milliseconds: try Self.number(value, name))
-        case "device-id": device = value
+        case "device-id": devices.append(value)
         case "in-app": try setInApp(value)
         case "returns": try setContent(value)
         case "timeout": try setTimeout(Double(value))
@@ -131,18 +131,18 @@ struct HTTPQuestion: Sendable {
     }
 
     private mutating func setExpectations(_ value: JSONValue) throws(HTTPProblem) {
-        (expectations, device) = try Self.expectations(value)
+        (expectations, devices) = try Self.expectations(value)
     }
 
-    /// Reads expectations, and the text of the expected device beside them.
+    /// Reads expectations, and the texts of the expected devices beside them.
     static func expectations(
         _ value: JSONValue
-    ) throws(HTTPProblem) -> (expectations: Expectations, device: String?) {
+    ) throws(HTTPProblem) -> (expectations: Expectations, devices: [String]) {
         guard let members = value.members else {
             throw Self.problem("expectations is not an object")
         }
         var expectations = Expectations.none
-        var device: String?
+        var devices: [String] = []
         for (name, value) in members.pairs {
             switch name {
             case "bundleId": expectations.bundleId = try Self.text(value, name)
@@ -158,7 +158,16 @@ struct HTTPQuestion: Sendable {
                     value, name, limit: ServerLimits.products)
             case "appAccountToken": expectations.appAccountToken = try Self.text(value, name)
             case "transactionId": expectations.transactionId = try Self.text(value, name)
-            case "deviceId": device = try Self.text(value, name)
+            case "deviceId":
+                let limit = Expectations.otherDeviceLimit + 1
+                devices =
+                    if let text = value.string {
+                        [text]
+                    } else {
+                        try Self.texts(value, name, limit: limit)
+                    }
+                // An empty list is a mistake: it would expect nothing.
+                guard !devices.isEmpty else { throw Self.problem("deviceId names no device") }
             case "notOlderThan":
                 guard let date = value.int64 else { throw Self.notANumber(name) }
                 expectations.notOlderThan = Timestamp(milliseconds: date)
@@ -169,7 +178,7 @@ struct HTTPQuestion: Sendable {
                         + "deviceId, notOlderThan")
             }
         }
-        return (expectations, device)
+        return (expectations, devices)
     }
 
     static func text(_ value: JSONValue, _ name: String) throws(HTTPProblem) -> String {
@@ -250,17 +259,31 @@ struct HTTPQuestion: Sendable {
             throw Self.problem(
                 "returns verify-receipt needs the kind app-receipt or transaction-receipt")
         }
-        guard let device else { return }
+        try setDevices()
+    }
+
+    private mutating func setDevices() throws(HTTPProblem) {
+        guard let device = devices.first else { return }
+        guard devices.count <= Expectations.otherDeviceLimit + 1 else {
+            throw Self.problem(
+                "there are more than \(Expectations.otherDeviceLimit + 1) expected devices")
+        }
         switch kind {
         case nil: throw Self.problem("a device needs a kind other than auto")
         case .appReceipt, .notificationV1:
-            guard let octets = DeviceText.octets(device), DeviceText.isOfReceipt(octets) else {
-                throw Self.problem(
-                    "the device of an app receipt is not 16 octets (identifierForVendor) or 6 (a "
-                        + "Mac's address) in hexadecimal")
+            for device in devices {
+                guard let octets = DeviceText.octets(device), DeviceText.isOfReceipt(octets) else {
+                    throw Self.problem(
+                        "the device of an app receipt is not 16 octets (identifierForVendor) or 6 "
+                            + "(a Mac's address) in hexadecimal")
+                }
+                expectations.expect(device: octets)
             }
-            expectations.deviceIdentifier = octets
-        default: expectations.deviceVerificationId = device
+        default:
+            guard devices.count == 1 else {
+                throw Self.problem("several devices can be expected of an app receipt alone")
+            }
+            expectations.deviceVerificationId = device
         }
     }
 

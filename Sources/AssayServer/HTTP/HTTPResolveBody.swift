@@ -33,8 +33,8 @@ struct HTTPResolveBody: Sendable {
             case "at": call.at = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
             case "policy": call.policy = try EntitlementPolicy(json: value)
             case "expectations":
-                let (expectations, device) = try HTTPQuestion.expectations(value)
-                guard device == nil else {
+                let (expectations, devices) = try HTTPQuestion.expectations(value)
+                guard devices.isEmpty else {
                     throw HTTPQuestion.problem("a device is expected of one item: use /v1/verify")
                 }
                 call.expectations = expectations

@@ -103,6 +103,12 @@ func models<M: ReadableMessage>(
     return models
 }
 
+func octets(_ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int) -> [[UInt8]] {
+    unsafe UnsafeBufferPointer(start: values, count: values == nil ? 0 : count).map { field in
+        unsafe Array(UnsafeBufferPointer(start: field.data, count: field.len))
+    }
+}
+
 func texts<V: RawRepresentable<String>>(
     _ values: UnsafeMutablePointer<ProtobufCBinaryData>?, count: Int
 ) throws(MessageError) -> [V] {

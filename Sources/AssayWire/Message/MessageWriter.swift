@@ -223,6 +223,10 @@ extension MessageWriter {
         for value in values.reversed() { set(number, value) }
     }
 
+    mutating func setEach(_ number: Int, _ values: [[UInt8]]) {
+        for value in values.reversed() { set(number, value) }
+    }
+
     mutating func setEach<V: RawRepresentable<String>>(_ number: Int, _ values: [V]) {
         for value in values.reversed() { set(number, value.rawValue) }
     }

@@ -7,6 +7,7 @@ import CAssayProto
 
 extension Expectations: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(20, otherDeviceIdentifiers)
         output.set(9, deviceVerificationId)
         output.set(8, appAppleId)
         output.set(7, deviceIdentifier)
@@ -30,6 +31,8 @@ extension Expectations: WritableMessage, @unsafe ReadableMessage {
         appAppleId = unsafe read(m.has_app_apple_id, m.app_apple_id)
         deviceVerificationId = try unsafe read(
             m.has_device_verification_id, m.device_verification_id)
+        otherDeviceIdentifiers = unsafe octets(
+            m.other_device_identifiers, count: m.n_other_device_identifiers)
     }
 }
 

@@ -536,10 +536,16 @@ struct  Assay__V1__Expectations
    */
   protobuf_c_boolean has_device_verification_id;
   ProtobufCBinaryData device_verification_id;
+  /*
+   * Further devices, one of which is enough: the other MAC addresses of a Mac, at most 32
+   * (INVALID_ARGUMENT).
+   */
+  size_t n_other_device_identifiers;
+  ProtobufCBinaryData *other_device_identifiers;
 };
 #define ASSAY__V1__EXPECTATIONS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__expectations__descriptor) \
-    , 0, {0,NULL}, 0,NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL} }
+    , 0, {0,NULL}, 0,NULL, 0,NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0,NULL }
 
 
 /*

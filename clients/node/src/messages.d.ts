@@ -270,6 +270,11 @@ export interface Expectations {
    * compared case-insensitively (MISMATCH).
    */
   deviceVerificationId?: string
+  /**
+   * Further devices, one of which is enough: the other MAC addresses of a Mac, at most 32
+   * (INVALID_ARGUMENT).
+   */
+  otherDeviceIdentifiers?: Uint8Array[]
 }
 
 /**

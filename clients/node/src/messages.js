@@ -136,6 +136,7 @@ Object.assign(Expectations, {
   7: ['deviceIdentifier', 'bytes'],
   8: ['appAppleId', 'int64'],
   9: ['deviceVerificationId', 'string'],
+  20: ['otherDeviceIdentifiers', 'bytes', true],
 })
 
 Object.assign(ResolveCall, {

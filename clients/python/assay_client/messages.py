@@ -327,6 +327,9 @@ class Expectations(Message):
     device_verification_id: Optional[str] = None
     """AppStore.deviceVerificationID of the device of a transaction, renewal info or app
     transaction, compared case-insensitively (MISMATCH)."""
+    other_device_identifiers: List[bytes] = field(default_factory=list)
+    """Further devices, one of which is enough: the other MAC addresses of a Mac, at most 32
+    (INVALID_ARGUMENT)."""
 
 
 @dataclass
@@ -1602,6 +1605,7 @@ Expectations.FIELDS = {
     7: ("device_identifier", "bytes", False),
     8: ("app_apple_id", "int64", False),
     9: ("device_verification_id", "string", False),
+    20: ("other_device_identifiers", "bytes", True),
 }
 ResolveCall.FIELDS = {
     1: ("items", EvidenceItem, True),

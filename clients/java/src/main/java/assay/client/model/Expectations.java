@@ -23,10 +23,12 @@ import java.util.List;
  *     other than 0; required in Production evidence of a kind that carries one.
  * @param deviceVerificationId AppStore.deviceVerificationID of the device of a transaction, renewal
  *     info or app transaction, compared case-insensitively (MISMATCH).
+ * @param otherDeviceIdentifiers Further devices, one of which is enough: the other MAC addresses of
+ *     a Mac, at most 32 (INVALID_ARGUMENT).
  */
 public record Expectations(String bundleId, List<String> environments, List<String> productIds,
         String appAccountToken, String transactionId, Long notOlderThan, byte[] deviceIdentifier,
-        Long appAppleId, String deviceVerificationId) {
+        Long appAppleId, String deviceVerificationId, List<byte[]> otherDeviceIdentifiers) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -45,6 +47,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
                 case 7 -> b.deviceIdentifier = in.bytes();
                 case 8 -> b.appAppleId = in.number();
                 case 9 -> b.deviceVerificationId = in.text();
+                case 20 -> b.otherDeviceIdentifiers.add(in.bytes());
                 default -> in.skip();
             }
         }
@@ -79,6 +82,9 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
         if (deviceVerificationId != null) {
             out.text(9, deviceVerificationId);
         }
+        for (byte[] value : otherDeviceIdentifiers) {
+            out.bytes(20, value);
+        }
     }
 
     /** Makes a Expectations. What is not set is absent. */
@@ -92,6 +98,7 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
         private byte[] deviceIdentifier;
         private Long appAppleId;
         private String deviceVerificationId;
+        private List<byte[]> otherDeviceIdentifiers = new ArrayList<>();
 
         private Builder() {}
 
@@ -161,11 +168,20 @@ public record Expectations(String bundleId, List<String> environments, List<Stri
             return this;
         }
 
+        /**
+         * Further devices, one of which is enough: the other MAC addresses of a Mac, at most 32
+         * (INVALID_ARGUMENT).
+         */
+        public Builder otherDeviceIdentifiers(List<byte[]> otherDeviceIdentifiers) {
+            this.otherDeviceIdentifiers = new ArrayList<>(otherDeviceIdentifiers);
+            return this;
+        }
+
         /** Returns the message. */
         public Expectations build() {
             return new Expectations(bundleId, List.copyOf(environments), List.copyOf(productIds),
                 appAccountToken, transactionId, notOlderThan, deviceIdentifier, appAppleId,
-                deviceVerificationId);
+                deviceVerificationId, List.copyOf(otherDeviceIdentifiers));
         }
     }
 }
