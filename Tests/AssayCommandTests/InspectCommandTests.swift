@@ -149,6 +149,41 @@ struct InspectCommandTests {
         #expect(shown[1]["subject"] == nil && shown[2]["subject"] is String)
     }
 
+    @Test("132: what is printed of hostile evidence has a limit, in text and in JSON")
+    func bounded() throws {
+        let long = String(repeating: "n", count: 130_000)
+        let ones = repeatElement("1", count: 70_000).joined(separator: ",")
+        let objects = repeatElement("{\"a\":1}", count: 17_000).joined(separator: ",")
+        let members = (0..<17_000).map { "\"\($0)\":{\"b\":2}" }.joined(separator: ",")
+        let table: [(evidence: String, showsName: Bool)] = [
+            ("{\"\(long)\":[\(ones)]}", false), ("{\"\(long)\":[\(objects)]}", true),
+            ("{\"a\":[\(objects)],\"\(long)\":1}", true), ("{\(members)}", false),
+            ("{\"a\":\"\(String(repeating: "x", count: 3 << 20))\"}", false),
+            ("{\"\(long)\":1,\"b\":2}", true),
+        ]
+        for (evidence, showsName) in table {
+            let text = try Tool.run(["inspect", "-"], input: evidence)
+            #expect(text.status == 0 && text.output.utf8.count < 300_000, "\(text.error)")
+            #expect(text.output.contains("… (130000 bytes)") == showsName)
+            let json = try inspect(evidence)
+            #expect((json["unverifiedPayload"] == nil) == (evidence.utf8.count > 1 << 20))
+        }
+        let many = try Tool.run(["inspect", "-"], input: table[3].evidence).output
+        #expect(many.contains("\n  16600 more fields are left out\n"), "\(many.suffix(200))")
+    }
+
+    @Test("a receipt of many records: the newest, and how many are left out")
+    func manyRecords() throws {
+        _ = try mint("receipt", "--records", "250", "--output", folder("many"))
+        let text = try Tool.run("inspect", folder("many")).output
+        #expect(text.contains("the newest 200 in-app records; 50 are left out"))
+        #expect(text.contains("inApp[199].transactionId") && !text.contains("inApp[200]"))
+        let json = try Tool.run("inspect", "--format", "json", folder("many")).json
+        #expect(json["recordsOmitted"] as? Int == 50)
+        let payload = try #require(json["unverifiedPayload"] as? [String: Any])
+        #expect((payload["inApp"] as? [Any])?.count == 200)
+    }
+
     @Test("text marks every section, and escapes what a terminal would act on")
     func text() throws {
         let payload = folder.write(

@@ -51,7 +51,12 @@ struct ReportTests {
         let rows: [(EvidenceKind, Question, bundle: String, app: String)] = [
             (.appTransaction, Self.all, "pass", "pass"),
             (.transaction, Self.all, "pass", "not checked: this kind carries no App Store id"),
-            (.renewalInfo, remote, "pass", "not checked: this kind carries no App Store id"),
+            (
+                .renewalInfo, Self.all, "not checked: this kind carries no bundle id",
+                "not checked: this kind carries no App Store id"
+            ),
+            (.realtimeRequest, remote, "not checked: this kind carries no bundle id", "pass"),
+            (.appReceipt, remote, "pass", "pass"), (.serverAnswer, Self.all, "pass", "pass"),
             (.notification, nothing, "not checked: no --bundle-id", "no --app-apple-id"),
             (.notification, remote, "pass", "pass"),
         ]

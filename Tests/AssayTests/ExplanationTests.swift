@@ -171,7 +171,7 @@ import Testing
         let fields = try #require(explanation.contents.last?.fields)
         #expect(fields.shown.count == ExplanationLimits.fields)
         #expect(fields.omitted == 501 - ExplanationLimits.fields)
-        #expect(fields.shown[0].value.hasSuffix("… (5000 characters)"))
+        #expect(fields.shown[0].value.hasSuffix("… (5000 bytes)"))
     }
 
     @Test("dates in words")

@@ -19,73 +19,73 @@ extension Explanation {
     /// What the evidence contains: what its signatures cover if the verdict is VALID, otherwise
     /// what it claims.
     package var contents: [Content] {
-        guard let evidence = verification.evidence else { return claims(of: inspection) }
+        var bytes = ExplanationLimits.contentBytes
+        guard let evidence = verification.evidence else { return claims(of: inspection, &bytes) }
         switch evidence {
-        case .appReceipt(let receipt): return [content(of: receipt)]
+        case .appReceipt(let receipt): return [content(of: receipt, &bytes)]
         case .notificationV1(let notification):
-            return [content(of: notification.receipt)]
+            return [content(of: notification.receipt, &bytes)]
                 + VerificationReport(verification).members.filter { $0.name != "payload" }
-                .map { content(of: $0.document, $0.name, isVerified: false) }
+                .map { content(of: $0.document, $0.name, isVerified: false, &bytes) }
         default:
             // The other members of an answer have no signature.
             let unsigned: Set<String> = ["unsigned", "warnings"]
             return VerificationReport(verification).members.map { member in
                 content(
                     of: member.document, member.name,
-                    isVerified: !unsigned.contains(member.name))
+                    isVerified: !unsigned.contains(member.name), &bytes)
             }
         }
     }
 
-    private func content(of receipt: AppReceipt) -> Content {
+    private func content(of receipt: AppReceipt, _ bytes: inout Int) -> Content {
         var receipt = receipt
         let count = receipt.inApp.count
-        receipt.inApp = receipt.inApp.newest(ExplanationLimits.records)
-        let records = receipt.inApp
+        let records = receipt.inApp.newestShortened(ExplanationLimits.records)
         receipt.inApp = InAppPurchases()
         let document = try? JSONDocument.parse(receipt.json, limit: .max)
         return Content(
-            title: "payload", isVerified: true, fields: document.map { fields($0.root) },
+            title: "payload", isVerified: true,
+            fields: document.map { fields($0.root, &bytes) },
             text: nil, records: records, recordCount: count)
     }
 
     private func content(
-        of document: JSONDocument?, _ title: String, isVerified: Bool
+        of document: JSONDocument?, _ title: String, isVerified: Bool, _ bytes: inout Int
     ) -> Content {
         Content(
-            title: title, isVerified: isVerified, fields: document.map { fields($0.root) },
+            title: title, isVerified: isVerified,
+            fields: document.map { fields($0.root, &bytes) },
             text: nil, records: InAppPurchases(), recordCount: 0)
     }
 
-    private func fields(_ value: JSONValue) -> ExplanationFields {
-        ExplanationFields(of: value, excluding: "inApp", at: now)
+    private func fields(_ value: JSONValue, _ bytes: inout Int) -> ExplanationFields {
+        ExplanationFields(of: value, excluding: "inApp", at: now, within: &bytes)
     }
 
     /// The parts of evidence that is not verified.
-    private func claims(of inspection: Inspection) -> [Content] {
+    private func claims(of inspection: Inspection, _ bytes: inout Int) -> [Content] {
         let place = inspection.member.isEmpty ? "" : " of " + inspection.member
         var contents: [Content] = []
         if let header = inspection.header {
-            let fields = ExplanationFields(of: header.root, excluding: "x5c", at: now)
+            let fields = ExplanationFields(
+                of: header.root, excluding: "x5c", at: now, within: &bytes)
             contents.append(
                 Content(
                     title: "header" + place, isVerified: false, fields: fields, text: nil,
                     records: InAppPurchases(), recordCount: 0))
         }
         if inspection.payload != nil || inspection.payloadText != nil {
-            let text = inspection.payloadText.map { text in
-                text.count > ExplanationLimits.textLength
-                    ? text.prefix(ExplanationLimits.textLength) + "…" : text
-            }
             contents.append(
                 Content(
                     title: "payload" + place, isVerified: false,
-                    fields: inspection.payload.map { fields($0.root) }, text: text,
+                    fields: inspection.payload.map { fields($0.root, &bytes) },
+                    text: inspection.payloadText,
                     records: inspection.receipt?.inApp ?? InAppPurchases(),
                     recordCount: inspection.recordCount))
         }
         for nested in inspection.nested.prefix(ExplanationLimits.sections) {
-            contents += claims(of: nested)
+            contents += claims(of: nested, &bytes)
         }
         return contents
     }
@@ -134,6 +134,24 @@ extension Explanation {
     private static let anchoring: Set<Check> = [
         .pinnedLeaf, .rootName, .rootSignature, .signatures,
     ]
+}
+
+extension InAppPurchases {
+    /// The newest records with ids of at most the length of a value.
+    func newestShortened(_ most: Int) -> InAppPurchases {
+        var shortened = InAppPurchases()
+        for var record in newest(most) {
+            func shorten(_ text: inout String?) {
+                text = text?.shortened(to: ExplanationLimits.valueLength)
+            }
+            shorten(&record.productId)
+            shorten(&record.transactionId)
+            shorten(&record.originalTransactionId)
+            shorten(&record.promotionalOfferId)
+            shortened.append(record)
+        }
+        return shortened
+    }
 }
 
 /// An event in the life of the purchases of a receipt.

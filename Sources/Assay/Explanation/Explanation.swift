@@ -140,7 +140,7 @@ extension Check {
     }
 }
 
-/// Bounds what an explanation shows. `assay verify` and `assay inspect` show all.
+/// Bounds what an explanation and an inspection show. `assay verify` shows all.
 package enum ExplanationLimits {
     /// The evidence itself and its members. A page of a history has 20.
     package static let sections = 64
@@ -152,8 +152,14 @@ package enum ExplanationLimits {
     package static let certificates = 32
     /// What could not be read.
     package static let problems = 64
-    /// Characters of a payload that is no JSON.
+    /// Bytes of a payload that is no JSON.
     package static let textLength = 4_000
-    /// Characters of a value. Apple's longest is a nested token.
+    /// Bytes of a value, of an id, and of a path. Apple's longest value is a nested token; its
+    /// product ids have at most 255.
     package static let valueLength = 400
+    /// Bytes of a member's name. Apple's longest has 34.
+    package static let nameLength = 100
+    /// Bytes of all names and values of the fields, after which fields are only counted. A page of
+    /// twenty notifications has about 100,000.
+    package static let contentBytes = 256 * 1024
 }

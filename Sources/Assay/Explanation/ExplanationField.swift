@@ -12,51 +12,69 @@ package struct ExplanationField: Sendable, Equatable {
 /// The fields of a payload, up to a limit.
 package struct ExplanationFields: Sendable {
     package private(set) var shown: [ExplanationField] = []
-    /// Fields beyond the limit.
+    /// Fields beyond the limits.
     package private(set) var omitted = 0
+    /// Bytes of the names and values made, which tests compare with the size of the input.
+    package private(set) var bytesMade = 0
     private let now: Timestamp
 
-    /// - Parameter excluded: a member of the root that is shown elsewhere.
-    init(of value: JSONValue, excluding excluded: String = "", at now: Timestamp) {
+    /// - Parameters:
+    ///   - excluded: a member of the root that is shown elsewhere.
+    ///   - bytes: what is left of the explanation's limit of names and values.
+    package init(
+        of value: JSONValue, excluding excluded: String = "", at now: Timestamp,
+        within bytes: inout Int
+    ) {
         self.now = now
-        for (name, value) in value.members?.pairs ?? [] where name != excluded {
-            add(value, name, name)
+        var path = JSONPath()
+        if let members = value.members {
+            for (name, value) in members.pairs where name != excluded {
+                path.inMember(name) { add(value, &$0, name, &bytes) }
+            }
+        } else if value.kind == .array {
+            addContent(of: value, &path, "", &bytes)
+        }
+        bytesMade += path.bytesMade
+    }
+
+    private mutating func add(
+        _ value: JSONValue, _ path: inout JSONPath, _ name: String, _ bytes: inout Int
+    ) {
+        if value.isEmptyOrNoContainer { return append(value, &path, name, &bytes) }
+        addContent(of: value, &path, name, &bytes)
+    }
+
+    private mutating func addContent(
+        of value: JSONValue, _ path: inout JSONPath, _ name: String, _ bytes: inout Int
+    ) {
+        for (name, value) in value.members?.pairs ?? [] {
+            path.inMember(name) { add(value, &$0, name, &bytes) }
         }
         guard let elements = value.elements else { return }
-        for (index, element) in elements.enumerated() { add(element, "[\(index)]", "") }
-    }
-
-    private mutating func add(_ value: JSONValue, _ path: String, _ name: String) {
-        switch value.kind {
-        case .object where value.members?.pairs.isEmpty == false:
-            for (name, value) in value.members?.pairs ?? [] { add(value, path + "." + name, name) }
-        case .array where value.elements?.contains(where: { _ in true }) == true:
-            guard let elements = value.elements else { return }
-            for (index, element) in elements.enumerated() {
-                add(element, "\(path)[\(index)]", name)
-            }
-        default: append(value, path, name)
+        for (index, element) in elements.enumerated() {
+            path.inElement(index) { add(element, &$0, name, &bytes) }
         }
     }
 
-    private mutating func append(_ value: JSONValue, _ path: String, _ name: String) {
-        guard shown.count < ExplanationLimits.fields else {
+    private mutating func append(
+        _ value: JSONValue, _ path: inout JSONPath, _ name: String, _ bytes: inout Int
+    ) {
+        guard shown.count < ExplanationLimits.fields, bytes > 0 else {
             omitted += 1
             return
         }
         let text = value.string ?? String(decoding: value.raw, as: UTF8.self)
-        shown.append(
-            ExplanationField(
-                name: Self.shortened(path), value: Self.shortened(text),
-                meaning: meaning(of: text, name)))
-    }
-
-    private static func shortened(_ text: String) -> String {
-        guard text.count > ExplanationLimits.valueLength else { return text }
-        return text.prefix(ExplanationLimits.valueLength) + "… (\(text.count) characters)"
+        let field = ExplanationField(
+            name: path.makeText(), value: text.shortened(to: ExplanationLimits.valueLength),
+            meaning: meaning(of: text, name))
+        bytesMade += text.utf8.count
+        bytes -= field.name.utf8.count + field.value.utf8.count
+        shown.append(field)
     }
 
     private func meaning(of text: String, _ name: String) -> String? {
+        // Apple's names are short. The name above a long array is looked at for each element.
+        guard name.utf8.count <= ExplanationLimits.nameLength else { return nil }
         if let meaning = Self.codes[name]?[text] { return meaning }
         guard name.lowercased().contains("date"), let milliseconds = Int64(text),
             milliseconds > Self.earliestDate
@@ -86,6 +104,17 @@ package struct ExplanationFields: Sendable {
             "5": "revoked",
         ],
     ]
+}
+
+extension JSONValue {
+    /// Whether the value has no members and no elements.
+    fileprivate var isEmptyOrNoContainer: Bool {
+        switch kind {
+        case .object: members?.isEmpty ?? true
+        case .array: elements.map { var elements = $0; return elements.next() == nil } ?? true
+        default: true
+        }
+    }
 }
 
 /// Writes dates in words, relative to another date.

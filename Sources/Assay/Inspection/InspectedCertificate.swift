@@ -29,15 +29,18 @@ package struct InspectedCertificate: Sendable {
         fingerprint = Fingerprint(SHA256.digest(der.span))
         do throws(CertificateError) {
             let certificate = try Certificate(der: der)
+            func shortened(_ text: String) -> String {
+                text.shortened(to: ExplanationLimits.valueLength)
+            }
             fields = Fields(
-                subject: certificate.text(of: certificate.subject),
-                issuer: certificate.text(of: certificate.issuer),
-                serial: certificate.serialText,
+                subject: shortened(certificate.text(of: certificate.subject)),
+                issuer: shortened(certificate.text(of: certificate.issuer)),
+                serial: shortened(certificate.serialText),
                 notBefore: Timestamp(milliseconds: certificate.notBefore * 1000),
                 notAfter: Timestamp(milliseconds: certificate.notAfter * 1000),
                 key: certificate.publicKey.kind.text,
                 isCA: certificate.extensions.basicConstraints?.isCA ?? false,
-                markers: certificate.extensions.markers.name)
+                markers: shortened(certificate.extensions.markers.name))
             fault = nil
         } catch {
             fields = nil

@@ -26,6 +26,7 @@ extension Inspection {
         }
         object.member("unverifiedPayload", raw: payload?.text.compactJSON)
         object.member("unverifiedPayloadText", payloadText)
+        if let receipt { object.member("recordsOmitted", Int64(recordCount - receipt.inApp.count)) }
         object.array("nested") { array in
             for inspection in nested {
                 array.object {

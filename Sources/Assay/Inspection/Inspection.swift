@@ -27,6 +27,8 @@ package struct Inspection: Sendable {
     package private(set) var problems: [String] = []
 
     private let wantedRecords: Int
+    /// Bytes of the paths made, which tests compare with the size of the input.
+    package private(set) var bytesMade = 0
 
     /// The bundle id that the evidence names. UNVERIFIED.
     package var bundleId: String? {
@@ -39,17 +41,28 @@ package struct Inspection: Sendable {
     /// Inspects evidence of any kind.
     ///
     /// - Parameter records: the most in-app records of a receipt to keep; the newest are kept.
-    package init(_ evidence: Span<UInt8>, records: Int = .max) {
-        self.init(evidence, member: "", depth: 0, records: records)
+    package init(_ evidence: Span<UInt8>, records: Int = ExplanationLimits.records) {
+        var nested = InspectionLimits.nested
+        self.init(evidence, member: "", depth: 0, records: records, nested: &nested)
     }
 
-    private init(_ evidence: Span<UInt8>, member: String, depth: Int, records: Int) {
+    /// - Parameter left: what is left of the limit of nested evidence.
+    private init(
+        _ evidence: Span<UInt8>, member: String, depth: Int, records: Int, nested left: inout Int
+    ) {
         self.member = member
         wantedRecords = records
         byteCount = evidence.count
         likelyKind = Verifier.likelyKind(of: evidence)
         let text = evidence.extracting(trimmed(evidence))
         format = Self.format(of: text)
+        guard format == .appReceipt || text.count <= InspectionLimits.textBytes else {
+            problems.append(
+                "it is not read: only an app receipt can have more than "
+                    + "\(InspectionLimits.textBytes) bytes")
+            payloadText = Self.text(text)
+            return
+        }
         switch format {
         case .jws: readJWS(text)
         case .appReceipt: readAppReceipt(text)
@@ -61,7 +74,9 @@ package struct Inspection: Sendable {
         if likelyKind == nil, format == .jws, payload.root.kind == .object {
             likelyKind = PayloadKind.detect(payload)
         }
-        findNested(payload.root, "", depth)
+        var path = JSONPath()
+        findNested(payload.root, &path, depth, &left)
+        bytesMade += path.bytesMade
     }
 
     /// Unlike `EvidenceShape.detect`, finds a JWS with missing or additional segments.
@@ -108,7 +123,7 @@ package struct Inspection: Sendable {
         if segments.count > 1 {
             let octets = base64(Array(segments[1]), "payload")
             payload = json(octets, "payload")
-            if payload == nil { payloadText = String(decoding: octets, as: UTF8.self) }
+            if payload == nil { payloadText = Self.text(octets.span) }
         }
         if segments.count > 2 {
             let size = base64(Array(segments[2]), "signature").count
@@ -152,7 +167,7 @@ package struct Inspection: Sendable {
         if reader.content.hasContent {
             var receipt = reader.content.receipt
             recordCount = receipt.inApp.count
-            receipt.inApp = receipt.inApp.newest(wantedRecords)
+            receipt.inApp = receipt.inApp.newestShortened(wantedRecords)
             payload = try? JSONDocument.parse(receipt.json, limit: .max)
             self.receipt = receipt
         }
@@ -162,7 +177,7 @@ package struct Inspection: Sendable {
         let isText = text.count > 0 && text[0] == UInt8(ascii: "{")
         let octets = isText ? text.array : base64(text.array, "transaction receipt")
         guard let list = propertyList(octets, "transaction receipt") else {
-            payloadText = String(decoding: octets, as: UTF8.self)
+            payloadText = Self.text(octets.span)
             return
         }
         header = Self.json(
@@ -180,14 +195,21 @@ package struct Inspection: Sendable {
         }
         let signed = base64(Array(info.utf8), "purchase-info")
         payload = propertyList(signed, "purchase-info").flatMap { Self.json($0.members) }
-        if payload == nil { payloadText = String(decoding: signed, as: UTF8.self) }
+        if payload == nil { payloadText = Self.text(signed.span) }
     }
 
     private mutating func readJSON(_ text: Span<UInt8>) {
         let isText = text.count > 0 && text[0] == UInt8(ascii: "{")
         let octets = isText ? text.array : base64(text.array, "JSON")
         payload = json(octets, "evidence")
-        if payload == nil { payloadText = String(decoding: octets, as: UTF8.self) }
+        if payload == nil { payloadText = Self.text(octets.span) }
+    }
+
+    /// Octets that are no JSON, shortened before they become text.
+    private static func text(_ octets: Span<UInt8>) -> String {
+        let count = min(octets.count, ExplanationLimits.textLength)
+        let text = String(decoding: octets.array(0..<count), as: UTF8.self)
+        return count < octets.count ? text + "… (\(octets.count) bytes)" : text
     }
 
     // MARK: Parts
@@ -201,7 +223,7 @@ package struct Inspection: Sendable {
 
     private mutating func json(_ octets: [UInt8], _ name: String) -> JSONDocument? {
         do throws(JSONError) {
-            return try JSONDocument.parse(octets, limit: .max)
+            return try JSONDocument.parse(octets, limit: InspectionLimits.jsonBytes)
         } catch {
             problems.append("the \(name) is not valid JSON: \(error)")
             return nil
@@ -226,24 +248,28 @@ package struct Inspection: Sendable {
     }
 
     /// Inspects each string that looks like a JWS or an app receipt.
-    private mutating func findNested(_ value: JSONValue, _ path: String, _ depth: Int) {
-        guard nested.count < InspectionLimits.nested else { return }
+    private mutating func findNested(
+        _ value: JSONValue, _ path: inout JSONPath, _ depth: Int, _ left: inout Int
+    ) {
+        guard left > 0 else { return }
         if let text = value.string {
             let bytes = Array(text.utf8)
             let shape = EvidenceShape.detect(bytes.span)
             let isLong = bytes.count >= InspectionLimits.shortestReceipt
             if shape == .jws || shape == .appReceipt && isLong {
+                left -= 1
                 nested.append(
                     Inspection(
-                        bytes.span, member: path, depth: depth + 1, records: wantedRecords))
+                        bytes.span, member: path.makeText(), depth: depth + 1,
+                        records: wantedRecords, nested: &left))
             }
         }
         for (name, value) in value.members?.pairs ?? [] where name != "x5c" {
-            findNested(value, path.isEmpty ? name : path + "." + name, depth)
+            path.inMember(name) { findNested(value, &$0, depth, &left) }
         }
-        let elements = value.elements.map(Array.init) ?? []
+        guard let elements = value.elements else { return }
         for (index, element) in elements.enumerated() {
-            findNested(element, "\(path)[\(index)]", depth)
+            path.inElement(index) { findNested(element, &$0, depth, &left) }
         }
     }
 }
@@ -252,8 +278,13 @@ package struct Inspection: Sendable {
 enum InspectionLimits {
     /// An answer contains a notification, which contains a transaction; one more for a wrapper.
     static let depth = 3
-    /// The most signed members of a Server API answer.
+    /// Evidence in members, at all depths together: the most signed members of a Server API answer.
     static let nested = 256
+    /// Bytes of evidence that is no app receipt: the longest JSON in base64, and the white space
+    /// around it.
+    static let textBytes = 2 << 20
+    /// Bytes of one JSON text. The verifier accepts none that is longer.
+    static let jsonBytes = Limits.serverAnswerBytes
     /// Apple's chains have three certificates.
     static let certificates = 16
     /// More than the three segments of a JWS, to count a few that are too many.

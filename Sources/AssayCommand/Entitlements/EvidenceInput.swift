@@ -34,15 +34,35 @@ struct EvidenceInput {
 
     private static func items(of path: String) throws -> [EvidenceInput] {
         let content = try Input.read(path, limit: Input.evidenceLimit)
-        let lines = content.split(whereSeparator: isLineBreak).map(trimmed).filter { !$0.isEmpty }
-        let name = path == "-" ? "standard input" : path
-        guard !lines.isEmpty else { throw Failure("\(name) has no evidence") }
-        guard path == "-" || lines.count > 1 && lines.allSatisfy(isToken) else {
+        let isInput = path == "-"
+        var items: [EvidenceInput] = []
+        var rest = content[...]
+        while let line = nextLine(&rest) {
+            // A file with a line that is no token is one item. The lines after it are not kept.
+            guard isInput || isToken(line) else {
+                return [EvidenceInput(label: path, evidence: whole(content))]
+            }
+            items.append(
+                EvidenceInput(label: "\(path):\(items.count + 1)", evidence: Array(line)))
+        }
+        guard !items.isEmpty else {
+            throw Failure("\(isInput ? "standard input" : path) has no evidence")
+        }
+        guard isInput || items.count > 1 else {
             return [EvidenceInput(label: path, evidence: whole(content))]
         }
-        return lines.enumerated().map { number, line in
-            EvidenceInput(label: "\(path):\(number + 1)", evidence: Array(line))
+        return items
+    }
+
+    /// Removes the next line that is not empty, and returns it without white space around it.
+    private static func nextLine(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        while !rest.isEmpty {
+            let line = rest.prefix { !isLineBreak($0) }
+            rest = rest[line.endIndex...].dropFirst()
+            let text = trimmed(line)
+            if !text.isEmpty { return text }
         }
+        return nil
     }
 
     /// Trims the white space around text. DER can end in any octet and stays as it is.

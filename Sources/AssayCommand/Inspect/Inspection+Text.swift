@@ -3,53 +3,59 @@ import AssayModels
 
 extension Inspection {
     /// The readable inspection. Each section begins with UNVERIFIED.
-    var text: String { ([Self.warning] + lines).joined(separator: "\n") }
+    var text: String {
+        var bytes = ExplanationLimits.contentBytes
+        return ([Self.warning] + lines(within: &bytes)).joined(separator: "\n")
+    }
 
-    private var lines: [String] {
+    /// - Parameter bytes: what is left of the limit of names and values.
+    private func lines(within bytes: inout Int) -> [String] {
         var lines = ["", Self.title("evidence", in: member)]
-        lines += Self.table([
+        lines += ReportFields.table([
             ("format", format?.name ?? "unknown"),
             ("seems to be", likelyKind?.name ?? "of no known kind"),
             ("bytes", "\(byteCount)"),
         ])
         if !problems.isEmpty {
             lines.append("  problems")
-            lines += problems.map { "    " + TerminalText.escaped($0) }
+            lines += problems.prefix(ExplanationLimits.problems).map {
+                "    " + TerminalText.escaped($0)
+            }
         }
-        if let header { lines += section("header", header.root) }
+        if let header { lines += section("header", header.root, &bytes) }
         for (index, certificate) in certificates.enumerated() {
             let name = "certificate \(index + 1) of \(certificates.count)"
-            lines += ["", Self.title(name, in: member)] + Self.table(certificate.fieldTexts)
+            lines += ["", Self.title(name, in: member)] + ReportFields.table(certificate.fieldTexts)
         }
-        if let payload { lines += section("payload", payload.root) }
+        if let payload { lines += section("payload", payload.root, &bytes) }
+        if let receipt, recordCount > receipt.inApp.count {
+            lines.append(
+                "  the newest \(receipt.inApp.count) in-app records; "
+                    + "\(recordCount - receipt.inApp.count) are left out")
+        }
         if let payloadText {
             lines += ["", Self.title("payload that can't be read", in: member)]
             lines.append("  " + TerminalText.escaped(payloadText))
         }
-        for inspection in nested { lines += inspection.lines }
+        for inspection in nested { lines += inspection.lines(within: &bytes) }
         return lines
     }
 
-    private func section(_ name: String, _ value: JSONValue) -> [String] {
-        var fields = VerificationReport.fields(of: value, "")
-        // The records of a receipt, and other lists of objects.
-        for (name, value) in value.members?.pairs ?? [] {
-            let elements = value.elements.map(Array.init) ?? []
-            for (index, element) in elements.enumerated() {
-                let prefix = TerminalText.escaped(name) + "[\(index)]"
-                fields += VerificationReport.fields(of: element, prefix + ".")
-            }
-        }
-        return ["", Self.title(name, in: member)] + Self.table(fields)
+    private func section(_ name: String, _ value: JSONValue, _ bytes: inout Int) -> [String] {
+        // A record of a receipt has up to 20 fields.
+        var fields = ReportFields(
+            fields: ExplanationLimits.fields + 20 * (receipt?.inApp.count ?? 0), bytes: bytes,
+            showsLongTexts: true)
+        fields.add(value, "")
+        fields.addLists(of: value)
+        bytes = fields.bytes
+        let omitted = fields.omitted
+        return ["", Self.title(name, in: member)] + ReportFields.table(fields.shown)
+            + (omitted > 0 ? ["  \(omitted) more fields are left out"] : [])
     }
 
     private static func title(_ name: String, in member: String) -> String {
         "UNVERIFIED " + name + (member.isEmpty ? "" : " in " + TerminalText.escaped(member))
-    }
-
-    private static func table(_ fields: [(name: String, value: String)]) -> [String] {
-        let width = fields.map(\.name.count).max() ?? 0
-        return fields.map { "  \($0.name.padded(to: width))  \($0.value)" }
     }
 }
 

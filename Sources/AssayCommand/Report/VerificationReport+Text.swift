@@ -12,9 +12,7 @@ extension VerificationReport {
         }
         let fields = fields
         if !fields.isEmpty { lines.append("") }
-        let width = fields.map(\.name.count).max() ?? 0
-        for (name, value) in fields { lines.append("  \(name.padded(to: width))  \(value)") }
-        return lines.joined(separator: "\n")
+        return (lines + ReportFields.table(fields)).joined(separator: "\n")
     }
 
     /// The parts of the request that decide which checks a verdict covers.
@@ -38,6 +36,8 @@ extension VerificationReport {
             }
         }
         switch check {
+        case .bundle where verification.kind.map { !$0.canCarryBundleId } ?? false:
+            return ("-", "not checked: this kind carries no bundle id")
         case .bundle where !question.namesBundle && !question.isRemote:
             return ("-", "not checked: no --bundle-id")
         case .app where verification.kind.map { !$0.canCarryAppAppleId } ?? false:
@@ -67,62 +67,30 @@ extension VerificationReport {
                 "certificate",
                 "serial \(certificate.serial), \(state)\(certificate.notAfter.rfc3339)")
         }
+        var found = ReportFields()
         for member in members {
             guard let root = member.document?.root else { continue }
-            let prefix = member.name == "payload" ? "" : member.name + "."
-            fields += Self.fields(of: root, prefix)
+            found.add(root, member.name == "payload" ? "" : member.name + ".")
             // A Server API answer has lists of payloads.
-            let elements = root.elements.map(Array.init) ?? []
+            guard let elements = root.elements else { continue }
             for (index, element) in elements.enumerated() {
-                fields += Self.fields(of: element, "\(member.name)[\(index)].")
+                found.add(element, "\(member.name)[\(index)].")
             }
         }
-        return fields
-    }
-
-    /// The members of an object that fit a line, down to the second level: a notification has its
-    /// subject in data or summary.
-    static func fields(
-        of object: JSONValue, _ prefix: String
-    ) -> [(name: String, value: String)] {
-        var fields: [(String, String)] = []
-        func add(_ name: String, _ value: JSONValue, as path: String) {
-            guard let text = readable(name, value) else { return }
-            fields.append((TerminalText.escaped(path), TerminalText.escaped(text)))
-        }
-        for (name, value) in object.members?.pairs ?? [] {
-            add(name, value, as: prefix + name)
-            for (inner, value) in value.members?.pairs ?? [] {
-                add(inner, value, as: prefix + name + "." + inner)
-            }
-        }
-        return fields
-    }
-
-    /// The value of a field in one line; nil for objects, arrays and nested tokens.
-    private static func readable(_ name: String, _ value: JSONValue) -> String? {
-        switch value.kind {
-        case .string: return value.string.flatMap { $0.count <= 200 ? $0 : nil }
-        case .number where name.hasSuffix("Date"):
-            guard let milliseconds = value.number?.floor,
-                earliest...latest ~= milliseconds
-            else { return raw(value) }
-            return "\(raw(value)) (\(Timestamp(milliseconds: milliseconds).rfc3339))"
-        case .number, .true, .false: return raw(value)
-        case .object, .array, .null: return nil
-        }
-    }
-
-    /// Years 1 to 9999, the range of RFC 3339.
-    private static let earliest: Int64 = -62_135_596_800_000
-    private static let latest: Int64 = 253_402_300_799_999
-
-    private static func raw(_ value: JSONValue) -> String {
-        String(decoding: value.raw, as: UTF8.self)
+        return fields + found.shown
     }
 }
 
 extension EvidenceKind {
+    fileprivate var canCarryBundleId: Bool {
+        switch self {
+        case .renewalInfo, .realtimeRequest: false
+        case .transaction, .appTransaction, .notification, .appReceipt, .transactionReceipt,
+            .serverAnswer, .notificationV1:
+            true
+        }
+    }
+
     fileprivate var canCarryAppAppleId: Bool {
         switch self {
         case .transaction, .renewalInfo: false
