@@ -110,8 +110,8 @@ let package = Package(
         .target(
             name: "AssayAdmin",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayHTML", "AssayModels", "AssayWire", "AssayIO",
-                "AssayServer", "CMicrohttpd",
+                "Assay", "AssayEntitlements", "AssayHTML", "AssayHTTP", "AssayModels", "AssayWire",
+                "AssayIO", "AssayServer", "CMicrohttpd",
             ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.

@@ -1,3 +1,4 @@
+import AssayHTTP
 public import AssayIO
 public import AssayServer
 
@@ -13,7 +14,7 @@ public final class AdminServer: Sendable {
     /// - Parameter allowsAnyAddress: Whether other machines can reach the listener. Its answers
     ///   contain no client secrets, but are not meant for the public either.
     /// - Parameter explains: Whether `/explain` verifies evidence and shows why it gets its
-    ///   verdict. Other requests wait for an explanation.
+    ///   verdict. Explanations are made one at a time, on a thread of their own.
     public convenience init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
         explains: Bool = false
@@ -23,10 +24,13 @@ public final class AdminServer: Sendable {
             clock: { SystemClock.monotonicNanoseconds })
     }
 
-    /// - Parameter clock: Nanoseconds, by which connections have their time limit.
+    /// - Parameters:
+    ///   - clock: Nanoseconds, by which connections have their time limit.
+    ///   - wrap: Puts a site around that of the server, for tests.
     package init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
-        explains: Bool = false, clock: @escaping @Sendable () -> UInt64
+        explains: Bool = false, clock: @escaping @Sendable () -> UInt64,
+        around wrap: (AdminSite) -> any HTTPSite = { $0 }
     ) throws(AdminError) {
         try Self.check(endpoint, allowsAnyAddress: allowsAnyAddress)
         let descriptor: Int32
@@ -35,8 +39,9 @@ public final class AdminServer: Sendable {
         } catch {
             throw .listen(endpoint, error)
         }
-        let site = AdminSite(monitor: monitor, isLocal: endpoint.isLocal, explains: explains)
-        listener = try HTTPListener(descriptor, clock: clock, site: site)
+        let site = AdminSite(
+            monitor: monitor, at: .init(endpoint), explains: explains, clock: clock)
+        listener = try HTTPListener(descriptor, clock: clock, site: wrap(site))
     }
 
     /// Throws if the endpoint is not a valid address for the admin listener.

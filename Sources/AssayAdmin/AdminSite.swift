@@ -1,3 +1,4 @@
+package import AssayHTTP
 import AssayIO
 import AssayModels
 package import AssayServer
@@ -5,8 +6,9 @@ package import AssayServer
 /// Routes the requests of the admin listener by path.
 package struct AdminSite: HTTPSite {
     private let monitor: ServerMonitor
-    private let isLocal: Bool
+    private let origins: HTTPOriginPolicy
     private let explains: Bool
+    private let clock: @Sendable () -> UInt64
     private let metricsPage = CachedPage()
     private let statusPage = CachedPage()
 
@@ -14,11 +16,18 @@ package struct AdminSite: HTTPSite {
     /// publishes ten times a second.
     static let stuckNanoseconds: UInt64 = 2_000_000_000
 
-    /// - Parameter explains: whether `/explain` is served.
-    package init(monitor: ServerMonitor, isLocal: Bool, explains: Bool = false) {
+    /// - Parameters:
+    ///   - binding: where the listener is bound.
+    ///   - explains: whether `/explain` is served.
+    ///   - clock: nanoseconds, by which a page has its time limit.
+    package init(
+        monitor: ServerMonitor, at binding: HTTPOriginPolicy.Binding, explains: Bool = false,
+        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds }
+    ) {
         self.monitor = monitor
-        self.isLocal = isLocal
+        origins = HTTPOriginPolicy(binding, hasPages: true)
         self.explains = explains
+        self.clock = clock
     }
 
     private static let paths: [(path: String, description: String)] = [
@@ -30,11 +39,7 @@ package struct AdminSite: HTTPSite {
     ]
 
     package func answer(_ request: HTTPRequest) -> HTTPAnswer {
-        // Prevents DNS rebinding: a page of another site could make a browser send requests here
-        // under that site's name.
-        guard !isLocal || isOwnName(request.host) else {
-            return .text(421, "use a numeric address or localhost as the host")
-        }
+        if let refusal = refusal(ofOrigin: request) { return refusal }
         let page: () -> HTTPAnswer
         switch request.path {
         case "/": page = { index }
@@ -57,6 +62,9 @@ package struct AdminSite: HTTPSite {
 
     /// A receipt of 16 MiB in base64, and the form around it.
     static let explainBytes = 24 << 20
+    /// The time after which a page explains no more items. One item takes a tenth of a second at
+    /// most.
+    static let pageSeconds = 5
 
     package func bodyLimit(of request: HTTPRequest) -> Int? {
         guard request.path == "/explain", refusal(ofExplain: request) == nil else { return nil }
@@ -66,16 +74,15 @@ package struct AdminSite: HTTPSite {
     private func explanation(_ request: HTTPRequest) -> HTTPAnswer {
         if let refusal = refusal(ofExplain: request) { return refusal }
         guard let latest = monitor.latest else { return .text(503, "starting") }
-        let site = ExplainSite(apps: latest.state.apps, now: latest.state.now)
+        let end = clock() + UInt64(Self.pageSeconds) * 1_000_000_000
+        let site = ExplainSite(apps: latest.state.apps, now: latest.state.now) { clock() >= end }
         guard request.method == "POST" else { return site.form }
         return site.answer(request.body ?? [], contentType: request.contentType)
     }
 
     /// The reason not to serve a request to `/explain`, beside those of every path.
     private func refusal(ofExplain request: HTTPRequest) -> HTTPAnswer? {
-        guard !isLocal || isOwnName(request.host) else {
-            return .text(421, "use a numeric address or localhost as the host")
-        }
+        if let refusal = refusal(ofOrigin: request) { return refusal }
         guard explains else {
             return .text(404, "/explain is off: --admin-explain, or explain = true in [admin]")
         }
@@ -84,30 +91,18 @@ package struct AdminSite: HTTPSite {
             answer.headers = [("Allow", "GET, HEAD, POST")]
             return answer
         }
-        // A page of another site can make a browser send a form here.
-        guard request.method != "POST" || isOwnPage(request) else {
-            return .text(403, "a page of another site made this request")
-        }
         return nil
     }
 
-    /// Whether a request came from no page, or from one of this site.
-    private func isOwnPage(_ request: HTTPRequest) -> Bool {
-        if let site = request.fetchSite?.lowercased(), site != "same-origin", site != "none" {
-            return false
+    private func refusal(ofOrigin request: HTTPRequest) -> HTTPAnswer? {
+        let source = HTTPOriginPolicy.Source(
+            host: request.host, origin: request.origin, fetchSite: request.fetchSite,
+            isReading: ["GET", "HEAD"].contains(request.method))
+        return switch origins.refusal(of: source) {
+        case nil: nil
+        case .host: .text(421, "use localhost or a numeric address of the listener as the host")
+        case .origin: .text(403, "a page of another site made this request")
         }
-        guard let origin = request.origin else { return true }
-        guard let host = request.host, !host.isEmpty else { return false }
-        // A proxy in front can speak TLS.
-        return ["http://\(host)", "https://\(host)"].contains(origin)
-    }
-
-    /// Whether the Host header is empty, an address or localhost. Old clients send no header.
-    private func isOwnName(_ host: String?) -> Bool {
-        guard let host, !host.isEmpty else { return true }
-        let authority = host.last == "]" || !host.contains(":") ? host + ":0" : host
-        guard let endpoint = try? Endpoint("tcp://" + authority) else { return false }
-        return endpoint.isLiteral
     }
 
     private var index: HTTPAnswer {
@@ -191,6 +186,13 @@ private final class CachedPage: Sendable {
 extension HTTPAnswer {
     static func tooLarge(_ limit: Int) -> HTTPAnswer {
         .text(413, "the body has more bytes than the limit of \(limit)")
+    }
+
+    /// Another page is being made, or two bodies arrive.
+    static var busy: HTTPAnswer {
+        var answer = HTTPAnswer.text(503, "busy with other requests: try again")
+        answer.headers = [("Retry-After", "1")]
+        return answer
     }
 
     static func text(_ status: Int, _ line: String) -> HTTPAnswer {

@@ -26,6 +26,8 @@ static void load(void) {
       {&table.queue_response, "MHD_queue_response"},
       {&table.destroy_response, "MHD_destroy_response"},
       {&table.lookup_connection_value, "MHD_lookup_connection_value"},
+      {&table.suspend_connection, "MHD_suspend_connection"},
+      {&table.resume_connection, "MHD_resume_connection"},
       {&start_daemon, "MHD_start_daemon"},
       {&get_connection_info, "MHD_get_connection_info"},
   };
@@ -54,7 +56,7 @@ struct MHD_Daemon *cmicrohttpd_start(int listener, MHD_AccessHandlerCallback ans
                                      unsigned int connections, size_t connection_bytes,
                                      unsigned int idle_seconds) {
   if (cmicrohttpd_load() == NULL) return NULL;
-  return start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, context,
+  return start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer, context,
                       MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
                       MHD_OPTION_CONNECTION_LIMIT, connections,
                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes,

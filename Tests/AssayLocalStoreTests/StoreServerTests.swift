@@ -148,11 +148,11 @@ struct StoreServerTests {
         let harness = try StoreHarness()
         let client = try harness.client()
         let text = """
-            GET /customers HTTP/1.1\r\nHost: a\r\n\r\n\
-            HEAD / HTTP/1.1\r\nHost: a\r\n\r\n\
-            POST /advance HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\
+            GET /customers HTTP/1.1\r\nHost: localhost\r\n\r\n\
+            HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n\
+            POST /advance HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
             Expect: 100-continue\r\n\r\n8\r\n{"durati\r\n9\r\non":"1d"}\r\n0\r\n\r\n\
-            GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n
+            GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n
             """
         for byte in text.utf8 { try client.send([byte]) }
         let answers = try StoreHarness.rest(of: client)
@@ -167,13 +167,13 @@ struct StoreServerTests {
         let large = StoreLimits.bodyBytes + 1
         for (bytes, status) in [
             ("GET / HTTP/1.1\r\n\r\n", "400"), ("\0\0\0\u{8}abc", "400"),
-            ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", "505"),
-            ("PATCH / HTTP/1.1\r\nHost: a\r\n\r\n", "405"),
-            ("GET /?a=%zz HTTP/1.1\r\nHost: a\r\n\r\n", "400"),
-            ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: a\r\n\r\n", "414"),
-            ("POST /faults HTTP/1.1\r\nHost: a\r\nContent-Length: \(large)\r\n\r\n", "413"),
+            ("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", "505"),
+            ("PATCH / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
+            ("GET /?a=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"),
+            ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "414"),
+            ("POST /faults HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(large)\r\n\r\n", "413"),
             (
-                "POST /advance HTTP/1.1\r\nHost: a\r\nOrigin: http://evil.example\r\n"
+                "POST /advance HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n"
                     + "Content-Length: 0\r\n\r\n", "403"
             ),
             ("GET /inApps/v1/transactions/1 HTTP/1.0\r\n\r\n", "401"),
@@ -187,12 +187,36 @@ struct StoreServerTests {
         #expect(try harness.request("GET", "/customers").hasPrefix("HTTP/1.1 200"))
     }
 
+    @Test("131: a page of another site can't use the store under a name of its own")
+    func rebinding() throws {
+        let harness = try StoreHarness("subscribe")
+        func status(_ line: String, _ fields: String) throws -> Substring {
+            let answer = try harness.exchange(
+                Array("\(line) HTTP/1.1\r\n\(fields)Connection: close\r\n\r\n".utf8))
+            return answer.dropFirst("HTTP/1.1 ".count).prefix(3)
+        }
+        for (host, expected) in [
+            ("127.0.0.1:7450", "200"), ("localhost", "200"), ("[::1]:7450", "200"),
+            ("evil.example", "421"), ("evil.example:7450", "421"), ("localhost.evil", "421"),
+            ("10.0.0.1", "421"),
+        ] {
+            let fields = "Host: \(host)\r\n"
+            #expect(try status("GET /customers", fields) == expected, "\(host)")
+            // The rebound page's origin is its own: Origin and Host agree.
+            let own = fields + "Origin: http://\(host)\r\n"
+            #expect(try status("DELETE /faults", own) == expected, "\(host)")
+            let site = fields + "Sec-Fetch-Site: cross-site\r\n"
+            #expect(try status("GET /customers", site) == expected, "a link to \(host)")
+            #expect(try status("DELETE /faults", site) == (expected == "200" ? "403" : expected))
+        }
+    }
+
     @Test("a body that does not end fills a bounded memory, and is refused")
     func endlessBody() throws {
         let harness = try StoreHarness()
         let client = try harness.client()
         try client.send(
-            Array("POST /faults HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
+            Array("POST /faults HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65_536) + [13, 10]
         var sent = 0
         // The store closes: a later write fails.

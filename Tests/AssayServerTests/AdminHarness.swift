@@ -9,14 +9,17 @@ import Testing
 struct AdminTest {
     let test: TestServer
     let admin: AdminServer
+    let monitor = ServerMonitor()
 
     init(
         explains: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
-        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds }
+        clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds },
+        around wrap: (AdminSite) -> any HTTPSite = { $0 }
     ) throws {
-        let monitor = ServerMonitor()
+        let monitor = self.monitor
         admin = try AdminServer(
-            at: .tcp(host: "127.0.0.1", port: 0), of: monitor, explains: explains, clock: clock)
+            at: .tcp(host: "127.0.0.1", port: 0), of: monitor, explains: explains, clock: clock,
+            around: wrap)
         test = try TestServer {
             change(&$0)
             $0.monitor = monitor

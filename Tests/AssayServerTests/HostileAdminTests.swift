@@ -53,10 +53,12 @@ struct HostileAdminTests {
     @Test("68: a page of another site can't use its own host name") func rebinding() throws {
         let admin = try AdminTest()
         defer { admin.end() }
-        for host in ["localhost", "127.0.0.1:9", "[::1]:80", "[::1]", "10.1.2.3"] {
+        for host in ["localhost", "127.0.0.1:9", "[::1]:80", "[::1]", "127.9.8.7"] {
             #expect(try admin.ask("GET /status HTTP/1.1\r\n", host: host).status == 200, "\(host)")
         }
-        for host in ["evil.example", "evil.example:80", "localhost.evil.example", "a b", "::1"] {
+        for host in [
+            "evil.example", "evil.example:80", "localhost.evil.example", "a b", "::1", "10.1.2.3",
+        ] {
             #expect(try admin.ask("GET /status HTTP/1.1\r\n", host: host).status == 421, "\(host)")
         }
     }

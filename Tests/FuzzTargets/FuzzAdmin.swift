@@ -84,7 +84,9 @@ private final class FuzzAdmin: Sendable {
                 let new = (
                     admin.endpoint,
                     [configuration.monitor!, ServerMonitor()].flatMap { monitor in
-                        [true, false].map { AdminSite(monitor: monitor, isLocal: $0) }
+                        [.loopback("127.0.0.1"), .open("0.0.0.0")].map {
+                            AdminSite(monitor: monitor, at: $0)
+                        }
                     }
                 )
                 running = new
@@ -156,7 +158,7 @@ private enum FuzzSite {
         }
     }
 
-    /// Checks that a host is an IP address or `localhost`, and not a name from a browser's DNS
+    /// Checks that a host is an address or `localhost`, and not a name from a browser's DNS
     /// lookup.
     private static func checkOwnName(_ host: String) {
         let name = host.lowercased()

@@ -108,6 +108,7 @@ package struct JSONObject: Sendable {
         }
         return count
     }
+
     package var isEmpty: Bool { start >= end }
 
     /// All names and values, in the order of the text.

@@ -58,8 +58,9 @@ struct ExplainPage {
         }
         if result.omitted > 0 {
             text +=
-                "<p>\(result.omitted) more items are left out: a page shows "
-                + "\(ExplanationSet.itemLimit). <code>assay entitlements</code> takes all.</p>\n"
+                "<p>\(result.omitted.grouped) more items are left out: a page shows at most "
+                + "\(ExplanationSet.itemLimit), and takes \(AdminSite.pageSeconds) seconds. "
+                + "<code>assay entitlements</code> takes all.</p>\n"
         }
         return text + entitlements(of: result)
             + "<details><summary>Explain another item</summary>\(form)</details>\n"

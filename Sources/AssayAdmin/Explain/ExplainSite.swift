@@ -7,6 +7,8 @@ struct ExplainSite {
     /// The app entries by name.
     let apps: [String: AppEntry]
     let now: Timestamp
+    /// Whether the time for a page is over.
+    let isLate: () -> Bool
 
     /// The page with an empty form.
     var form: HTTPAnswer { page(200, ExplainPage(apps: names)) }
@@ -20,7 +22,7 @@ struct ExplainSite {
             return refused("\(error)")
         }
         var page = ExplainPage(apps: names)
-        var sources: [ExplanationSet.Source] = []
+        var sources = ExplanationSources()
         for part in form.parts {
             func text() -> String {
                 String(decoding: body[part.content].prefix(Self.choiceBytes), as: UTF8.self)
@@ -31,7 +33,7 @@ struct ExplainSite {
             case "environment": page.choice.environment = text()
             case "evidence", "file":
                 let label = part.fileName.map { $0.isEmpty ? "a file" : $0 } ?? "pasted"
-                sources += ExplanationSet.Source.all(in: Array(body[part.content]), label: label)
+                sources.add(body[part.content], label: label)
             default: continue
             }
         }
@@ -39,9 +41,9 @@ struct ExplainSite {
         guard kind != nil || page.choice.kind == "auto" else {
             return refused("no kind is named \"\(page.choice.kind)\"")
         }
-        guard !sources.isEmpty else { return refused("paste evidence, or choose a file") }
+        guard !sources.items.isEmpty else { return refused("paste evidence, or choose a file") }
         if page.choice.app.isEmpty, page.offersBundleId {
-            guard let bundleId = Self.bundleId(of: sources) else {
+            guard let bundleId = Self.bundleId(of: sources.items) else {
                 return refused("the evidence names no bundle id: choose an app entry")
             }
             guard let name = names.first(where: { apps[$0]?.policy.bundleId == bundleId }) else {
@@ -57,14 +59,14 @@ struct ExplainSite {
             expectations.environments = [StoreEnvironment(rawValue: page.choice.environment)]
         }
         page.result = ExplanationSet(
-            sources, as: kind, trust: app.verifier.trust, policy: app.policy,
-            expecting: app.narrowed(expectations), at: now)
+            sources.items, andMore: sources.omitted, as: kind, trust: app.verifier.trust,
+            policy: app.policy, expecting: app.narrowed(expectations), at: now, until: isLate)
         return self.page(200, page)
     }
 
     /// The first bundle id that an item names, verified or not.
     private static func bundleId(of sources: [ExplanationSet.Source]) -> String? {
-        sources.prefix(ExplanationSet.itemLimit).lazy
+        sources.lazy
             .compactMap { Inspection($0.evidence.span, records: 0).bundleId }.first
             .map { String($0.prefix(choiceBytes)) }
     }

@@ -12,7 +12,7 @@ package struct ExplanationSet: Sendable {
     /// Purchases, warnings and customers beyond the limit.
     package let omittedEntries: Int
     package let now: Timestamp
-    /// Items beyond the limit.
+    /// Items beyond the limit, and those that the time did not suffice for.
     package let omitted: Int
 
     package struct Item: Sendable {
@@ -37,20 +37,26 @@ package struct ExplanationSet: Sendable {
     /// Purchases of what the customer owns. A receipt of 16 MB has tens of thousands.
     package static let entryLimit = 200
 
-    /// - Parameter kind: nil to detect the kind of each item.
+    /// - Parameters:
+    ///   - more: the number of items that are not among the sources.
+    ///   - kind: nil to detect the kind of each item.
+    ///   - isLate: whether the time is over; the items after the current one are then left out.
     package init(
-        _ sources: [Source], as kind: EvidenceKind?, trust: TrustStore, policy: Policy,
-        expecting expectations: Expectations = .none, at now: Timestamp
+        _ sources: [Source], andMore more: Int = 0, as kind: EvidenceKind?, trust: TrustStore,
+        policy: Policy, expecting expectations: Expectations = .none, at now: Timestamp,
+        until isLate: () -> Bool = { false }
     ) {
         self.now = now
-        items = sources.prefix(Self.itemLimit).map { source in
-            Item(
-                label: source.label,
-                explanation: Explanation(
-                    source.evidence.span, as: kind, trust: trust, policy: policy,
-                    expecting: expectations, at: now))
+        var items: [Item] = []
+        for source in sources.prefix(Self.itemLimit) {
+            if !items.isEmpty, isLate() { break }
+            let explanation = Explanation(
+                source.evidence.span, as: kind, trust: trust, policy: policy,
+                expecting: expectations, at: now)
+            items.append(Item(label: source.label, explanation: explanation))
         }
-        omitted = sources.count - items.count
+        self.items = items
+        omitted = sources.count + more - items.count
         let evidence = items.map {
             EvidenceItem($0.explanation.verification, label: $0.label)
         }
@@ -91,20 +97,53 @@ package struct ExplanationSet: Sendable {
     }
 }
 
-extension ExplanationSet.Source {
-    /// The items of a text: each line if all are tokens, otherwise the whole.
-    package static func all(in content: [UInt8], label: String) -> [Self] {
-        guard content.first != Self.derSequence else {
-            return [Self(label: label, evidence: content)]
+/// The items of texts, of which no more are kept than a set explains.
+package struct ExplanationSources {
+    package private(set) var items: [ExplanationSet.Source] = []
+    /// Items beyond the limit.
+    package private(set) var omitted = 0
+
+    package init() {}
+
+    /// Adds the items of a text: each line if all are tokens, otherwise the whole.
+    package mutating func add(_ content: ArraySlice<UInt8>, label: String) {
+        guard content.first != Self.derSequence else { return append(content, label) }
+        let whole = Self.trimmed(content)
+        guard !whole.isEmpty else { return }
+        var count = 0
+        var rest = whole
+        while let line = Self.nextLine(&rest) {
+            guard Self.isToken(line) else { return append(whole, label) }
+            count += 1
         }
-        let lines = content.split { $0 == 0x0A || $0 == 0x0D }.map(trimmed).filter { !$0.isEmpty }
-        guard lines.count > 1, lines.allSatisfy(isToken) else {
-            let whole = trimmed(content[...])
-            return whole.isEmpty ? [] : [Self(label: label, evidence: Array(whole))]
+        guard count > 1 else { return append(whole, label) }
+        rest = whole
+        for number in 1...count {
+            guard items.count < ExplanationSet.itemLimit else {
+                omitted += count - number + 1
+                return
+            }
+            if let line = Self.nextLine(&rest) { append(line, "\(label):\(number)") }
         }
-        return lines.enumerated().map { number, line in
-            Self(label: "\(label):\(number + 1)", evidence: Array(line))
+    }
+
+    private mutating func append(_ evidence: ArraySlice<UInt8>, _ label: String) {
+        guard items.count < ExplanationSet.itemLimit else {
+            omitted += 1
+            return
         }
+        items.append(.init(label: label, evidence: Array(evidence)))
+    }
+
+    /// Removes the next line that is not empty, and returns it without white space around it.
+    private static func nextLine(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != 0x0A && $0 != 0x0D }
+            rest = rest[line.endIndex...].dropFirst()
+            let text = trimmed(line)
+            if !text.isEmpty { return text }
+        }
+        return nil
     }
 
     /// The first octet of a receipt in DER, whose end can look like white space.

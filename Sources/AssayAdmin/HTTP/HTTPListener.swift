@@ -38,11 +38,14 @@ package protocol HTTPSite: Sendable {
     /// The most bytes of the body that the answer needs; nil to answer without a body.
     func bodyLimit(of request: HTTPRequest) -> Int?
 
+    /// Answers a request: at once if it has no body, otherwise on the thread for pages.
     func answer(_ request: HTTPRequest) -> HTTPAnswer
 }
 
 /// Answers HTTP requests on its own thread; libmicrohttpd reads and writes them.
 ///
+/// A request with a body can take seconds. Another thread makes its answer, one at a time, and
+/// probes are answered meanwhile.
 /// Each connection carries one request and is closed after ten seconds at most. The head of a
 /// request has to fit into 8 KB. Connections above the limit wait in the system's listen queue.
 @safe
@@ -60,8 +63,11 @@ final class HTTPListener: Sendable {
     static let bodies = 2
     /// The interval of the checks for old connections and for `stop()`.
     private static let tickMilliseconds: Int32 = 200
+    /// The interval of the checks for a page that is being made.
+    private static let pageTickMilliseconds: Int32 = 5
 
     private let thread: WorkerPool
+    private let pages: WorkerPool
     private let isStopping = Atomic(false)
 
     /// - Parameters:
@@ -77,15 +83,29 @@ final class HTTPListener: Sendable {
             _ = Glibc.close(descriptor)
             throw .system(error)
         }
-        guard let service = HTTPService(descriptor, clock, site) else {
+        do throws(LoopError) {
+            // Verifications go first.
+            pages = try WorkerPool(count: 1, name: "assay-pages", hasLowPriority: true)
+        } catch {
             _ = Glibc.close(descriptor)
             thread.stop()
+            throw .system(error)
+        }
+        guard let service = HTTPService(descriptor, clock, site, pages) else {
+            _ = Glibc.close(descriptor)
+            thread.stop()
+            pages.stop()
             throw unsafe cmicrohttpd_load() == nil ? .missingLibrary : .notStarted
         }
         thread.submit { [self] in
             while !isStopping.load(ordering: .relaxed) {
-                service.run(milliseconds: Self.tickMilliseconds)
+                service.run(
+                    milliseconds: service.isMakingPage
+                        ? Self.pageTickMilliseconds : Self.tickMilliseconds)
             }
+            // A page that is being made ends by its time limit. The library can't be stopped
+            // before its connection goes on.
+            while service.isMakingPage { service.run(milliseconds: Self.pageTickMilliseconds) }
             service.stop()
         }
     }
@@ -94,6 +114,7 @@ final class HTTPListener: Sendable {
     func stop() {
         isStopping.store(true, ordering: .relaxed)
         thread.stop()
+        pages.stop()
     }
 }
 
@@ -124,6 +145,13 @@ private final class HTTPService: @unchecked Sendable {
     private var daemon: OpaquePointer?
     private let clock: @Sendable () -> UInt64
     private let site: any HTTPSite
+    private let pages: WorkerPool
+    /// The request whose page is being made. The library does not touch its connection meanwhile.
+    private var page: (connection: OpaquePointer, socket: Int32)?
+    /// The page, once it is made.
+    private let made = Locked<HTTPAnswer?>(nil)
+    /// A page whose connection goes on, by the socket.
+    private var ready: (answer: HTTPAnswer, socket: Int32)?
     /// The open connections: the start time of each socket's connection.
     private var opened: [Int32: UInt64] = [:]
     /// The requests whose bodies are arriving, by their sockets.
@@ -131,12 +159,13 @@ private final class HTTPService: @unchecked Sendable {
 
     init?(
         _ descriptor: Int32, _ clock: @escaping @Sendable () -> UInt64,
-        _ site: any HTTPSite
+        _ site: any HTTPSite, _ pages: WorkerPool
     ) {
         guard let library = unsafe cmicrohttpd_load() else { return nil }
         unsafe self.library = unsafe library
         self.clock = clock
         self.site = site
+        self.pages = pages
         unsafe daemon = unsafe cmicrohttpd_start(
             descriptor,
             { context, connection, url, method, _, data, count, begun in
@@ -155,13 +184,17 @@ private final class HTTPService: @unchecked Sendable {
         guard unsafe daemon != nil else { return nil }
     }
 
+    var isMakingPage: Bool { unsafe page != nil }
+
     /// Performs one turn: waits for events, answers requests and closes connections past their
     /// limit.
     func run(milliseconds: Int32) {
+        goOnWithPage()
         _ = unsafe library.pointee.run_wait(daemon, milliseconds)
         let now = clock()
         let oldest = now - min(now, HTTPListener.connectionSeconds * 1_000_000_000)
-        for (socket, since) in opened where since < oldest {
+        let waiting = unsafe page?.socket
+        for (socket, since) in opened where since < oldest && socket != waiting {
             // The library sees the end of input and closes the socket. `opened` has no socket
             // that the library already closed.
             _ = shutdown(socket, Int32(SHUT_RDWR))
@@ -173,11 +206,36 @@ private final class HTTPService: @unchecked Sendable {
         unsafe daemon = nil
     }
 
+    /// Has the library ask for the answer once the page is made.
+    private func goOnWithPage() {
+        guard let waiting = unsafe page, let answer = made.withLock({ $0.take() }) else { return }
+        unsafe page = nil
+        ready = unsafe (answer, waiting.socket)
+        // The page has as long to be read as it had to be asked for.
+        opened[unsafe waiting.socket] = clock()
+        unsafe library.pointee.resume_connection(waiting.connection)
+    }
+
+    /// Makes the answer on the thread for pages.
+    private func makePage(
+        _ request: HTTPRequest, _ connection: OpaquePointer, _ socket: Int32
+    ) -> MHD_Result {
+        unsafe page = unsafe (connection, socket)
+        unsafe library.pointee.suspend_connection(connection)
+        let (site, made) = (site, made)
+        pages.submit {
+            let answer = site.answer(request)
+            made.withLock { $0 = answer }
+        }
+        return .YES
+    }
+
     private func note(_ connection: OpaquePointer, _ event: MHD_ConnectionNotificationCode) {
         let socket = unsafe cmicrohttpd_socket(connection)
         opened[socket] =
             event == .CONNECTION_NOTIFY_STARTED ? clock() : nil
         arriving[socket] = nil
+        if ready?.socket == socket { ready = nil }
     }
 
     private func take(
@@ -195,8 +253,8 @@ private final class HTTPService: @unchecked Sendable {
             guard let limit = site.bodyLimit(of: request) else {
                 return unsafe queue(site.answer(request), connection)
             }
-            guard arriving.count < HTTPListener.bodies else {
-                return unsafe queue(.text(503, "busy with other requests: try again"), connection)
+            guard unsafe page == nil, arriving.count < HTTPListener.bodies else {
+                return unsafe queue(.busy, connection)
             }
             let length = unsafe field("Content-Length", of: connection).flatMap { Int($0) } ?? 0
             guard length <= limit else { return unsafe queue(.tooLarge(limit), connection) }
@@ -209,10 +267,15 @@ private final class HTTPService: @unchecked Sendable {
             let part = unsafe Array(data)
             return arriving[socket]?.receive(part) == true ? .YES : .NO
         }
+        if let ready, ready.socket == socket {
+            self.ready = nil
+            return unsafe queue(ready.answer, connection)
+        }
         guard let arrived = arriving.removeValue(forKey: socket) else { return .NO }
+        guard unsafe page == nil else { return unsafe queue(.busy, connection) }
         var request = arrived.request
         request.body = arrived.body
-        return unsafe queue(site.answer(request), connection)
+        return unsafe makePage(request, connection, socket)
     }
 
     private func field(_ name: String, of connection: OpaquePointer) -> String? {

@@ -157,6 +157,9 @@ extension Endpoint {
         if case .inherited(let name, _) = self { name } else { nil }
     }
 
+    /// The host; nil for Unix and inherited sockets.
+    package var host: String? { hostAndPort?.0 }
+
     var hostAndPort: (String, UInt16)? {
         switch self {
         case .tcp(let host, let port), .tls(let host, let port), .http(let host, let port),

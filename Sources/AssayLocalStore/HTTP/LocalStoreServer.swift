@@ -1,4 +1,5 @@
 import Assay
+import AssayHTTP
 package import AssayIO
 import AssayLocks
 import AssayMint
@@ -36,18 +37,21 @@ package final class LocalStoreServer: Sendable {
         _ settings: StoreSettings, at endpoint: Endpoint, allowsAnyAddress: Bool = false,
         residents: [Resident] = [], folder: String? = nil, speed: Double = 0
     ) throws(LocalStoreError) {
-        guard case .http = endpoint else { throw .notHTTP }
+        guard case .http(let host, _) = endpoint else { throw .notHTTP }
         guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal }
         let journal: StoreJournal? =
             if let folder { try StoreJournal(folder, settings) } else { nil }
         let store = try Self.store(settings, residents, journal)
+        let origins = HTTPOriginPolicy(
+            endpoint.isLocal ? .loopback(host.lowercased()) : .open(host.lowercased()),
+            hasPages: true)
         do throws(LoopError) {
             let loop = try EventLoop(name: "assay-store")
             self.loop = loop
             ended = try Mailbox()
             try loop.start()
             (self.endpoint, owner) = try loop.call { () throws(LoopError) in
-                let owner = StoreOwner(store, journal, on: loop)
+                let owner = StoreOwner(store, journal, serving: origins, on: loop)
                 let listener = try Listener(on: loop, at: endpoint) { owner.accept($0) }
                 if speed > 0 { try owner.run(speed: speed) }
                 owner.begin()

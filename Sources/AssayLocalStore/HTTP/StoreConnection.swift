@@ -8,6 +8,7 @@ final class StoreConnection {
     private let stream: AssayIO.Stream
     /// For the time without a request, and for answers that a fault slows.
     private let timer: AssayIO.Timer
+    private let origins: HTTPOriginPolicy
     private let onRequest: (StoreRequest, StoreConnection) -> Void
     private let onClose: (StoreConnection) -> Void
     private var reader = HTTPHeadReader()
@@ -28,12 +29,13 @@ final class StoreConnection {
     }
 
     init(
-        _ stream: AssayIO.Stream, _ timer: AssayIO.Timer,
+        _ stream: AssayIO.Stream, _ timer: AssayIO.Timer, _ origins: HTTPOriginPolicy,
         onRequest: @escaping (StoreRequest, StoreConnection) -> Void,
         onClose: @escaping (StoreConnection) -> Void
     ) {
         self.stream = stream
         self.timer = timer
+        self.origins = origins
         self.onRequest = onRequest
         self.onClose = onClose
     }
@@ -127,12 +129,12 @@ final class StoreConnection {
             case .delete: .delete
             case .options, .other: nil
             }
-        let host = Self.text(.host, head, bytes)
-        let origin = Self.text(.origin, head, bytes)
         let contentType = Self.text(.contentType, head, bytes)
         let authorization = Self.text(.authorization, head, bytes)
         var query: HTTPQuery?
         if let range = head.query { query = HTTPQuery(bytes.extracting(range)) }
+        refusal = originRefusal(head, bytes)
+        guard refusal == nil else { return nil }
         guard let method else {
             refusal = .problem(405, "the methods are GET, HEAD, POST, PUT and DELETE")
             return nil
@@ -141,17 +143,25 @@ final class StoreConnection {
             refusal = .problem(400, "the query can't be read")
             return nil
         }
-        // Pages of other sites must not change the store.
-        if let origin, origin != "http://" + (host ?? "") {
-            refusal = .problem(403, "the page at \(origin) is another site's")
-            return nil
-        }
         let type = contentType?.split(separator: ";").first.map(String.init) ?? ""
         return StoreRequest(
             method: method, path: bytes.extracting(head.path).httpText,
             query: query?.parameters ?? [], contentType: type.lowercased(),
             authorization: authorization.map { Array($0.utf8) },
             time: SystemClock.wallMilliseconds)
+    }
+
+    private func originRefusal(_ head: HTTPHead, _ bytes: Span<UInt8>) -> StoreAnswer? {
+        let source = HTTPOriginPolicy.Source(
+            host: Self.text(.host, head, bytes), origin: Self.text(.origin, head, bytes),
+            fetchSite: Self.text(.fetchSite, head, bytes),
+            isReading: head.method == .get || head.method == .head)
+        return switch origins.refusal(of: source) {
+        case nil: nil
+        case .host:
+            .problem(421, "use localhost or a numeric address of the store as the host")
+        case .origin: .problem(403, "a page of another site made this request")
+        }
     }
 
     private static func text(

@@ -1,3 +1,4 @@
+import AssayHTTP
 import AssayIO
 import AssayMint
 import AssayModels
@@ -10,6 +11,7 @@ final class StoreOwner {
     private var journal: StoreJournal?
     /// The time that the journal has, where time goes by on its own.
     private var notedTime: Timestamp?
+    private let origins: HTTPOriginPolicy
     private let loop: EventLoop
     private var connections: [ObjectIdentifier: StoreConnection] = [:]
     /// Requests that are answered when time stands still.
@@ -17,9 +19,13 @@ final class StoreOwner {
     private var isSending = false
     private var ticker: AssayIO.Timer?
 
-    init(_ store: LocalStore, _ journal: StoreJournal?, on loop: EventLoop) {
+    init(
+        _ store: LocalStore, _ journal: StoreJournal?, serving origins: HTTPOriginPolicy,
+        on loop: EventLoop
+    ) {
         self.store = store
         self.journal = journal
+        self.origins = origins
         self.loop = loop
     }
 
@@ -79,7 +85,7 @@ final class StoreOwner {
     func accept(_ stream: AssayIO.Stream) {
         guard connections.count < StoreLimits.connections, let timer = try? AssayIO.Timer(on: loop)
         else { return stream.close() }
-        let connection = StoreConnection(stream, timer) { [self] request, connection in
+        let connection = StoreConnection(stream, timer, origins) { [self] request, connection in
             handle(request, connection)
         } onClose: { [self] connection in
             connections[ObjectIdentifier(connection)] = nil

@@ -57,7 +57,8 @@ extension Connection {
         let endsIfRefused =
             head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
         format.closes = !head.keepsAlive || endsIfRefused
-        let site = HTTPSite(head, bytes.span, at: http.endpoint)
+        let origins = HTTPOriginPolicy(context.server.settings.http, at: http.endpoint)
+        let source = HTTPOriginPolicy.Source(head, bytes.span)
         if let route { format.content = route.content }
         if case .purchase = format.content {
             format.correlationId =
@@ -67,13 +68,13 @@ extension Connection {
                     HTTPCorrelation.id(nil)
                 }
         }
-        format.origin = site.allowedOrigin(by: context.server.settings.http)
+        format.origin = origins.allowedOrigin(of: source)
         let id = http.begin(format)
         http.front = HTTPFront(
             id: id, body: body, plan: .skip, closes: !head.keepsAlive,
             isChunked: head.body == .chunked)
         do throws(HTTPProblem) {
-            if let refusal = site.refusal(by: context.server.settings.http) { throw refusal }
+            if let refusal = origins.problem(with: source) { throw refusal }
             guard let route else { throw .unknownPath(HTTPRoute.allCases.map(\.path)) }
             guard route.has(head.method) else { throw .wrongMethod(allow: route.methods) }
             if head.method == .options {

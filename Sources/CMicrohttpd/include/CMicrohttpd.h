@@ -14,6 +14,8 @@ struct cmicrohttpd {
   __typeof__(MHD_queue_response) *queue_response;
   __typeof__(MHD_destroy_response) *destroy_response;
   __typeof__(MHD_lookup_connection_value) *lookup_connection_value;
+  __typeof__(MHD_suspend_connection) *suspend_connection;
+  __typeof__(MHD_resume_connection) *resume_connection;
 };
 
 // NULL where the library is not installed.
