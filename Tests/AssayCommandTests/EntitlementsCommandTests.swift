@@ -219,6 +219,26 @@ struct EntitlementsCommandTests {
         #expect(result.output.contains("ask again at \(end)"))
     }
 
+    @Test("The table escapes file names, ids and details: no text begins a line of its own")
+    func escapedTable() throws {
+        let evil = "\u{202e}x\nwarning: all is well\u{1b}[31m"
+        let name = "evil\nb.jws"
+        let files = [
+            folder.write(name, "hello"),
+            folder.write("a.jws", try period(["productId": evil])),
+        ]
+        for command in ["entitlements", "explain"] {
+            let form = command == "explain" ? [] : ["--format", "text"]
+            let answer = try Tool.run(
+                [command, "--root", root, "--at", Self.rfc3339(Self.bought + Self.day)] + form
+                    + files)
+            #expect(answer.status == 1, "\(answer.error)")
+            #expect(answer.output.contains("evil\\u{a}b.jws"), "\(answer.output)")
+            #expect(answer.output.contains("\\u{202e}x\\u{a}warning: all is well\\u{1b}[31m"))
+            #expect(!answer.output.contains("\nwarning") && !answer.output.contains("\nb.jws"))
+        }
+    }
+
     @Test("A server gives the same bytes as the tool itself, in one request")
     func server() throws {
         let socket = "unix:" + folder("s")

@@ -153,8 +153,18 @@ struct MessageTests {
         }
         #expect(TerminalText.escaped("a\nb\r\u{7f}") == "a\\u{a}b\\u{d}\\u{7f}")
         #expect(TerminalText.escaped("a\nb\r", keepsLines: true) == "a\nb\\u{d}")
-        // A direction override and a line separator.
-        #expect(TerminalText.escaped("\u{202e}x\u{2028}") == "\\u{202e}x\\u{2028}")
+        // Changes of direction, separators, marks without a width, and controls.
+        let acting: [ClosedRange<UInt32>] = [
+            0...9, 0xB...0x1F, 0x7F...0x9F, 0xAD...0xAD, 0x61C...0x61C, 0x200B...0x200F,
+            0x2028...0x202E, 0x2060...0x2064, 0x2066...0x206F, 0xFEFF...0xFEFF,
+            0xE0001...0xE0001, 0xE0020...0xE007F,
+        ]
+        for value in acting.joined() {
+            let scalar = Unicode.Scalar(value)!
+            let escaped = "\\u{" + String(value, radix: 16) + "}"
+            #expect(TerminalText.escaped("a\(scalar)b") == "a\(escaped)b")
+            #expect(TerminalText.escaped("a\(scalar)b", keepsLines: true) == "a\(escaped)b")
+        }
     }
 
     // MARK: Failures leave nothing behind

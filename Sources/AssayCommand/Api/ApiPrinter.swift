@@ -88,12 +88,14 @@ struct ApiPrinter {
                 "\(last.environment): \(count) on \(pages) page\(pages == 1 ? "" : "s"), verified")
             if let unsigned = last.signed?.unsigned, unsigned.hasMore == true {
                 let token = unsigned.revision ?? unsigned.paginationToken ?? ""
-                lines.append("there is more: add --all, or --from \(token)")
+                lines.append(
+                    "there is more: add --all, or --from " + TerminalText.escaped(token))
             } else if let revision = last.signed?.unsigned.revision {
-                lines.append("for what changes later: --from \(revision)")
+                lines.append(
+                    "for what changes later: --from " + TerminalText.escaped(revision))
             }
             for warning in last.signed?.warnings ?? [] where warning.code != .incomplete {
-                lines.append("warning: \(warning.message)")
+                lines.append("warning: " + TerminalText.escaped(warning.message))
             }
         }
         if let entitlements { lines += ["", entitlements.text(evidence)] }
@@ -103,7 +105,8 @@ struct ApiPrinter {
     private func unsignedLines(_ answer: StoreAnswer) -> [String] {
         let members = (try? JSONDocument.parse(answer.body))?.root.members?.pairs ?? []
         let lines = members.map { name, value in
-            "\(name): " + (value.string ?? String(decoding: value.raw, as: UTF8.self))
+            TerminalText.escaped(
+                "\(name): " + (value.string ?? String(decoding: value.raw, as: UTF8.self)))
         }
         return ["\(answer.environment) accepted the request"] + lines
     }
@@ -121,7 +124,7 @@ struct ApiPrinter {
                     + (app.originalPurchaseDate.map { ", got \($0.rfc3339)" } ?? ""))
         }
         guard !lines.isEmpty else { return }
-        try Output.line(lines.joined(separator: "\n"))
+        try Output.line(lines.map { TerminalText.escaped($0) }.joined(separator: "\n"))
     }
 }
 

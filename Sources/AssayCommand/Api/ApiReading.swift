@@ -58,7 +58,7 @@ struct ApiReading {
     /// Reports an error, with the exit status that its kind has.
     static func fail(_ error: StoreError) throws -> Never {
         guard error.isRefusal else { throw Failure(error.description) }
-        Output.note("assay: " + error.description)
+        Output.note("assay: " + TerminalText.escaped(error.description))
         throw ExitStatus.refused
     }
 }

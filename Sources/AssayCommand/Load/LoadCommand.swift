@@ -111,7 +111,8 @@ struct LoadCommand: AsyncParsableCommand {
                 let p99 = step.result.latencies.milliseconds(at: 99).short
                 Output.note(
                     "\(step.rate.rounded0)/s: "
-                        + (step.failure.map { "too high: \($0)" } ?? "p99 \(p99) ms"))
+                        + (step.failure.map { "too high: " + TerminalText.escaped($0) }
+                            ?? "p99 \(p99) ms"))
             }
         } catch {
             throw failure(error)

@@ -157,7 +157,9 @@ struct MintScenarioCommand: ParsableCommand {
             try Folder.add("\(step.name)/expected.json", step.expected, to: folder)
             let options = Self.options(step, scenario).joined(separator: "\n") + "\n"
             try Folder.add("\(step.name)/options", Array(options.utf8), to: folder)
-            try Output.line("\(step.name)  \(step.at.rfc3339Milliseconds)  \(step.title)")
+            try Output.line(
+                TerminalText.escaped(
+                    "\(step.name)  \(step.at.rfc3339Milliseconds)  \(step.title)"))
         }
     }
 

@@ -8,7 +8,7 @@ extension ServerSettings {
     func summary(now: Timestamp) -> String {
         var lines: [String] = []
         func add(_ name: String, _ value: String) {
-            lines.append("\(name.padded(to: 10)) \(value)")
+            lines.append("\(name.padded(to: 10)) \(TerminalText.escaped(value))")
         }
         add("configured", configuration ?? "no file")
         for endpoint in listen { add("listen", endpoint.checkText) }
