@@ -21,8 +21,8 @@ package enum Limits {
     /// Bytes of a notification's POST body: its JWS plus JSON escaping.
     package static let notificationBytes = 256 * 1024
     /// Bytes of an answer of the App Store Server API. A page has at most 20 items; 20 of Apple's
-    /// largest notifications take 600 KB. The typed payloads of a larger answer could exceed the
-    /// 2 MiB that clients accept as a head.
+    /// largest notifications take 600 KB. An answer is held and parsed whole before one of its
+    /// signatures is verified.
     package static let serverAnswerBytes = 1024 * 1024
     /// Signed members of one answer. A page has at most 20, a customer's statuses two for each
     /// subscription. With nested ones they are at most 1,024 signatures, which take 10 to 30 ms.

@@ -8,7 +8,7 @@ import Synchronization
 /// ```swift
 /// let server = try Server(configuration)
 /// print(server.endpoints)
-/// server.followSignals()
+/// try server.followSignals()
 /// server.wait()
 /// ```
 public final class Server: Sendable {
