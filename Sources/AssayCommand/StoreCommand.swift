@@ -67,7 +67,7 @@ struct StoreCommand: ParsableCommand {
             "A scenario, by name or file, that one customer lives from the start; with @Sandbox "
                 + "at its end in the sandbox. Repeat for more.",
             valueName: "scenario"),
-        completion: .custom { _, _, _ in ((try? Scenario.builtIn) ?? []).map(\.name) })
+        completion: .custom { _, _, _ in scenarioNames })
     var customers: [String] = []
 
     @Option(

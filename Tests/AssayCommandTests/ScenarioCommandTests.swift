@@ -23,6 +23,32 @@ struct ScenarioCommandTests {
         output.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
+    @Test("a shell completes the names of scenarios wherever one is written")
+    func completions() throws {
+        let script = folder.write(
+            "complete.bash", try Tool.run("--generate-completion-script", "bash").output)
+        for words in [["mint", "scenario"], ["store", "--customer"]] {
+            let line = (["assay"] + words + ["grace-period-r"]).joined(separator: " ")
+            let shell = try Tool.run(
+                program: "/bin/bash",
+                [
+                    "--norc", "-c",
+                    """
+                    source \(script)
+                    COMP_LINE='\(line)' COMP_POINT=\(line.count) COMP_TYPE=9 COMP_CWORD=3
+                    COMP_WORDS=(\(line))
+                    _assay assay grace-period-r \(words[1])
+                    printf '%s\\n' "${COMPREPLY[@]}"
+                    """,
+                ], environment: ["PATH": "\(Self.toolFolder):/usr/bin:/bin"])
+            #expect(shell.output == "grace-period-recovery\n", "\(words): \(shell.error)")
+        }
+    }
+
+    private static var toolFolder: String {
+        String(Tool.path.prefix(upTo: Tool.path.lastIndex(of: "/")!))
+    }
+
     // MARK: Files
 
     /// One of each kind of evidence, policy and environment.

@@ -38,7 +38,7 @@ struct MintScenarioCommand: ParsableCommand {
 
     @Argument(
         help: "The name of a built-in scenario, or the path of a file: it ends in .json.",
-        completion: .custom { _, _, _ in ((try? Scenario.builtIn) ?? []).map(\.name) })
+        completion: .custom { _, _, _ in scenarioNames })
     var name: String?
 
     @Flag(help: "List the built-in scenarios.")
@@ -179,3 +179,6 @@ struct MintScenarioCommand: ParsableCommand {
         return options
     }
 }
+
+/// The names of the built-in scenarios, for completions of shells.
+var scenarioNames: [String] { ((try? Scenario.builtIn) ?? []).map(\.name) }
