@@ -1,4 +1,5 @@
 import AssayAdmin
+import AssayHTTP
 import AssayIO
 import AssayMint
 import AssayModels
@@ -72,7 +73,7 @@ struct HostileExplainTests {
         #expect(admin.get("/healthz").status == 200)
         mayEnd.signal()
         mayEnd.signal()
-        admin.eventually {
+        try admin.eventually {
             let answer = AdminTest.answer(try Self.post(admin, form).receiveToEnd())
             return answer.status == 200
         }
