@@ -170,7 +170,10 @@ struct StoreServerTests {
             ("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", "505"),
             ("PATCH / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
             ("GET /?a=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"),
-            ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "414"),
+            (
+                "GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: localhost\r\n"
+                    + "\r\n", "414"
+            ),
             ("POST /faults HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(large)\r\n\r\n", "413"),
             (
                 "POST /advance HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n"
@@ -216,7 +219,9 @@ struct StoreServerTests {
         let harness = try StoreHarness()
         let client = try harness.client()
         try client.send(
-            Array("POST /faults HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
+            Array(
+                ("POST /faults HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\n").utf8))
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65_536) + [13, 10]
         var sent = 0
         // The store closes: a later write fails.

@@ -72,7 +72,8 @@ struct BoundedInspectionTests {
 
     @Test("132: evidence in members is limited at all depths together") func nested() {
         // A list of tokens, whose payloads have lists of tokens.
-        let inner = "{\"a\":[" + repeatElement("\"ey.a.b\"", count: 100).joined(separator: ",") + "]}"
+        let tokens = repeatElement("\"ey.a.b\"", count: 100).joined(separator: ",")
+        let inner = "{\"a\":[\(tokens)]}"
         let payload = String(decoding: Base64URL.encode(Array(inner.utf8).span), as: UTF8.self)
         let token = "\"eyJ9.\(payload).a\""
         let outer = "{\"b\":[" + repeatElement(token, count: 100).joined(separator: ",") + "]}"

@@ -9,7 +9,7 @@ struct ReportFields {
     /// What may still be added.
     private var fields: Int
     private(set) var bytes: Int
-    /// Whether long texts are shown shortened, or left out as the nested tokens that they mostly are.
+    /// Whether long texts are shown shortened. Most of them are nested tokens.
     private let showsLongTexts: Bool
 
     /// - Parameters:
