@@ -7,20 +7,35 @@ struct EvidenceInput {
 
     /// Reads files, the files of folders, and the lines of standard input (`-`).
     static func read(_ paths: [String]) throws -> [EvidenceInput] {
+        try read(paths, keeping: .max).items
+    }
+
+    /// Reads as `read` does, and keeps the first items alone.
+    ///
+    /// - Returns: the items, and the number of those that are not kept.
+    static func read(
+        _ paths: [String], keeping limit: Int
+    ) throws -> (items: [EvidenceInput], omitted: Int) {
         guard paths.count(where: { $0 == "-" }) <= 1 else {
             throw Failure("- means standard input, which can be read only once: write it once")
         }
         var inputs: [EvidenceInput] = []
+        var omitted = 0
+        func add(_ path: String) throws {
+            let (items, more) = try items(of: path, keeping: limit - inputs.count)
+            inputs += items
+            omitted += more
+        }
         for path in paths {
             if path != "-", let names = try files(in: path) {
                 let folder = path.hasSuffix("/") ? path : path + "/"
                 guard !names.isEmpty else { throw Failure("the folder \(path) has no files") }
-                for name in names { inputs += try items(of: folder + name) }
+                for name in names { try add(folder + name) }
             } else {
-                inputs += try items(of: path)
+                try add(path)
             }
         }
-        return inputs
+        return (inputs, omitted)
     }
 
     /// The files of a folder without hidden files; nil when the path is not a folder.
@@ -32,26 +47,30 @@ struct EvidenceInput {
         }
     }
 
-    private static func items(of path: String) throws -> [EvidenceInput] {
+    private static func items(
+        of path: String, keeping limit: Int
+    ) throws -> (items: [EvidenceInput], omitted: Int) {
         let content = try Input.read(path, limit: Input.evidenceLimit)
         let isInput = path == "-"
+        func whole() -> (items: [EvidenceInput], omitted: Int) {
+            guard limit > 0 else { return ([], 1) }
+            return ([EvidenceInput(label: path, evidence: Self.whole(content))], 0)
+        }
         var items: [EvidenceInput] = []
+        var count = 0
         var rest = content[...]
         while let line = nextLine(&rest) {
             // A file with a line that is no token is one item. The lines after it are not kept.
-            guard isInput || isToken(line) else {
-                return [EvidenceInput(label: path, evidence: whole(content))]
-            }
-            items.append(
-                EvidenceInput(label: "\(path):\(items.count + 1)", evidence: Array(line)))
+            guard isInput || isToken(line) else { return whole() }
+            count += 1
+            guard items.count < limit else { continue }
+            items.append(EvidenceInput(label: "\(path):\(count)", evidence: Array(line)))
         }
-        guard !items.isEmpty else {
+        guard count > 0 else {
             throw Failure("\(isInput ? "standard input" : path) has no evidence")
         }
-        guard isInput || items.count > 1 else {
-            return [EvidenceInput(label: path, evidence: whole(content))]
-        }
-        return items
+        guard isInput || count > 1 else { return whole() }
+        return (items, count - items.count)
     }
 
     /// Removes the next line that is not empty, and returns it without white space around it.

@@ -61,11 +61,12 @@ struct ExplainCommand: ParsableCommand {
     var files: [String]
 
     func run() throws {
-        let sources = try EvidenceInput.read(files).map {
+        let inputs = try EvidenceInput.read(files, keeping: ExplanationSet.itemLimit)
+        let sources = inputs.items.map {
             ExplanationSet.Source(label: $0.label, evidence: $0.evidence)
         }
         let explained = ExplanationSet(
-            sources, as: kind.kind, trust: try accepted.store(), policy: accepted.policy,
+            sources, andMore: inputs.omitted, as: kind.kind, trust: try accepted.store(), policy: accepted.policy,
             at: accepted.now)
         switch format {
         case .json: try Output.line(json: explained.json)
