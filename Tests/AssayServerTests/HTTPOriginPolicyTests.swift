@@ -22,7 +22,8 @@ struct HTTPOriginPolicyTests {
         let table: [(host: String?, served: [Bool])] = [
             // At a loopback address, with a name; at an open address, with a name.
             (nil, [true, true, true, true]), ("", [true, true, true, true]),
-            ("localhost", [true, true, true, false]), ("LOCALHOST:7445", [true, true, true, false]),
+            ("localhost", [true, true, true, false]),
+            ("LOCALHOST:7445", [true, true, true, false]),
             ("127.0.0.1", [true, true, true, false]), ("127.0.0.1:1", [true, true, true, false]),
             ("127.9.8.7:65535", [true, true, true, false]),
             ("[::1]", [true, true, true, false]), ("[::1]:7445", [true, true, true, false]),
@@ -42,7 +43,8 @@ struct HTTPOriginPolicyTests {
             ("127.0.0.01", [false, false, true, false]), ("127.0.0.", [false, false, true, false]),
             ("[::ffff:127.0.0.1]", [false, false, true, false]),
             // No host at all.
-            ("[localhost]", [false, false, false, false]), ("::1", [false, false, false, false]), ("[::1].evil", [false, false, false, false]),
+            ("[localhost]", [false, false, false, false]), ("::1", [false, false, false, false]),
+            ("[::1].evil", [false, false, false, false]),
             ("[::1]evil", [false, false, false, false]), ("[::1", [false, false, false, false]),
             ("[]", [false, false, false, false]), (":80", [false, false, false, false]),
             ("localhost:x", [false, false, false, false]),

@@ -66,7 +66,8 @@ struct ExplainCommand: ParsableCommand {
             ExplanationSet.Source(label: $0.label, evidence: $0.evidence)
         }
         let explained = ExplanationSet(
-            sources, andMore: inputs.omitted, as: kind.kind, trust: try accepted.store(), policy: accepted.policy,
+            sources, andMore: inputs.omitted, as: kind.kind, trust: try accepted.store(),
+            policy: accepted.policy,
             at: accepted.now)
         switch format {
         case .json: try Output.line(json: explained.json)
