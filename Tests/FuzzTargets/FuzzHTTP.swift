@@ -13,8 +13,8 @@ extension FuzzTarget {
         "Content-Type: application/json\r\n", "POST /v1/verify?kind=auto HTTP/1.1\r\n",
     ]
 
-    /// Heads, bodies and queries. Invariants: the same result whole and byte by byte, and no
-    /// position outside of the bytes.
+    /// Heads, bodies, queries and hosts. Invariants: the same result whole and byte by byte, no
+    /// position outside of the bytes, and no loopback address but `localhost` with other letters.
     static var http: FuzzTarget {
         FuzzTarget("HTTP", seeds: httpSeeds([]), words: httpWords) { bytes in
             let all = bytes.array(0..<bytes.count)
@@ -22,6 +22,9 @@ extension FuzzTarget {
             precondition(whole == HTTPReading(all, step: 1), "chunks change the reading")
             precondition(whole.end <= all.count)
             _ = HTTPQuery(bytes)
+            guard let host = HTTPAuthority(bytes.httpText), host.isLoopback else { return }
+            let isNumeric = host.name.allSatisfy { "0123456789.:".contains($0) }
+            precondition(host.name == "localhost" || isNumeric, "a name as a loopback address")
         }
     }
 
@@ -79,6 +82,10 @@ private struct HTTPReading: Equatable {
                 if let head = try reader.next(in: unread) {
                     precondition(head.end <= unread.count && head.path.upperBound <= head.end)
                     paths.append(unread.extracting(head.path).httpText)
+                    if let host = head[.host] {
+                        let text = unread.extracting(host).httpText
+                        precondition(HTTPAuthority(text) != nil, "a host that is none")
+                    }
                     guard let body = try Self.body(head, bytes, from: end + head.end) else {
                         return
                     }
