@@ -148,6 +148,7 @@ extension InAppPurchases {
             shorten(&record.transactionId)
             shorten(&record.originalTransactionId)
             shorten(&record.promotionalOfferId)
+            shorten(&record.dedupKey)
             shortened.append(record)
         }
         return shortened
