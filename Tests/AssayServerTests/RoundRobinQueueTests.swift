@@ -148,9 +148,10 @@ import Testing
         // Elements of one cost of the flow and of each other flow, the number of those, and
         // whether it is light, with a quantum of 100.
         let cases: [(own: Int, other: Int, count: Int, isLight: Bool)] = [
-            (0, 0, 0, true), (1, 0, 0, false), (0, 10, 64, true), (0, 9, 64, false),
-            (19, 10, 64, true), (20, 10, 64, false), (1, 1, 64, false), (1, 10, 1, true),
-            (15, 9, 1, false), (19, 500, 1, true), (500, 19, 1, false),
+            (0, 0, 0, true), (1, 0, 0, false), (0, 2, 64, true), (0, 1, 64, false),
+            (19, 10, 64, true), (20, 10, 64, false), (1, 1, 64, false), (1, 4, 1, true),
+            (1, 3, 1, false), (15, 9, 1, false), (15, 10, 1, true), (19, 500, 1, true),
+            (500, 19, 1, false),
         ]
         for (own, other, count, isLight) in cases {
             var queue = Queue(leastQuantum: 100)

@@ -20,16 +20,22 @@ struct QueueLimit {
 
     /// Whether a delay is too long to queue a request.
     ///
-    /// A light connection has few requests in the queue, beside connections with more. It waits
-    /// for a quantum of each of them, and its refusal would shorten no queue. So it has twice the
-    /// configured limit, and the time that its request waited in the socket does not count.
+    /// The standing queue is a matter of each connection: one without requests in the queue has no
+    /// part in it. A light connection waits for a quantum of each of the others, and its refusal
+    /// would shorten no queue. So it has twice the configured limit, and the time that its request
+    /// waited in the socket does not count.
     ///
     /// - Parameter age: milliseconds that the request has already waited in the socket.
     func isExceeded(
-        by delay: UInt64, after age: UInt64, isLight: Bool, of configured: UInt64, at now: UInt64
+        by delay: UInt64, after age: UInt64, _ share: QueueShare, of configured: UInt64,
+        at now: UInt64
     ) -> Bool {
-        if isLight { return delay > 2 * configured }
-        return delay > milliseconds(of: configured, at: now) || age + delay > configured
+        switch share {
+        case .light: delay > 2 * configured
+        case .none: age + delay > configured
+        case .queued:
+            delay > milliseconds(of: configured, at: now) || age + delay > configured
+        }
     }
 
     mutating func didReject(at now: UInt64) {
@@ -37,4 +43,13 @@ struct QueueLimit {
     }
 
     mutating func queueIsEmpty() { overloadBegan = nil }
+}
+
+/// What a connection has in the queue.
+enum QueueShare {
+    /// Few requests or none, beside connections with more.
+    case light
+    /// Nothing, beside connections with little.
+    case none
+    case queued
 }

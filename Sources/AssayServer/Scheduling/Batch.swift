@@ -74,9 +74,10 @@ struct Batch {
             + short.nanoseconds(before: own, of: lines?.short, by: delay)
     }
 
-    /// Whether a connection has few requests in the queue, beside connections with more.
-    func isLight(_ lines: RequestLines?) -> Bool {
-        waiting.isLight(lines?.waiting) && short.isLight(lines?.short)
+    /// What a connection has in the queue.
+    func share(of lines: RequestLines?) -> QueueShare {
+        if waiting.isLight(lines?.waiting), short.isLight(lines?.short) { return .light }
+        return lines.map { $0.waiting.isEmpty && $0.short.isEmpty } ?? true ? .none : .queued
     }
 
     var hasRunning: Bool { idleWorkers < workerCount }

@@ -184,12 +184,13 @@ struct RoundRobinQueue<Element> {
     }
 
     /// Whether a flow has few elements in the queue, beside other flows with more: with its next
-    /// element at most two quanta, and each other flow a quantum on average.
+    /// element at most two quanta, and the others on average twice that or a quantum.
     func isLight(_ flow: Flow?) -> Bool {
         let own = flow?.cost ?? 0
         let others = flowCount - (own > 0 ? 1 : 0)
-        return own + meanCost <= 2 * quantum && cost - own >= others * quantum
-            && (others > 0 || own == 0)
+        guard others > 0 else { return own == 0 }
+        let next = own + meanCost
+        return next <= 2 * quantum && cost - own >= others * min(quantum, 2 * next)
     }
 }
 

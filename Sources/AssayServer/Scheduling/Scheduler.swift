@@ -122,7 +122,7 @@ final class Scheduler {
                 + parses.nanoseconds,
             workers: workers.count)
         let isExceeded = queueLimit.isExceeded(
-            by: delay, after: connection.age, isLight: batch.isLight(lines),
+            by: delay, after: connection.age, batch.share(of: lines),
             of: context.limits.queueDelayMilliseconds, at: now)
         let own = work.map(milliseconds(ofNanoseconds:)) ?? 0
         guard isExceeded || now + delay + own > deadline else { return nil }
