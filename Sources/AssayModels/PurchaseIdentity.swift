@@ -5,7 +5,7 @@
 package struct PurchaseIdentity: Hashable, Sendable {
     /// The transaction id, or the id of the original purchase.
     package let id: String
-    /// Tells the periods of one subscription apart; nil where `id` alone names the purchase.
+    /// Distinguishes the periods of one subscription; nil where `id` alone names the purchase.
     package let lineItem: String?
 
     private init(id: String, lineItem: String? = nil) {

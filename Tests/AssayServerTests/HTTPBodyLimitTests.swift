@@ -15,14 +15,14 @@ struct HTTPBodyLimitTests {
 
     // MARK: Collecting
 
-    @Test("line 111: collecting copies a body twice at most, however small its pieces are")
+    @Test("line 111: collecting copies a body twice at most, however small its parts are")
     func collecting() {
         let size = 4 << 20
         let tiny = [size - 40_000] + [Int](repeating: 1, count: 40_000)
-        for (pieces, most) in [([size], 1), (tiny, 2)] {
+        for (parts, most) in [([size], 1), (tiny, 2)] {
             var collected = CollectedBytes(pool: SlabPool())
-            for piece in pieces {
-                collected.append([UInt8](repeating: 7, count: piece).span, limit: size)
+            for part in parts {
+                collected.append([UInt8](repeating: 7, count: part).span, limit: size)
             }
             #expect(collected.count == size && collected.heldCount == size)
             #expect(collected.copiedCount <= 2 * size && collected.allocations == most)

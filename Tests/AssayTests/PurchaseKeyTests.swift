@@ -173,7 +173,7 @@ import Testing
             ("30", [record("30", "30", 0), record("31", "30", 0)]),
             ("41", [token("41", "40", "Consumable"), record("41", "40", 1)]),
             ("42", [token("42", "40", "Non-Renewing Subscription"), record("42", "40", 2)]),
-            // The end of an unknown type: a period that cannot be told from its original.
+            // The end of an unknown type: a period that equals its original.
             ("52", [token("52", "50", "Later Subscription")]),
             ("50/7", [token("52", "50", "Later Subscription", "7")]),
         ]

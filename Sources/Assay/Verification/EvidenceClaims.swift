@@ -18,7 +18,7 @@ struct EvidenceClaims: Equatable, Sendable {
     var deviceBinding: DeviceBinding?
     /// The purchase that the evidence is about; nil for evidence of none or of several.
     var purchase: PurchaseIdentity?
-    /// Nil if the evidence lacks what tells its statement from others.
+    /// Nil if the evidence lacks what distinguishes its statement.
     var statement: Statement?
 
     /// One statement of Apple among others of its kind.
@@ -30,7 +30,7 @@ struct EvidenceClaims: Equatable, Sendable {
         /// When the purchase was cancelled, in evidence whose date is that of the purchase.
         var cancelled: Timestamp?
 
-        /// Without a date, two statements could not be told apart.
+        /// Without a date, two statements could not be distinguished.
         init?(_ id: String?, signed date: Timestamp?) {
             guard let id, let date else { return nil }
             (self.id, self.date) = (id, date)

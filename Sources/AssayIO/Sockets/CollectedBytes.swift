@@ -1,7 +1,7 @@
-/// Bytes of one message that arrive in pieces, in memory that is counted like received bytes.
+/// Bytes of one message that arrive in parts, in memory that is counted like received bytes.
 ///
 /// It has one owner and cannot be copied, so appending never copies what is already there, except
-/// to double the memory: the time is linear in the bytes, however small the pieces are.
+/// to double the memory: the time is linear in the bytes, however small the parts are.
 package struct CollectedBytes: ~Copyable {
     private let pool: SlabPool
     private var slab: Slab?
@@ -10,7 +10,7 @@ package struct CollectedBytes: ~Copyable {
     package private(set) var copiedCount = 0
     package private(set) var allocations = 0
 
-    /// Memory of the first piece, unless it is larger. Most bodies in pieces have a few of them.
+    /// Memory of the first part, unless it is larger. Most bodies in parts have a few of them.
     private static let smallestCapacity = 1 << 10
 
     init(pool: SlabPool) { self.pool = pool }

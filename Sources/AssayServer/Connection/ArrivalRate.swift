@@ -1,4 +1,4 @@
-/// The recent rate at which a receipt or a body arrives. Times are milliseconds of the loop's clock.
+/// The recent rate at which a receipt or a body arrives. Times are the loop's milliseconds.
 struct ArrivalRate {
     /// Nil in the first second.
     private(set) var bytesPerSecond: Int?

@@ -51,7 +51,7 @@ struct HTTPResolveBody: Sendable {
         _ value: JSONValue, _ body: Span<UInt8>, limit: Int
     ) throws(HTTPProblem) {
         let items = try HTTPQuestion.elements(value, "items", limit: limit)
-        // In one piece: growing would hold it twice.
+        // At once: growing would hold it twice.
         evidence.reserveCapacity(value.range.count)
         for item in items {
             guard let members = item.members else {

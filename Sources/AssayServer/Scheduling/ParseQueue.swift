@@ -9,7 +9,7 @@ struct ParseJob {
     let parse: @Sendable () -> @Sendable () -> Void
 
     /// The memory that the body takes as long as it is parsed, beside its own: a copy of the text,
-    /// its evidence in one piece, that evidence as received bytes, and for each name and value a
+    /// its evidence as a whole, that evidence as received bytes, and for each name and value a
     /// token and its text.
     var parsedBytes: Int {
         let values = min(bytes / Self.leastBytesPerValue, ServerLimits.jsonValues)

@@ -143,7 +143,7 @@ class RecordWriter:
 
 @attack("key-updates", "122")
 def key_updates(trial):
-    """Connections that send 2,000 KeyUpdates each, and one that sends as many as are accepted
+    """Connections that send 2,000 KeyUpdates each, and one that sends the most that are accepted
     between two Pings. Honest clients are served, and each flood is cut off.
     """
     tls_authority(trial)
