@@ -37,8 +37,9 @@ package final class ScriptedStore: Sendable {
         self.loop = loop
         let (peers, seen, open) = (peers, seen, open)
         let endpoint = try loop.call { () throws(LoopError) in
-            // With TLS it speaks HTTP: clients name that protocol.
-            try Listener(on: loop, at: .http(host: "127.0.0.1", port: 0)) { stream in
+            try Listener(on: loop, at: .tcp(host: "127.0.0.1", port: 0)) { stream in
+                // With TLS, clients name this protocol.
+                stream.endpoint = .http(host: "127.0.0.1", port: 0)
                 open.withLock { $0.now += 1 }
                 let peer = Peer(stream, tls, onEnd: { open.withLock { $0.now -= 1 } }) { request in
                     // A connection that replaced another is accepted before its end can be read,
@@ -53,7 +54,7 @@ package final class ScriptedStore: Sendable {
                 peers.withLock { $0.append(LoopBound(peer, to: loop)) }
             }.endpoint
         }
-        guard case .http(_, let port) = endpoint else { throw LoopError.notPlain }
+        guard case .tcp(_, let port) = endpoint else { throw LoopError.notPlain }
         self.port = port
     }
 
