@@ -207,7 +207,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AssayEntitlementsTests",
-            dependencies: ["Assay", "AssayEntitlements", "AssayMint", "AssayModels"],
+            dependencies: [
+                "Assay", "AssayEntitlements", "AssayMint", "AssayModels", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayWireTests", dependencies: ["AssayModels", "AssayWire", "TestSupport"],
@@ -285,7 +287,7 @@ if Context.environment["ASSAY_DOCS"] != nil {
 if Context.environment["ASSAY_OPTIMIZED"] != nil {
     for target in package.targets {
         switch target.name {
-        case "Assay", "AssayCurves", "bench":
+        case "Assay", "AssayCurves", "AssayEntitlements", "bench":
             target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
         case "CAssayBase64", "CAssayP256", "CAssayP384":
             target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]

@@ -48,6 +48,10 @@ public struct ResolveAnswer: Equatable, Sendable {
         public let verification: Verification
         /// The signed JSON if the call requested it and the verdict is VALID; otherwise empty.
         public let payloadJSON: [UInt8]
+        /// Whether newer items replace it whole: without it the answer is the same.
+        public let isSuperseded: Bool
+        /// What a backend files it under.
+        public let identifiers: EvidenceIdentifiers
     }
 
     /// Nil if the lengths of the items' JSON do not add up to the body's, or an item has no
@@ -63,7 +67,8 @@ public struct ResolveAnswer: Equatable, Sendable {
             items.append(
                 Item(
                     label: item.label, verification: item.verification,
-                    payloadJSON: Array(body[start..<end])))
+                    payloadJSON: Array(body[start..<end]), isSuperseded: item.isSuperseded,
+                    identifiers: item.identifiers))
             start = end
         }
         guard start == body.count else { return nil }

@@ -4,38 +4,34 @@ import AssayModels
 struct AppRules {
     let key: Ledger.AppKey
     let app: Ledger.App
-    let renewals: [Ledger.RenewalKey: RenewalState]
-    let rules: SubscriptionRules
+    private let ledger: Ledger
+    private let rules: SubscriptionRules
     private(set) var warnings: [EntitlementWarning] = []
     /// The renewal information of this app's subscriptions.
     private(set) var usedRenewals: Set<Ledger.RenewalKey> = []
-    private var nextChange: Int64?
+    private(set) var refresh: [EntitlementRefresh] = []
+    /// The earliest moment after now at which the answer changes.
+    private(set) var changesAt: Int64?
 
-    init(
-        _ key: Ledger.AppKey, _ app: Ledger.App, _ renewals: [Ledger.RenewalKey: RenewalState],
-        _ rules: SubscriptionRules
-    ) {
+    init(_ key: Ledger.AppKey, _ app: Ledger.App, _ ledger: Ledger, _ rules: SubscriptionRules) {
         self.key = key
         self.app = app
-        self.renewals = renewals
+        self.ledger = ledger
         self.rules = rules
     }
 
-    /// The earliest moment after now at which the answer changes.
-    var changesAt: Int64? { nextChange }
-
     mutating func decide() -> AppEntitlements {
         var answer = AppEntitlements(environment: key.environment, bundleId: key.bundleId)
-        var subscriptions: [String: [Snapshot]] = [:]
+        var subscriptions: [Snapshot] = []
         var products: [Snapshot.Kind: [String: [Snapshot]]] = [:]
+        let keyPrefix = PurchaseIdentity.keyPrefix(key.environment, key.bundleId)
         for snapshot in app.snapshots {
             switch snapshot.type {
-            case .autoRenewable:
-                subscriptions[snapshot.originalTransactionId, default: []].append(snapshot)
+            case .autoRenewable: subscriptions.append(snapshot)
             case .nonConsumable, .nonRenewing:
                 products[snapshot.type, default: [:]][snapshot.productId ?? "", default: []]
                     .append(snapshot)
-            case .consumable: answer.consumables.append(consumable(snapshot))
+            case .consumable: answer.consumables.append(consumable(snapshot, keyPrefix))
             case .unknown:
                 warn(
                     .unknownProductType,
@@ -47,186 +43,183 @@ struct AppRules {
         answer.nonConsumables = owned(products[.nonConsumable] ?? [:])
         answer.nonRenewing = owned(products[.nonRenewing] ?? [:])
         answer.consumables = TransactionNumber.sorted(answer.consumables, by: \.transactionId)
-        answer.customers = customers()
+        answer.customers = customers(of: answer)
         return answer
     }
 
     // MARK: Subscriptions
 
-    private mutating func groups(_ subscriptions: [String: [Snapshot]]) -> [SubscriptionGroup] {
-        let links = SubscriptionLinks(app.snapshots, renewals, in: key.environment)
-        var decided: [Subscription] = []
-        for (original, snapshots) in subscriptions {
-            let key = Ledger.RenewalKey(
-                environment: key.environment, originalTransactionId: original)
-            let renewal = renewals[key]
-            if renewal != nil { usedRenewals.insert(key) }
-            let subscription = rules.decide(snapshots, renewal)
-            decided.append(subscription)
-            noteChanges(of: subscription, snapshots, renewal)
-            if snapshots.allSatisfy(\.isUpgraded), !links.isLinked(original) {
-                warnOfMissingSuccessor(original, snapshots)
-            }
+    private mutating func groups(_ purchases: [Snapshot]) -> [SubscriptionGroup] {
+        let links = SubscriptionLinks(app.snapshots, ledger.renewals, in: key.environment)
+        var lineages = Lineages(purchases, links)
+        lineages.add(ledger.renewals, ledger.statuses, of: key, links)
+        usedRenewals = lineages.usedRenewals
+        for original in lineages.inTwoGroups {
+            warn(
+                .lineageInTwoGroups,
+                "the transactions of subscription \(original) name several subscription groups: "
+                    + "each is a subscription of its own", nil)
         }
-        return grouped(links.coveredByBundles(decided), links)
+        var decided: [Lineages.Decided] = []
+        for lineage in lineages.all {
+            let decision = rules.decide(lineage.evidence)
+            decided.append(
+                Lineages.Decided(subscription: decision.subscription, group: lineage.group))
+            noteChanges(of: decision.subscription, lineage.evidence)
+            if counts(decision.subscription) { note(decision.namedPeriodBegins) }
+            note(decision, lineage, links)
+        }
+        links.coverByBundles(&decided)
+        warnOfMissing(links.missingBundles(decided))
+        return Lineages.grouped(decided)
     }
 
-    private func grouped(
-        _ subscriptions: [Subscription], _ links: SubscriptionLinks
-    ) -> [SubscriptionGroup] {
-        let lineages = app.groups(of: links)
-        var groups: [GroupKey: [Subscription]] = [:]
-        for subscription in subscriptions {
-            let original = subscription.originalTransactionId
-            let name = app.groups[original]?.name ?? lineages[links.lineageRoot(of: original)]
-            let key = name.map { GroupKey.named($0) } ?? .own(original)
-            groups[key, default: []].append(subscription)
+    private mutating func note(
+        _ decision: SubscriptionDecision, _ lineage: Lineages.Lineage, _ links: SubscriptionLinks
+    ) {
+        let subscription = decision.subscription
+        let original = subscription.originalTransactionId
+        if let refresh = decision.refresh, counts(subscription) {
+            self.refresh.append(
+                EntitlementRefresh(
+                    transactionId: subscription.decidedBy.transactionId,
+                    at: Timestamp(milliseconds: refresh.at), reason: refresh.reason))
         }
-        return TransactionNumber.sorted(groups.map(Self.group), by: \.sortKey)
+        switch decision.warning {
+        case .periodFromRenewalInfo:
+            warn(
+                .periodFromRenewalInfo,
+                "a newer period of subscription \(original) exists, which nobody sent: its renewal "
+                    + "information says when it ends", decision.item)
+        case .graceWithoutDate:
+            warn(
+                .graceWithoutDate,
+                "subscription \(original) is in its grace period, and nothing says until when: the "
+                    + "shortest is taken, three days", decision.item)
+        default: break
+        }
+        if !lineage.evidence.purchases.isEmpty, subscription.status == .unknown,
+            lineage.evidence.purchases.allSatisfy(\.isUpgraded), !links.isLinked(original)
+        {
+            warn(
+                .upgradedWithoutSuccessor,
+                "subscription \(original) was upgraded, and the transaction that replaced it is "
+                    + "not among the evidence", lineage.evidence.purchases.map(\.item).min())
+        }
+        warnOfStatus(of: lineage.evidence, original)
     }
 
-    private enum GroupKey: Hashable {
-        case named(String)
-        /// The group of one subscription that names none, apart from every group identifier.
-        case own(String)
+    /// A status that Apple signed after every other statement, and that says something else of that
+    /// moment than they do.
+    private mutating func warnOfStatus(of evidence: SubscriptionEvidence, _ original: String) {
+        guard let signed = evidence.status, let expected = SubscriptionState(signed.status),
+            !evidence.purchases.contains(where: { $0.signedDate > signed.signedDate }),
+            !evidence.renewals.contains(where: { $0.signedDate > signed.signedDate })
+        else { return }
+        let then = SubscriptionRules(now: signed.signedDate, policy: EntitlementPolicy())
+        var others = evidence
+        others.status = nil
+        let found = then.decide(others).subscription.status
+        guard found != expected, found != .unknown else { return }
+        warn(
+            .statusDisagrees,
+            "Apple signed the status \(expected.rawValue) of subscription \(original), and the "
+                + "rest of the evidence gives \(found.rawValue)", signed.item)
+    }
 
-        var name: String? {
-            if case .named(let name) = self { name } else { nil }
+    private mutating func warnOfMissing(_ bundles: [(component: String, bundle: String)]) {
+        for missing in bundles {
+            warn(
+                .bundleMissing,
+                "subscription \(missing.component) was replaced by the bundle \(missing.bundle), "
+                    + "whose transaction is not among the evidence", nil)
         }
     }
 
-    private static func group(_ key: GroupKey, _ found: [Subscription]) -> SubscriptionGroup {
-        let members = TransactionNumber.sorted(found, by: \.originalTransactionId)
-        // By index: a subscription has a dozen texts to copy.
-        var deciding = 0
-        for index in members.indices where decides(members[index], over: members[deciding]) {
-            deciding = index
-        }
-        return SubscriptionGroup(
-            subscriptionGroupIdentifier: key.name, deciding: members[deciding],
-            subscriptions: members)
+    /// Whether a subscription can entitle the customer who is asked about.
+    private func counts(_ subscription: Subscription) -> Bool {
+        !subscription.belongsToAnotherAccount
+            && (rules.policy.acceptsFamilySharing || subscription.ownership != .familyShared)
     }
 
-    /// An entitled one first, then the one that ends last; of equal ones the later number.
-    private static func decides(_ one: Subscription, over other: Subscription) -> Bool {
-        if one.isEntitled != other.isEntitled { return one.isEntitled }
-        let one = (one.entitledUntil ?? one.expiresDate)?.milliseconds ?? .min
-        let other = (other.entitledUntil ?? other.expiresDate)?.milliseconds ?? .min
-        return one >= other
+    /// The start of a period always decides anew. The end of an older period changes nothing while
+    /// another one is in force.
+    private mutating func noteChanges(
+        of subscription: Subscription, _ evidence: SubscriptionEvidence
+    ) {
+        guard counts(subscription) else { return }
+        for purchase in evidence.purchases where !purchase.isUpgraded {
+            note(purchase.purchaseDate)
+            if purchase.purchaseDate > rules.now { note(purchase.signedDate) }
+        }
+        if subscription.status == .active { note(subscription.expiresDate?.milliseconds) }
+        note(subscription.entitledUntil?.milliseconds)
     }
 
     // MARK: Products
 
     private mutating func owned(_ products: [String: [Snapshot]]) -> [ProductEntitlement] {
         var owned: [ProductEntitlement] = []
-        for snapshots in products.values {
-            let product = product(snapshots)
-            for snapshot in snapshots where !snapshot.isRevoked { note(snapshot.purchaseDate) }
-            note(product.entitledUntil?.milliseconds)
-            owned.append(product)
+        for purchases in products.values {
+            let rules = ProductRules(purchases, now: rules.now, policy: rules.policy)
+            for moment in rules.changes { note(moment) }
+            owned.append(rules.entitlement)
         }
         return owned.sorted { $0.productId.utf8.lexicographicallyPrecedes($1.productId.utf8) }
     }
 
-    /// One product, of which the customer can have several transactions: an own one beside a
-    /// family member's, or one bought again. It is entitled if any of them is.
-    private func product(_ snapshots: [Snapshot]) -> ProductEntitlement {
-        let best = snapshots.reduce(snapshots[0]) { isBetter($1, than: $0) ? $1 : $0 }
-        let isEntitled = isEntitled(best)
-        return ProductEntitlement(
-            productId: best.productId ?? "", isEntitled: isEntitled,
-            entitledUntil: isEntitled ? end(of: best).map(Timestamp.init) : nil,
-            transactionId: best.transactionId, ownership: best.ownership,
-            revocationDate: best.revocationDate.map(Timestamp.init),
-            revocationPercentage: best.revocationPercentage, decidedBy: best.decidedBy)
-    }
-
-    private func isEntitled(_ snapshot: Snapshot) -> Bool {
-        guard !snapshot.isRevoked, snapshot.purchaseDate <= rules.now else { return false }
-        guard rules.policy.acceptsFamilySharing || !snapshot.isFamilyShared else { return false }
-        return end(of: snapshot).map { rules.now < $0 } ?? true
-    }
-
-    /// Of a non-renewing subscription: its own end, or the policy's; nil: no end known.
-    private func end(of snapshot: Snapshot) -> Int64? {
-        guard snapshot.type == .nonRenewing else { return nil }
-        if let end = snapshot.expiresDate { return end }
-        guard let duration = snapshot.productId.flatMap({ rules.policy.durations[$0] }) else {
-            return nil
-        }
-        return Timestamp(milliseconds: snapshot.purchaseDate).advanced(by: duration).milliseconds
-    }
-
-    /// An entitled one first, then an own one, then the one that ends or was bought last.
-    private func isBetter(_ one: Snapshot, than other: Snapshot) -> Bool {
-        let (oneEntitled, otherEntitled) = (isEntitled(one), isEntitled(other))
-        if oneEntitled != otherEntitled { return oneEntitled }
-        let (oneEnd, otherEnd) = (end(of: one) ?? .max, end(of: other) ?? .max)
-        if oneEnd != otherEnd { return oneEnd > otherEnd }
-        if one.isFamilyShared != other.isFamilyShared { return other.isFamilyShared }
-        if one.purchaseDate != other.purchaseDate { return one.purchaseDate > other.purchaseDate }
-        return TransactionNumber.isLess(other.transactionId, one.transactionId)
-    }
-
-    private func consumable(_ snapshot: Snapshot) -> ConsumablePurchase {
+    private func consumable(_ snapshot: Snapshot, _ keyPrefix: String) -> ConsumablePurchase {
         let revoked: Int32 = snapshot.isRevoked ? snapshot.revocationPercentage ?? 100_000 : 0
-        return ConsumablePurchase(
+        var purchase = ConsumablePurchase(
             transactionId: snapshot.transactionId, productId: snapshot.productId,
             quantity: snapshot.quantity, revokedPercentage: revoked,
-            dedupKey: snapshot.purchase.key(
-                PurchaseIdentity.keyPrefix(key.environment, key.bundleId)),
-            decidedBy: snapshot.decidedBy)
+            dedupKey: snapshot.purchase.key(keyPrefix), decidedBy: snapshot.decidedBy)
+        purchase.purchaseDate = snapshot.boughtAt
+        purchase.appAccountToken = snapshot.account?.name
+        purchase.appTransactionId = snapshot.appTransaction?.name
+        purchase.belongsToAnotherAccount = rules.policy.isOfAnother(
+            account: purchase.appAccountToken)
+        return purchase
     }
 
     // MARK: Customers
 
-    private mutating func customers() -> Customers {
+    private mutating func customers(of answer: AppEntitlements) -> Customers {
+        var tokens: Set<String> = []
+        var downloads: Set<String> = []
+        func note(_ token: String?, _ download: String?) {
+            if let token { tokens.insert(token) }
+            if let download { downloads.insert(download) }
+        }
+        for group in answer.subscriptionGroups {
+            for member in group.subscriptions {
+                note(member.appAccountToken, member.appTransactionId)
+            }
+        }
+        for product in answer.nonConsumables + answer.nonRenewing {
+            note(product.appAccountToken, product.appTransactionId)
+        }
+        for purchase in answer.consumables {
+            note(purchase.appAccountToken, purchase.appTransactionId)
+        }
         var customers = Customers()
-        customers.appAccountTokens = app.appAccountTokens.sorted()
-        customers.appTransactionIds = TransactionNumber.sorted(
-            Array(app.appTransactionIds), by: \.self)
-        let expected = rules.policy.expectedAppAccountToken?.lowercased()
-        let areMixed = app.appAccountTokens.count > 1 || app.appTransactionIds.count > 1
-        customers.isConflicting =
-            areMixed
-            || expected.map { token in app.appAccountTokens.contains { $0 != token } } ?? false
-        if customers.isConflicting {
+        customers.appAccountTokens = tokens.sorted()
+        customers.appTransactionIds = TransactionNumber.sorted(Array(downloads), by: \.self)
+        customers.isConflicting = tokens.count > 1 || downloads.count > 1
+        downloads.formUnion(app.appTransactions.keys.filter { !$0.isEmpty })
+        if customers.isConflicting || downloads.count > 1 {
             warn(
                 .customersMixed,
-                "the evidence of \(key.bundleId) is of several customers, or not of "
-                    + "the expected one", nil)
+                "the evidence of \(key.bundleId) is of several customers", nil)
         }
         return customers
     }
 
-    // MARK: Moments of change
-
-    /// The start of a period always decides anew. The end of an older period changes nothing while
-    /// another one is in force.
-    private mutating func noteChanges(
-        of subscription: Subscription, _ snapshots: [Snapshot], _ renewal: RenewalState?
-    ) {
-        for snapshot in snapshots where !snapshot.isUpgraded { note(snapshot.purchaseDate) }
-        switch subscription.status {
-        case .active: note(subscription.expiresDate?.milliseconds)
-        case .gracePeriod: note(renewal?.graceEnds)
-        case .billingRetry: note(subscription.entitledUntil?.milliseconds)
-        case .revoked, .expired, .unknown: break
-        }
-    }
+    // MARK: Notes
 
     private mutating func note(_ moment: Int64?) {
         guard let moment, moment > rules.now else { return }
-        nextChange = min(nextChange ?? .max, moment)
-    }
-
-    // MARK: Warnings
-
-    private mutating func warnOfMissingSuccessor(_ original: String, _ snapshots: [Snapshot]) {
-        warn(
-            .upgradedWithoutSuccessor,
-            "subscription \(original) was upgraded, and the transaction "
-                + "that replaced it is not among the evidence", snapshots.map(\.item).min())
+        changesAt = min(changesAt ?? .max, moment)
     }
 
     private mutating func warn(
@@ -236,9 +229,23 @@ struct AppRules {
     }
 }
 
-extension SubscriptionGroup {
-    /// Its identifier, or that of its only subscription.
-    fileprivate var sortKey: String {
-        subscriptionGroupIdentifier ?? deciding.originalTransactionId
+extension SubscriptionState {
+    /// Nil: a status that this version does not know.
+    fileprivate init?(_ status: SubscriptionStatus) {
+        switch status {
+        case .active: self = .active
+        case .expired: self = .expired
+        case .billingRetry: self = .billingRetry
+        case .gracePeriod: self = .gracePeriod
+        case .revoked: self = .revoked
+        default: return nil
+        }
+    }
+}
+
+extension Snapshot {
+    /// Nil where the evidence has no date.
+    var boughtAt: Timestamp? {
+        purchaseDate == .min ? nil : Timestamp(milliseconds: purchaseDate)
     }
 }

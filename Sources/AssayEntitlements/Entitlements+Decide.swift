@@ -10,22 +10,25 @@ extension Entitlements {
         policy: EntitlementPolicy = EntitlementPolicy()
     ) {
         self.init(at: now)
-        let ledger = Ledger(items)
+        let ledger = Ledger(items, at: now, knownAt: policy.knownAt)
         warnings = ledger.warnings
         let rules = SubscriptionRules(now: now.milliseconds, policy: policy)
         var used: Set<Ledger.RenewalKey> = []
-        var change: Int64?
+        var changes = ledger.receiptEnds
         for (key, app) in ledger.apps.sorted(by: Self.precedes) {
-            var appRules = AppRules(key, app, ledger.renewals, rules)
+            var appRules = AppRules(key, app, ledger, rules)
             apps.append(appRules.decide())
             warnings += appRules.warnings
-            if let moment = appRules.changesAt { change = min(change ?? .max, moment) }
+            refresh += appRules.refresh
+            if let moment = appRules.changesAt { changes.append(moment) }
             used.formUnion(appRules.usedRenewals)
         }
-        nextChange = change.map(Timestamp.init)
+        nextChange = changes.min().map(Timestamp.init)
+        refresh.sort(by: Self.precedes)
         warnOfUnused(ledger.renewals, used)
-        noteAge(ledger.newestSignedDate, policy)
+        noteAge(ledger.newest?.signedDate, policy)
         warnings.sort(by: Self.precedes)
+        superseded = ledger.superseded(warnings)
     }
 
     private mutating func warnOfUnused(
@@ -53,6 +56,13 @@ extension Entitlements {
     ) -> Bool {
         (left.key.environment.rawValue, left.key.bundleId)
             < (right.key.environment.rawValue, right.key.bundleId)
+    }
+
+    private static func precedes(
+        _ left: EntitlementRefresh, _ right: EntitlementRefresh
+    ) -> Bool {
+        if left.at != right.at { return left.at < right.at }
+        return TransactionNumber.isLess(left.transactionId, right.transactionId)
     }
 
     private static func precedes(

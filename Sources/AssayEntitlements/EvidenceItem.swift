@@ -9,10 +9,23 @@ public struct EvidenceItem: Sendable {
     public var label: String?
     /// The verification of the evidence.
     public var verification: Verification
+    /// What a server named, which keeps the payload.
+    private let named: EvidenceIdentifiers?
+
+    /// What a backend files it under.
+    public var identifiers: EvidenceIdentifiers {
+        named ?? EvidenceIdentifiers(of: verification.evidence)
+    }
 
     /// Creates an item.
-    public init(_ verification: Verification, label: String? = nil) {
+    ///
+    /// - Parameter identifiers: of a verification without its payload, as a server answers it.
+    public init(
+        _ verification: Verification, label: String? = nil,
+        identifiers: EvidenceIdentifiers? = nil
+    ) {
         self.verification = verification
         self.label = label
+        named = identifiers
     }
 }

@@ -1,7 +1,7 @@
 import AssayModels
 
-/// The evidence of one call, sorted: one snapshot for each purchase, one renewal state for each
-/// subscription, apart by environment and app.
+/// The evidence of one call, sorted: one snapshot for each purchase, one renewal state and one
+/// signed status for each subscription, apart by environment and app.
 struct Ledger {
     struct AppKey: Hashable {
         var environment: StoreEnvironment
@@ -10,74 +10,37 @@ struct Ledger {
 
     /// One app in one environment.
     struct App {
-        var snapshots: [Snapshot] = []
+        private(set) var snapshots: [Snapshot] = []
         private var places: [PurchaseIdentity: Int] = [:]
-        /// The group of each subscription by original transaction identifier, from any snapshot:
-        /// a newer receipt names no group, and takes none away.
-        private(set) var groups: [String: (name: String, signedDate: Int64)] = [:]
-        private(set) var appAccountTokens: Set<String> = []
-        private(set) var appTransactionIds: Set<String> = []
-        /// The customer of the last item: nearly all are of the same one.
-        private var lastAccountToken: String?
-        private var lastTransactionId: String?
-
-        mutating func note(customer token: String?, _ transactionId: String?) {
-            if let token, token != lastAccountToken {
-                appAccountTokens.insert(token.lowercased())
-                lastAccountToken = token
-            }
-            if let transactionId, transactionId != lastTransactionId {
-                appTransactionIds.insert(transactionId)
-                lastTransactionId = transactionId
-            }
-        }
+        /// The newest app transaction of each download, and its item.
+        private(set) var appTransactions: [String: Snapshot.Named] = [:]
+        /// The newest receipt. One without records is evidence of the app.
+        private(set) var newestReceipt: (created: Int64, item: Int)?
 
         mutating func add(_ snapshot: Snapshot) {
-            noteGroup(of: snapshot)
             guard let place = places[snapshot.purchase] else {
                 places[snapshot.purchase] = snapshots.count
                 snapshots.append(snapshot)
                 return
             }
-            if snapshot.wins(over: snapshots[place]) { snapshots[place] = snapshot }
-        }
-
-        private mutating func noteGroup(of snapshot: Snapshot) {
-            noteGroup(snapshot.group, of: snapshot.originalTransactionId, snapshot.signedDate)
-            guard let bundle = snapshot.bundleOriginal else { return }
-            noteGroup(snapshot.bundleGroup, of: bundle, snapshot.signedDate)
-        }
-
-        private mutating func noteGroup(
-            _ name: String?, of original: String, _ signedDate: Int64
-        ) {
-            guard let name else { return }
-            Self.keepNewer(&groups[original, default: (name, signedDate)], name, signedDate)
-        }
-
-        private static func keepNewer(
-            _ known: inout (name: String, signedDate: Int64), _ name: String, _ signedDate: Int64
-        ) {
-            let isNewer =
-                known.signedDate == signedDate ? known.name < name : known.signedDate < signedDate
-            if isNewer { known = (name, signedDate) }
-        }
-
-        /// The group of each moved subscription by the name of its lineage: an original that names
-        /// no group joins that of its successor.
-        func groups(of links: SubscriptionLinks) -> [String: String] {
-            guard links.hasMoves else { return [:] }
-            var newest: [String: (name: String, signedDate: Int64)] = [:]
-            for (original, group) in groups {
-                let root = links.lineageRoot(of: original)
-                if let known = newest[root],
-                    (known.signedDate, known.name) >= (group.signedDate, group.name)
-                {
-                    continue
-                }
-                newest[root] = group
+            let known = snapshots[place]
+            if snapshot.wins(over: known) {
+                snapshot.complete(from: known)
+                snapshots[place] = snapshot
+            } else {
+                known.complete(from: snapshot)
             }
-            return newest.mapValues(\.name)
+        }
+
+        mutating func note(_ download: Snapshot.Named) {
+            if download.isNewer(than: appTransactions[download.name]) {
+                appTransactions[download.name] = download
+            }
+        }
+
+        mutating func noteReceipt(created: Int64, item: Int) {
+            if let known = newestReceipt, known.created >= created { return }
+            newestReceipt = (created, item)
         }
     }
 
@@ -90,21 +53,32 @@ struct Ledger {
 
     private(set) var apps: [AppKey: App] = [:]
     private(set) var renewals: [RenewalKey: RenewalState] = [:]
-    private(set) var newestSignedDate: Int64?
+    private(set) var statuses: [RenewalKey: SignedStatus] = [:]
+    /// The newest date at which Apple signed any of the evidence, and its item.
+    private(set) var newest: (signedDate: Int64, item: Int)?
     private(set) var warnings: [EntitlementWarning] = []
-    private var receiptItem: Int?
+    /// When receipts of volume purchases that have not ended do.
+    private(set) var receiptEnds: [Int64] = []
+    /// Of each item, whether it has a statement that counts.
+    private var hasStatement: [Bool]
+    private let now: Int64
+    private let knownAt: Int64
 
-    init(_ items: [EvidenceItem]) {
+    /// - Parameter knownAt: leaves out what Apple signed later.
+    init(_ items: [EvidenceItem], at now: Timestamp, knownAt: Timestamp?) {
+        self.now = now.milliseconds
+        self.knownAt = knownAt?.milliseconds ?? .max
+        hasStatement = Array(repeating: false, count: items.count)
         for (index, item) in items.enumerated() {
             guard item.verification.verdict == .valid, let evidence = item.verification.evidence
             else { continue }
             add(evidence, at: index)
         }
-        if let receiptItem {
+        let receipts = apps.values.compactMap(\.newestReceipt)
+        if let newest = receipts.max(by: { ($0.created, -$0.item) < ($1.created, -$1.item) }) {
             warn(
                 .receiptOmitsConsumables,
-                "receipts omit finished consumables: their absence proves nothing",
-                receiptItem)
+                "receipts omit finished consumables: their absence proves nothing", newest.item)
         }
     }
 
@@ -124,14 +98,40 @@ struct Ledger {
         }
     }
 
+    /// What is signed around nested evidence: it applies where that names none.
+    private struct Around {
+        var environment = StoreEnvironment.unspecified
+        var bundleId: String?
+    }
+
     private mutating func add(_ notification: VerifiedNotification, _ item: Int) {
-        // Signed, so it applies to nested evidence that names none.
-        let environment = notification.notification.withPayload { $0.environment }
-        if let transaction = notification.transaction { add(transaction, in: environment, item) }
-        if let renewal = notification.renewalInfo { add(renewal, in: environment, item) }
-        if let transaction = notification.appTransaction {
-            add(transaction, in: environment, item)
-        }
+        let around = Around(
+            environment: notification.notification.payload.environment,
+            bundleId: notification.notification.payload.data?.bundleId)
+        if let transaction = notification.transaction { add(transaction, in: around, item) }
+        if let renewal = notification.renewalInfo { add(renewal, in: around, item) }
+        if let transaction = notification.appTransaction { add(transaction, in: around, item) }
+        addStatus(of: notification, in: around, item)
+    }
+
+    /// A status without a subscription says nothing, and an absent one never means expired.
+    private mutating func addStatus(
+        of notification: VerifiedNotification, in around: Around, _ item: Int
+    ) {
+        let payload = notification.notification.payload
+        guard let status = payload.data?.status, isKnown(payload.signedDate),
+            let original = notification.transaction?.payload.originalTransactionId
+                ?? notification.renewalInfo?.payload.originalTransactionId
+        else { return }
+        noteSigned(payload.signedDate, item)
+        let key = RenewalKey(
+            environment: notification.transaction?.payload.environment
+                ?? notification.renewalInfo?.payload.environment ?? around.environment,
+            originalTransactionId: original)
+        let signed = SignedStatus(
+            status: status, signedDate: payload.signedDate?.milliseconds ?? .min, item: item)
+        if let known = statuses[key], !signed.wins(over: known) { return }
+        statuses[key] = signed
     }
 
     /// Nobody signs an answer: each member counts as if it came alone. One that names no
@@ -156,91 +156,99 @@ struct Ledger {
 
     private mutating func add(
         _ transaction: VerifiedPayload<JWSTransactionDecodedPayload>,
-        in environment: StoreEnvironment = .unspecified, _ item: Int
+        in around: Around = Around(), _ item: Int
     ) {
         // Member by member: a payload has hundreds of bytes, which are not copied.
+        guard isKnown(transaction.payload.signedDate) else { return }
         let key = AppKey(
-            environment: transaction.payload.environment ?? environment,
+            environment: transaction.payload.environment ?? around.environment,
             bundleId: transaction.payload.bundleId ?? "")
-        noteSigned(transaction.payload.signedDate)
-        let (token, transactionId) = (
-            transaction.payload.appAccountToken, transaction.payload.appTransactionId
-        )
+        noteSigned(transaction.payload.signedDate, item)
         guard let snapshot = Snapshot.of(transaction, item: item) else {
-            noteCustomer(token, transactionId, of: key)
             return warnOfMissingId(item)
         }
-        add(snapshot, to: key, token, transactionId)
+        apps[key, default: App()].add(snapshot)
     }
 
     private mutating func add(
         _ renewal: VerifiedPayload<JWSRenewalInfoDecodedPayload>,
-        in environment: StoreEnvironment = .unspecified, _ item: Int
+        in around: Around = Around(), _ item: Int
     ) {
-        noteSigned(renewal.payload.signedDate)
+        guard isKnown(renewal.payload.signedDate) else { return }
+        noteSigned(renewal.payload.signedDate, item)
         guard let original = renewal.payload.originalTransactionId else { return }
         let key = RenewalKey(
-            environment: renewal.payload.environment ?? environment,
+            environment: renewal.payload.environment ?? around.environment,
             originalTransactionId: original)
-        let state = RenewalState(renewal, item: item)
+        let state = RenewalState(renewal, of: around.bundleId, item: item)
+        // It means something without a transaction where it names a period.
+        if let bundleId = around.bundleId, state.renewalDate != nil {
+            let app = AppKey(environment: key.environment, bundleId: bundleId)
+            apps[app] = apps[app] ?? App()
+        }
         if let known = renewals[key], !state.wins(over: known) { return }
         renewals[key] = state
     }
 
     private mutating func add(
-        _ transaction: VerifiedPayload<AppTransaction>,
-        in environment: StoreEnvironment = .unspecified, _ item: Int
+        _ transaction: VerifiedPayload<AppTransaction>, in around: Around = Around(), _ item: Int
     ) {
         let payload = transaction.payload
+        guard isKnown(payload.receiptCreationDate) else { return }
         let key = AppKey(
-            environment: payload.receiptType ?? environment, bundleId: payload.bundleId ?? "")
-        noteSigned(payload.receiptCreationDate)
-        noteCustomer(nil, payload.appTransactionId, of: key)
+            environment: payload.receiptType ?? around.environment,
+            bundleId: payload.bundleId ?? "")
+        noteSigned(payload.receiptCreationDate, item)
+        apps[key, default: App()].note(
+            Snapshot.Named(
+                name: payload.appTransactionId ?? "",
+                signedDate: payload.receiptCreationDate?.milliseconds ?? .min, item: item))
     }
 
     private mutating func add(_ receipt: AppReceipt, _ item: Int) {
+        guard isKnown(receipt.receiptCreationDate) else { return }
         let key = AppKey(environment: receipt.environment, bundleId: receipt.bundleId ?? "")
-        receiptItem = receiptItem ?? item
-        noteSigned(receipt.receiptCreationDate)
-        noteCustomer(nil, nil, of: key)
+        noteSigned(receipt.receiptCreationDate, item)
+        var app = apps.removeValue(forKey: key) ?? App()
+        app.noteReceipt(created: receipt.receiptCreationDate?.milliseconds ?? .min, item: item)
+        if let end = receipt.expirationDate?.milliseconds {
+            guard end > now else {
+                apps[key] = app
+                return warn(
+                    .receiptExpired,
+                    "the volume purchase of this receipt has ended: it entitles to nothing", item)
+            }
+            receiptEnds.append(end)
+        }
         for record in receipt.inApp.withoutKeys {
             guard
                 let snapshot = Snapshot(record, created: receipt.receiptCreationDate, item: item)
-            else { continue }
-            add(snapshot, to: key)
+            else {
+                warnOfMissingId(item)
+                continue
+            }
+            app.add(snapshot)
         }
+        apps[key] = app
     }
 
     private mutating func add(_ receipt: TransactionReceipt, _ item: Int) {
+        guard isKnown(receipt.purchaseDate) else { return }
         let key = AppKey(environment: receipt.environment, bundleId: receipt.bundleId ?? "")
-        noteSigned(receipt.purchaseDate)
+        noteSigned(receipt.purchaseDate, item)
         guard let snapshot = Snapshot(receipt, item: item) else { return warnOfMissingId(item) }
-        add(snapshot, to: key)
+        apps[key, default: App()].add(snapshot)
     }
 
-    /// Adds a snapshot and the customer that its item names, with one look-up of the app.
-    private mutating func add(
-        _ snapshot: Snapshot, to key: AppKey, _ token: String? = nil, _ transactionId: String? = nil
-    ) {
-        Self.add(snapshot, token, transactionId, to: &apps[key, default: App()])
+    private func isKnown(_ signedDate: Timestamp?) -> Bool {
+        (signedDate?.milliseconds ?? .min) <= knownAt
     }
 
-    private static func add(
-        _ snapshot: Snapshot, _ token: String?, _ transactionId: String?, to app: inout App
-    ) {
-        app.note(customer: token, transactionId)
-        app.add(snapshot)
-    }
-
-    private mutating func noteSigned(_ date: Timestamp?) {
-        guard let date else { return }
-        newestSignedDate = max(newestSignedDate ?? .min, date.milliseconds)
-    }
-
-    private mutating func noteCustomer(
-        _ token: String?, _ transactionId: String?, of key: AppKey
-    ) {
-        apps[key, default: App()].note(customer: token, transactionId)
+    private mutating func noteSigned(_ date: Timestamp?, _ item: Int) {
+        hasStatement[item] = true
+        guard let date = date?.milliseconds else { return }
+        if let newest, newest.signedDate >= date { return }
+        newest = (date, item)
     }
 
     private mutating func warnOfMissingId(_ item: Int) {
@@ -250,5 +258,21 @@ struct Ledger {
 
     private mutating func warn(_ code: EntitlementWarning.Code, _ message: String, _ item: Int) {
         warnings.append(EntitlementWarning(code: code, message: message, item: item))
+    }
+
+    /// Items that newer ones replace whole: every statement of theirs has a newer one about the
+    /// same thing in another item, and nothing of the answer comes from them.
+    func superseded(_ warnings: [EntitlementWarning]) -> [Int] {
+        var unused = hasStatement
+        for app in apps.values {
+            for snapshot in app.snapshots { snapshot.noteItems { unused[$0] = false } }
+            for download in app.appTransactions.values { unused[download.item] = false }
+            if let receipt = app.newestReceipt { unused[receipt.item] = false }
+        }
+        for renewal in renewals.values { unused[renewal.item] = false }
+        for status in statuses.values { unused[status.item] = false }
+        if let newest { unused[newest.item] = false }
+        for item in warnings.compactMap(\.item) { unused[item] = false }
+        return unused.indices.filter { unused[$0] }
     }
 }

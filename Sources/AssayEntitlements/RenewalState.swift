@@ -4,30 +4,53 @@ import AssayModels
 struct RenewalState {
     var evidence: VerifiedPayload<JWSRenewalInfoDecodedPayload>
     var signedDate: Int64
+    /// The app that a notification around it names. Renewal information itself names none.
+    var bundleId: String?
     /// Index of the item.
     var item: Int
 
-    init(_ evidence: VerifiedPayload<JWSRenewalInfoDecodedPayload>, item: Int) {
+    init(
+        _ evidence: VerifiedPayload<JWSRenewalInfoDecodedPayload>, of bundleId: String?, item: Int
+    ) {
         self.evidence = evidence
+        self.bundleId = bundleId
         signedDate = evidence.payload.signedDate?.milliseconds ?? .min
         self.item = item
     }
 
     var autoRenewStatus: AutoRenewStatus? { evidence.payload.autoRenewStatus }
     var autoRenewProductId: String? { evidence.payload.autoRenewProductId }
+    var productId: String? { evidence.payload.productId }
     var expirationIntent: ExpirationIntent? { evidence.payload.expirationIntent }
     var isInBillingRetry: Bool { evidence.payload.isInBillingRetryPeriod == true }
     var bundleOriginal: String? { evidence.payload.bundleOriginalTransactionID }
     var graceEnds: Int64? { evidence.payload.gracePeriodExpiresDate?.milliseconds }
+    /// The end of the most recent purchase.
+    var renewalDate: Int64? { evidence.payload.renewalDate?.milliseconds }
+    var account: String? { evidence.payload.appAccountToken?.lowercased() }
 
     /// Whether it wins over another of the same subscription: by signed date, then by the signed
     /// bytes, so that the order of the evidence never decides.
     func wins(over other: RenewalState) -> Bool {
         if signedDate != other.signedDate { return signedDate > other.signedDate }
         let (mine, theirs) = (evidence.json, other.evidence.json)
-        return mine == theirs ? item < other.item : theirs.lexicographicallyPrecedes(mine)
+        if mine != theirs { return theirs.lexicographicallyPrecedes(mine) }
+        if (bundleId == nil) != (other.bundleId == nil) { return bundleId != nil }
+        return item < other.item
     }
+}
 
-    /// Retry and grace of an older period say nothing about the latest transaction.
-    func isStale(for latest: Snapshot) -> Bool { signedDate < latest.purchaseDate }
+/// The newest status of a subscription that Apple signed: `data.status` of a notification.
+struct SignedStatus {
+    var status: SubscriptionStatus
+    var signedDate: Int64
+    /// Index of the item.
+    var item: Int
+
+    /// Of two with the same signed date the one that takes away more wins.
+    func wins(over other: SignedStatus) -> Bool {
+        if signedDate != other.signedDate { return signedDate > other.signedDate }
+        if status != other.status { return status.rawValue > other.status.rawValue }
+        return item < other.item
+    }
 }

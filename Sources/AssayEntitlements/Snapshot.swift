@@ -2,18 +2,16 @@ import AssayModels
 
 /// The state of one purchase as one item of evidence shows it.
 ///
-/// The newest snapshot of a purchase wins as a whole. Fields of two snapshots are never merged,
-/// so a reversed refund takes effect, and so does a refund that arrives before its purchase.
+/// The newest snapshot of a purchase wins as a whole. Fields of two signed snapshots are never
+/// merged, so a reversed refund takes effect, and so does one that arrives before its purchase.
 ///
 /// A class: it is sorted into several lists, and a copy would count a reference for each text.
 final class Snapshot {
-    /// The purchase, of which Apple can make several transactions.
+    /// Names the purchase, whichever of its transactions this is.
     let purchase: PurchaseIdentity
     let transactionId: String
     let originalTransactionId: String
     let productId: String?
-    let group: String?
-    let type: Kind
     /// Milliseconds since 1970, as the dates below.
     let signedDate: Int64
     let purchaseDate: Int64
@@ -21,37 +19,50 @@ final class Snapshot {
     private(set) var revocationDate: Int64?
     private(set) var revocationPercentage: Int32?
     private(set) var quantity: Int64 = 1
-    private(set) var isUpgraded = false
     private(set) var isTrial = false
-    /// Taken from a StoreKit 1 receipt. Its cancellation can mean a refund or an upgrade.
-    private(set) var isFromReceipt = false
-    private(set) var ownership: InAppOwnershipType?
+    private(set) var isSeatAddition = false
+    /// Nil: not of a group or an organisation.
+    private(set) var revokedSeats: Int64?
     private(set) var offerType: OfferType?
     private(set) var billingPlanType: BillingPlanType?
-    /// The original before the subscription moved.
-    private(set) var previousOriginal: String?
-    /// The original of the bundle that it is a component of, and the bundle's group.
-    private(set) var bundleOriginal: String?
-    private(set) var bundleGroup: String?
+    /// Taken from a StoreKit 1 receipt. Its cancellation can mean a refund or an upgrade.
+    private(set) var isFromReceipt = false
+    /// What this item says, and a receipt cannot.
+    private var ownStatements = SignedStatements()
+    private let ownType: Kind
+    /// The newest signed transaction of the purchase, where a record of a receipt is newer.
+    private(set) var signedBeneath: Snapshot?
+    /// The account of the newest statement about this purchase that names one, in lower case.
+    private(set) var account: Named?
+    private(set) var appTransaction: Named?
     /// The signed JSON; empty for a record of a receipt.
     private(set) var json: [UInt8] = []
     /// Index of the item.
     let item: Int
 
-    private init(
-        _ purchase: PurchaseIdentity, transactionId: String, originalTransactionId: String,
-        productId: String?, group: String? = nil, type: Kind, signedDate: Int64,
-        purchaseDate: Int64, item: Int
-    ) {
-        self.purchase = purchase
-        self.transactionId = transactionId
-        self.originalTransactionId = originalTransactionId
-        self.productId = productId
-        self.group = group
-        self.type = type
-        self.signedDate = signedDate
-        self.purchaseDate = purchaseDate
-        self.item = item
+    /// What a receipt cannot say: its newer record takes none of it away.
+    private struct SignedStatements {
+        var ownership: InAppOwnershipType?
+        var group: String?
+        var isUpgraded = false
+        /// The original before the subscription moved.
+        var previousOriginal: String?
+        /// The original of the bundle that it is a component of, and the bundle's group.
+        var bundleOriginal: String?
+        var bundleGroup: String?
+    }
+
+    /// A name that an item gives.
+    struct Named {
+        var name: String
+        var signedDate: Int64
+        var item: Int
+
+        func isNewer(than other: Named?) -> Bool {
+            guard let other else { return true }
+            if signedDate != other.signedDate { return signedDate > other.signedDate }
+            return name == other.name ? item < other.item : name > other.name
+        }
     }
 
     enum Kind: UInt8 {
@@ -62,6 +73,28 @@ final class Snapshot {
         case unknown
     }
 
+    private init(
+        _ purchase: PurchaseIdentity, transactionId: String, originalTransactionId: String,
+        productId: String?, type: Kind, signedDate: Int64, purchaseDate: Int64, item: Int
+    ) {
+        self.purchase = purchase
+        self.transactionId = transactionId
+        self.originalTransactionId = originalTransactionId
+        self.productId = productId
+        ownType = type
+        self.signedDate = signedDate
+        self.purchaseDate = purchaseDate
+        self.item = item
+    }
+
+    private var statements: SignedStatements { signedBeneath?.ownStatements ?? ownStatements }
+    var type: Kind { signedBeneath?.ownType ?? ownType }
+    var ownership: InAppOwnershipType? { statements.ownership }
+    var group: String? { statements.group }
+    var isUpgraded: Bool { statements.isUpgraded }
+    var previousOriginal: String? { statements.previousOriginal }
+    var bundleOriginal: String? { statements.bundleOriginal }
+    var bundleGroup: String? { statements.bundleGroup }
     var isRevoked: Bool { revocationDate != nil }
     var isFamilyShared: Bool { ownership == .familyShared }
 
@@ -71,13 +104,17 @@ final class Snapshot {
             signedDate: signedDate == .min ? nil : Timestamp(milliseconds: signedDate))
     }
 
+    // MARK: Statements about one purchase
+
     /// Whether this snapshot wins over another of the same purchase. Of two with the same signed
-    /// date the one that takes away more wins, then the greater transaction id; then the signed
-    /// bytes and the fields decide, so that the order of the evidence never does.
+    /// date the one that takes away more wins; then the greater transaction, the signed bytes and
+    /// the fields decide, so that the order of the evidence never does.
     func wins(over other: Snapshot) -> Bool {
         if signedDate != other.signedDate { return signedDate > other.signedDate }
         if isRevoked != other.isRevoked { return isRevoked }
-        if isUpgraded != other.isUpgraded { return isUpgraded }
+        if ownStatements.isUpgraded != other.ownStatements.isUpgraded {
+            return ownStatements.isUpgraded
+        }
         if transactionId != other.transactionId {
             return TransactionNumber.isLess(other.transactionId, transactionId)
         }
@@ -89,10 +126,32 @@ final class Snapshot {
         return item < other.item
     }
 
+    /// Takes from another statement about the same purchase, which this one beats, what this one
+    /// does not say.
+    func complete(from other: Snapshot) {
+        if isFromReceipt, let signed = other.isFromReceipt ? other.signedBeneath : other,
+            signedBeneath.map({ signed.wins(over: $0) }) ?? true
+        {
+            signedBeneath = signed
+        }
+        if let named = other.account, named.isNewer(than: account) { account = named }
+        if let named = other.appTransaction, named.isNewer(than: appTransaction) {
+            appTransaction = named
+        }
+    }
+
+    /// The items without which this statement would be another one.
+    func noteItems(_ note: (Int) -> Void) {
+        note(item)
+        if let signedBeneath { note(signedBeneath.item) }
+        if let account { note(account.item) }
+        if let appTransaction { note(appTransaction.item) }
+    }
+
     /// Distinguishes records of receipts with the same signed date.
     private var fields: [Int64] {
         [
-            Int64(type.rawValue), purchaseDate, expiresDate ?? .min, revocationDate ?? .min,
+            Int64(ownType.rawValue), purchaseDate, expiresDate ?? .min, revocationDate ?? .min,
             quantity, isTrial ? 1 : 0,
         ]
     }
@@ -112,35 +171,47 @@ extension Snapshot {
             let snapshot = Snapshot(
                 purchase, transactionId: id,
                 originalTransactionId: payload.originalTransactionId ?? id,
-                productId: payload.productId, group: payload.subscriptionGroupIdentifier,
+                productId: payload.productId,
                 type: Kind(payload.type, isPeriodic: payload.expiresDate != nil),
                 signedDate: payload.signedDate?.milliseconds ?? .min,
                 purchaseDate: payload.purchaseDate?.milliseconds ?? .min, item: item)
-            snapshot.expiresDate = payload.expiresDate?.milliseconds
-            snapshot.revocationDate = payload.revocationDate?.milliseconds
-            snapshot.revocationPercentage = payload.revocationPercentage
-            snapshot.quantity = payload.quantity.map(Int64.init) ?? 1
-            snapshot.isUpgraded = payload.isUpgraded == true
-            snapshot.isTrial =
-                payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
-            snapshot.ownership = payload.inAppOwnershipType
-            snapshot.offerType = payload.offerType
-            snapshot.billingPlanType = payload.billingPlanType
-            snapshot.previousOriginal = payload.previousOriginalTransactionId
-            snapshot.bundleOriginal = payload.bundleOriginalTransactionID
-            snapshot.bundleGroup = payload.bundleSubscriptionGroupID
+            snapshot.read(payload)
             snapshot.json = evidence.json
             return snapshot
         }
     }
 
-    /// Nil: the record has no identifier. Xcode writes 0.
+    private func read(_ payload: borrowing JWSTransactionDecodedPayload) {
+        expiresDate = payload.expiresDate?.milliseconds
+        revocationDate = payload.revocationDate?.milliseconds
+        revocationPercentage = payload.revocationPercentage
+        quantity = payload.quantity.map(Int64.init) ?? 1
+        isTrial = payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
+        isSeatAddition = payload.additionalTransactionReason == .seatAddition
+        revokedSeats = payload.multiSeatInfo.map { Int64($0.revokedSeatQuantity ?? 0) }
+        offerType = payload.offerType
+        billingPlanType = payload.billingPlanType
+        ownStatements.ownership = payload.inAppOwnershipType
+        ownStatements.group = payload.subscriptionGroupIdentifier
+        ownStatements.isUpgraded = payload.isUpgraded == true
+        ownStatements.previousOriginal = payload.previousOriginalTransactionId
+        ownStatements.bundleOriginal = payload.bundleOriginalTransactionID
+        ownStatements.bundleGroup = payload.bundleSubscriptionGroupID
+        account = payload.appAccountToken.map {
+            Named(name: $0.lowercased(), signedDate: signedDate, item: item)
+        }
+        appTransaction = payload.appTransactionId.map {
+            Named(name: $0, signedDate: signedDate, item: item)
+        }
+    }
+
+    /// Nil: the record names no purchase.
     convenience init?(_ record: InAppPurchaseReceipt, created: Timestamp?, item: Int) {
-        guard let id = record.transactionId, id != "0", let purchase = PurchaseIdentity(record)
-        else { return nil }
+        guard let id = record.transactionId, let purchase = PurchaseIdentity(record) else {
+            return nil
+        }
         self.init(
-            purchase, transactionId: id,
-            originalTransactionId: record.originalTransactionId ?? id,
+            purchase, transactionId: id, originalTransactionId: record.originalTransactionId ?? id,
             productId: record.productId,
             type: Kind(record.productType, isPeriodic: record.expiresDate != nil),
             signedDate: created?.milliseconds ?? .min,
@@ -152,15 +223,14 @@ extension Snapshot {
         isFromReceipt = true
     }
 
-    /// Nil: the receipt has no transaction identifier.
+    /// Nil: the receipt names no purchase.
     convenience init?(_ receipt: TransactionReceipt, item: Int) {
         guard let id = receipt.transactionId, let purchase = PurchaseIdentity(receipt) else {
             return nil
         }
         let purchased = receipt.purchaseDate?.milliseconds ?? .min
         self.init(
-            purchase, transactionId: id,
-            originalTransactionId: receipt.originalTransactionId ?? id,
+            purchase, transactionId: id, originalTransactionId: receipt.originalTransactionId ?? id,
             productId: receipt.productId,
             type: receipt.expiresDate == nil ? .unknown : .autoRenewable,
             signedDate: purchased, purchaseDate: purchased, item: item)

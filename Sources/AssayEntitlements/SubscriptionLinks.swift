@@ -7,8 +7,8 @@ struct SubscriptionLinks {
     private var lineage = DisjointSets()
     /// Moves, and the components of bundles.
     private var families = DisjointSets()
-    /// Originals that some evidence names as a bundle.
-    private var bundles: Set<String> = []
+    /// The originals of components by that of the bundle that some evidence names.
+    private var bundles: [String: Set<String>] = [:]
 
     /// - Parameters:
     ///   - snapshots: the winning snapshot of each transaction.
@@ -39,12 +39,9 @@ struct SubscriptionLinks {
 
     private mutating func add(_ original: String, to bundle: String) {
         guard original != bundle else { return }
-        bundles.insert(bundle)
+        bundles[bundle, default: []].insert(original)
         families.join(original, bundle)
     }
-
-    /// Whether any subscription moved.
-    var hasMoves: Bool { !lineage.isEmpty }
 
     /// Whether evidence links the subscription to any other.
     func isLinked(_ original: String) -> Bool { families.knownRoot(of: original) != nil }
@@ -52,30 +49,43 @@ struct SubscriptionLinks {
     /// The name that all originals of one moved subscription share.
     func lineageRoot(of original: String) -> String { lineage.root(of: original) }
 
-    /// The subscriptions, of which a component that was revoked is as entitled as its bundle. A
-    /// purchase that moves into a bundle is revoked: no loss while the bundle entitles.
-    func coveredByBundles(_ subscriptions: [Subscription]) -> [Subscription] {
-        guard !bundles.isEmpty else { return subscriptions }
+    /// Makes each component that was revoked as entitled as its bundle. A purchase that moves into
+    /// a bundle is revoked: no loss while the bundle entitles.
+    func coverByBundles(_ decided: inout [Lineages.Decided]) {
+        guard !bundles.isEmpty else { return }
         var covering: [String: Subscription] = [:]
-        for bundle in subscriptions where bundle.isEntitled {
+        for bundle in decided.lazy.map(\.subscription) where bundle.isEntitled {
             let original = bundle.originalTransactionId
-            guard bundles.contains(original), let root = families.knownRoot(of: original) else {
+            guard bundles[original] != nil, let root = families.knownRoot(of: original) else {
                 continue
             }
             if let other = covering[root], !Self.lasts(bundle, longerThan: other) { continue }
             covering[root] = bundle
         }
-        return subscriptions.map { subscription in
-            let original = subscription.originalTransactionId
-            guard subscription.status == .revoked, !bundles.contains(original),
-                let bundle = families.knownRoot(of: original).flatMap({ covering[$0] })
-            else { return subscription }
-            var covered = subscription
-            covered.status = bundle.status
-            covered.isEntitled = true
-            covered.entitledUntil = bundle.entitledUntil
-            covered.decidedBy = bundle.decidedBy
-            return covered
+        for place in decided.indices where isRevokedComponent(decided[place].subscription) {
+            let original = decided[place].subscription.originalTransactionId
+            guard let bundle = families.knownRoot(of: original).flatMap({ covering[$0] }) else {
+                continue
+            }
+            decided[place].subscription.status = bundle.status
+            decided[place].subscription.isEntitled = true
+            decided[place].subscription.entitledUntil = bundle.entitledUntil
+            decided[place].subscription.decidedBy = bundle.decidedBy
+        }
+    }
+
+    private func isRevokedComponent(_ subscription: Subscription) -> Bool {
+        subscription.status == .revoked && bundles[subscription.originalTransactionId] == nil
+    }
+
+    /// Components that were revoked, and whose bundle is not among the subscriptions.
+    func missingBundles(_ decided: [Lineages.Decided]) -> [(component: String, bundle: String)] {
+        guard !bundles.isEmpty else { return [] }
+        let known = Set(decided.map(\.subscription.originalTransactionId))
+        return decided.map(\.subscription).filter(isRevokedComponent).flatMap { component in
+            let original = component.originalTransactionId
+            return bundles.filter { !known.contains($0.key) && $0.value.contains(original) }
+                .map { (original, $0.key) }
         }
     }
 
@@ -93,8 +103,6 @@ struct SubscriptionLinks {
 /// so that the order of the joins does not matter.
 private struct DisjointSets {
     private var parents: [String: String] = [:]
-
-    var isEmpty: Bool { parents.isEmpty }
 
     mutating func join(_ one: String, _ other: String) {
         let (one, other) = (compressed(one), compressed(other))

@@ -1,111 +1,317 @@
 import AssayModels
 
+/// What is known of one subscription.
+struct SubscriptionEvidence {
+    /// The newest statement about each purchase; can be empty where `renewal` names a period.
+    var purchases: [Snapshot]
+    /// Renewal information of each of its originals.
+    var renewals: [RenewalState] = []
+    var status: SignedStatus?
+
+    /// The newest renewal information.
+    var newestRenewal: RenewalState? {
+        renewals.reduce(nil) { newest, next in
+            newest.map { next.wins(over: $0) ? next : $0 } ?? next
+        }
+    }
+
+    func renewal(of original: String) -> RenewalState? {
+        renewals.count == 1
+            ? renewals[0]
+            : renewals.first { $0.evidence.payload.originalTransactionId == original }
+                ?? newestRenewal
+    }
+}
+
+/// The state of one subscription, and what follows from it.
+struct SubscriptionDecision {
+    var subscription: Subscription
+    /// When to ask the App Store, and why.
+    var refresh: (at: Int64, reason: EntitlementRefresh.Reason)?
+    var warning: EntitlementWarning.Code?
+    /// The item of the warning.
+    var item: Int?
+    /// When the period begins that renewal information names and no purchase.
+    var namedPeriodBegins: Int64?
+}
+
 /// Decides the state of one subscription at one moment.
 struct SubscriptionRules {
     let now: Int64
     let policy: EntitlementPolicy
 
-    /// - Parameter snapshots: all transactions of one original transaction identifier, not empty.
-    func decide(_ snapshots: [Snapshot], _ renewal: RenewalState?) -> Subscription {
-        let latest = Self.latest(snapshots) { !$0.isUpgraded && $0.purchaseDate <= now }
-        guard let latest else {
-            // Not begun yet, or upgraded to a transaction that is missing.
-            let begins = Self.latest(snapshots) { !$0.isUpgraded }
-            let shown = begins ?? Self.latest(snapshots) ?? snapshots[0]
-            return subscription(shown, .unknown, until: nil, renewal)
+    /// Apple retries a failed payment for at most 60 days.
+    static let longestRetry = 60 * EntitlementPolicy.millisecondsPerDay
+    /// Apple's shortest grace period: three days for a weekly subscription.
+    static let shortestGrace = 3 * EntitlementPolicy.millisecondsPerDay
+
+    func decide(_ evidence: SubscriptionEvidence) -> SubscriptionDecision {
+        let timeline = Timeline(evidence.purchases, at: now)
+        guard let renewal = evidence.newestRenewal, let end = renewal.renewalDate,
+            let begin = Self.begin(of: renewal, until: end, after: timeline)
+        else { return decide(timeline, evidence) }
+        guard begin > now else {
+            return periodOfRenewalInfo(renewal, until: end, timeline, evidence)
         }
-        let inForce = Self.latest(snapshots) { !$0.isUpgraded && isInForce($0) }
-        if latest.isRevoked, !(latest.isFromReceipt && inForce != nil) {
-            return subscription(latest, .revoked, until: nil, renewal)
-        }
-        if let inForce {
-            let end = paidUntil(inForce, snapshots)
-            return subscription(inForce, .active, until: end, renewal)
-        }
-        return afterExpiry(of: latest, renewal)
+        var decision = decide(timeline, evidence)
+        decision.namedPeriodBegins = begin
+        return decision
     }
 
-    /// Grace comes first: `isInBillingRetryPeriod` is true during grace as well.
-    private func afterExpiry(of latest: Snapshot, _ renewal: RenewalState?) -> Subscription {
-        guard let renewal, !renewal.isStale(for: latest) else {
-            return subscription(latest, .unknown, until: nil, renewal)
+    private func decide(
+        _ timeline: Timeline, _ evidence: SubscriptionEvidence
+    ) -> SubscriptionDecision {
+        let next = timeline.periods.first { $0.begin > now }
+        guard let place = timeline.latestBegun(at: now) else {
+            return notBegun(next, timeline, evidence)
         }
-        if let end = renewal.graceEnds, end > now {
-            return subscription(latest, .gracePeriod, until: end, renewal)
+        let period = timeline.periods[place]
+        if period.contains(now), !period.isRevoked {
+            return active(place, timeline, evidence)
         }
-        guard renewal.isInBillingRetry else {
-            return subscription(latest, .expired, until: nil, renewal)
+        // Signed means charged: a next period that begins in an hour is owned, where no earlier
+        // one is in force. One that was charged before a refund begins at its date.
+        if let next, isCharged(next), !period.isRevoked || next.signedDate > period.revocationDate {
+            return active(place + 1, timeline, evidence)
         }
-        let lenient = retryEnd(of: latest)
-        return subscription(
-            latest, .billingRetry, until: lenient > now ? lenient : nil, renewal)
+        if period.isRevoked {
+            return decision(.revoked, period, until: nil, evidence)
+        }
+        return afterEnd(of: place, timeline, evidence)
     }
 
-    /// Purchased, not refunded, and not at its end.
-    func isInForce(_ snapshot: Snapshot) -> Bool {
-        guard let end = snapshot.expiresDate, !snapshot.isRevoked else { return false }
-        return snapshot.purchaseDate <= now && now < end
+    private func isCharged(_ period: Timeline.Period) -> Bool {
+        !period.isRevoked && period.signedDate <= now
     }
 
-    /// The end of the last paid period that joins this one without a gap. A renewal is charged up
-    /// to a day before its period begins.
-    private func paidUntil(_ inForce: Snapshot, _ snapshots: [Snapshot]) -> Int64 {
-        var end = inForce.expiresDate ?? now
-        // Only a period that ends later can extend it; usually there is none.
-        let periods = snapshots.filter { later in
-            !later.isUpgraded && !later.isRevoked && later.expiresDate.map { $0 > end } ?? false
+    private func notBegun(
+        _ next: Timeline.Period?, _ timeline: Timeline, _ evidence: SubscriptionEvidence
+    ) -> SubscriptionDecision {
+        guard let next else { return withoutPeriod(evidence) }
+        if let place = timeline.periods.firstIndex(where: isCharged) {
+            return active(place, timeline, evidence)
         }
-        .sorted { $0.purchaseDate < $1.purchaseDate }
-        for period in periods where period.purchaseDate <= end {
-            end = max(end, period.expiresDate ?? end)
-        }
-        return end
+        let state: SubscriptionState =
+            next.isRevoked && next.signedDate <= now ? .revoked : .unknown
+        return decision(state, next, until: nil, evidence)
     }
 
-    /// The end of the policy's leniency in billing retry.
-    func retryEnd(of latest: Snapshot) -> Int64 {
-        let end = Timestamp(milliseconds: latest.expiresDate ?? .min)
-        return end.advanced(by: policy.billingRetryLeniencyMilliseconds).milliseconds
+    /// Every purchase was upgraded: the transaction that replaced them is missing.
+    private func withoutPeriod(_ evidence: SubscriptionEvidence) -> SubscriptionDecision {
+        // A caller gives purchases or a renewal that names a period, which began before its end.
+        guard let latest = Timeline.latest(evidence.purchases) else {
+            preconditionFailure("a subscription without evidence")
+        }
+        var decision = SubscriptionDecision(
+            subscription: subscription(.unknown, latest, nil, until: nil, evidence))
+        decision.refresh = (latest.purchaseDate, .statusUnknown)
+        return decision
     }
 
-    /// The greatest purchase date, then the greatest end, then the greatest identifier.
-    static func latest(
-        _ snapshots: [Snapshot], where isCandidate: (Snapshot) -> Bool = { _ in true }
-    ) -> Snapshot? {
-        var latest: Snapshot?
-        for snapshot in snapshots where isCandidate(snapshot) {
-            if let known = latest, !isEarlier(known, than: snapshot) { continue }
-            latest = snapshot
-        }
-        return latest
+    private func active(
+        _ place: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
+    ) -> SubscriptionDecision {
+        let end = timeline.paidUntil(from: place)
+        var decision = decision(.active, timeline.periods[place], until: end, evidence)
+        if decision.subscription.willRenew != false { decision.refresh = (end, .periodEnds) }
+        return decision
     }
 
-    private static func isEarlier(_ left: Snapshot, than right: Snapshot) -> Bool {
-        if left.purchaseDate != right.purchaseDate {
-            return left.purchaseDate < right.purchaseDate
+    // MARK: A period that renewal information names
+
+    /// When the period begins that renewal information names and no purchase: its end lies after
+    /// that of every purchase known, and it was signed after them.
+    private static func begin(
+        of renewal: RenewalState, until end: Int64, after timeline: Timeline
+    ) -> Int64? {
+        var lastEnd = Int64.min
+        for period in timeline.periods {
+            guard period.begin <= renewal.signedDate else { return nil }
+            lastEnd = max(lastEnd, period.end)
         }
-        let (leftEnd, rightEnd) = (left.expiresDate ?? .min, right.expiresDate ?? .min)
-        if leftEnd != rightEnd { return leftEnd < rightEnd }
-        return TransactionNumber.isLess(left.transactionId, right.transactionId)
+        guard end > lastEnd else { return nil }
+        return timeline.periods.isEmpty ? renewal.signedDate : min(lastEnd, renewal.signedDate)
+    }
+
+    private func periodOfRenewalInfo(
+        _ renewal: RenewalState, until end: Int64, _ timeline: Timeline,
+        _ evidence: SubscriptionEvidence
+    ) -> SubscriptionDecision {
+        let known = timeline.periods.last?.deciding ?? Timeline.latest(evidence.purchases)
+        let original = renewal.evidence.payload.originalTransactionId ?? ""
+        var found = Subscription(
+            originalTransactionId: original, status: .active, productId: renewal.productId,
+            decidedBy: DecidedBy(
+                item: renewal.item, transactionId: original,
+                signedDate: Timestamp(milliseconds: renewal.signedDate)),
+            expiresDate: Timestamp(milliseconds: end))
+        found.ownership = known?.ownership
+        found.seats = renewal.evidence.payload.multiSeatInfo.flatMap { _ in
+            renewal.evidence.payload.renewalQuantity.map(Int64.init)
+        }
+        name(known, renewal, evidence, &found)
+        let state = now < end ? nil : stateAfter(end, began: renewal.signedDate, renewal, evidence)
+        if let state { found.status = state.status }
+        entitle(&found, until: state.map(\.until) ?? end)
+        var decision = SubscriptionDecision(subscription: found)
+        decision.warning = .periodFromRenewalInfo
+        decision.item = renewal.item
+        decision.refresh =
+            state.map { $0.refresh } ?? (found.willRenew == false ? nil : (end, .periodEnds))
+        return decision
+    }
+
+    // MARK: After the end
+
+    private struct StateAfterEnd {
+        var status: SubscriptionState
+        /// Nil: no access.
+        var until: Int64?
+        var refresh: (at: Int64, reason: EntitlementRefresh.Reason)?
+        var warning: EntitlementWarning.Code?
+        var item: Int?
+    }
+
+    private func afterEnd(
+        of place: Int, _ timeline: Timeline, _ evidence: SubscriptionEvidence
+    ) -> SubscriptionDecision {
+        let period = timeline.periods[place]
+        let renewal = evidence.renewal(of: period.deciding.originalTransactionId)
+        let state = stateAfter(period.end, began: period.begin, renewal, evidence)
+        let until = state.until.map { timeline.until($0, after: place) }
+        var decision = decision(state.status, period, until: until, evidence)
+        decision.refresh = state.refresh
+        decision.warning = state.warning
+        decision.item = state.item
+        return decision
+    }
+
+    /// The state after the end of the deciding period. Grace comes first: `isInBillingRetryPeriod`
+    /// is true during grace as well.
+    ///
+    /// - Parameter began: renewal information that was signed before the purchase is about an older
+    ///   period.
+    private func stateAfter(
+        _ end: Int64, began: Int64, _ newest: RenewalState?, _ evidence: SubscriptionEvidence
+    ) -> StateAfterEnd {
+        let renewal = newest.flatMap { $0.signedDate < began ? nil : $0 }
+        let status = evidence.status.flatMap { $0.signedDate < end ? nil : $0 }
+        if let graceEnds = renewal?.graceEnds, graceEnds > now {
+            return StateAfterEnd(
+                status: .gracePeriod, until: graceEnds, refresh: (graceEnds, .periodEnds))
+        }
+        let shortGrace = Self.sum(end, Self.shortestGrace)
+        if let status, status.status == .gracePeriod, renewal?.graceEnds == nil, shortGrace > now {
+            return StateAfterEnd(
+                status: .gracePeriod, until: shortGrace, refresh: (shortGrace, .periodEnds),
+                warning: .graceWithoutDate, item: status.item)
+        }
+        let isRetrying =
+            renewal?.isInBillingRetry == true || status?.status == .billingRetry
+            || status?.status == .gracePeriod
+        if isRetrying {
+            return inRetry(since: end, max(renewal?.signedDate ?? .min, status?.signedDate ?? .min))
+        }
+        if isOver(since: end, renewal, status) { return StateAfterEnd(status: .expired) }
+        let lenient = Self.sum(end, policy.renewalLeniencyMilliseconds)
+        return StateAfterEnd(
+            status: .unknown, until: lenient > now ? lenient : nil, refresh: (end, .statusUnknown))
+    }
+
+    private func inRetry(since end: Int64, _ signedDate: Int64) -> StateAfterEnd {
+        guard now <= Self.sum(end, Self.longestRetry) else {
+            return StateAfterEnd(status: .expired)
+        }
+        let lenient = Self.sum(end, policy.billingRetryLeniencyMilliseconds)
+        let daily = Self.sum(signedDate, EntitlementPolicy.millisecondsPerDay)
+        return StateAfterEnd(
+            status: .billingRetry, until: lenient > now ? lenient : nil,
+            refresh: (daily, .billingRetry))
+    }
+
+    /// Whether evidence says that the subscription does not go on.
+    private func isOver(
+        since end: Int64, _ renewal: RenewalState?, _ status: SignedStatus?
+    ) -> Bool {
+        if status?.status == .expired { return true }
+        guard let renewal else { return false }
+        let saysNothingElse = renewal.signedDate >= end && renewal.graceEnds == nil
+        return saysNothingElse || renewal.autoRenewStatus == .off
+            || renewal.expirationIntent != nil
+    }
+
+    private static func sum(_ date: Int64, _ duration: Int64) -> Int64 {
+        Timestamp(milliseconds: date).advanced(by: duration).milliseconds
+    }
+
+    // MARK: The answer
+
+    private func decision(
+        _ status: SubscriptionState, _ period: Timeline.Period, until end: Int64?,
+        _ evidence: SubscriptionEvidence
+    ) -> SubscriptionDecision {
+        SubscriptionDecision(
+            subscription: subscription(status, period.deciding, period.seats, until: end, evidence))
     }
 
     private func subscription(
-        _ deciding: Snapshot, _ state: SubscriptionState, until end: Int64?,
-        _ renewal: RenewalState?
+        _ status: SubscriptionState, _ deciding: Snapshot, _ seats: Int64?, until end: Int64?,
+        _ evidence: SubscriptionEvidence
     ) -> Subscription {
-        let counts = policy.acceptsFamilySharing || !deciding.isFamilyShared
-        let isEntitled = end != nil && counts
-        return Subscription(
-            originalTransactionId: deciding.originalTransactionId, status: state,
-            isEntitled: isEntitled, productId: deciding.productId,
-            entitledUntil: isEntitled ? end.map(Timestamp.init) : nil,
-            ownership: deciding.ownership, isTrial: deciding.isTrial,
-            offerType: deciding.offerType, billingPlanType: deciding.billingPlanType,
-            willRenew: renewal?.autoRenewStatus.map { $0 == .on },
-            renewsAs: renewal?.autoRenewProductId,
-            expirationIntent: renewal?.expirationIntent,
-            revocationPercentage: deciding.revocationPercentage,
-            decidedBy: deciding.decidedBy,
+        let renewal = evidence.renewal(of: deciding.originalTransactionId)
+        var found = Subscription(
+            originalTransactionId: deciding.originalTransactionId, status: status,
+            productId: deciding.productId, ownership: deciding.ownership,
+            isTrial: deciding.isTrial, offerType: deciding.offerType,
+            billingPlanType: deciding.billingPlanType,
+            revocationPercentage: deciding.revocationPercentage, decidedBy: deciding.decidedBy,
             expiresDate: deciding.expiresDate.map(Timestamp.init))
+        found.seats = seats
+        if deciding.purchaseDate != .min {
+            found.purchaseDate = Timestamp(milliseconds: deciding.purchaseDate)
+        }
+        name(deciding, renewal, evidence, &found)
+        entitle(&found, until: end)
+        return found
+    }
+
+    /// Adds the renewal and the account.
+    private func name(
+        _ deciding: Snapshot?, _ renewal: RenewalState?, _ evidence: SubscriptionEvidence,
+        _ found: inout Subscription
+    ) {
+        found.willRenew = renewal?.autoRenewStatus.map { $0 == .on }
+        found.renewsAs = renewal?.autoRenewProductId
+        found.expirationIntent = renewal?.expirationIntent
+        found.appAccountToken = (deciding?.account ?? Self.newest(evidence, \.account))?.name
+        found.appTransactionId =
+            (deciding?.appTransaction ?? Self.newest(evidence, \.appTransaction))?.name
+        if let account = renewal?.account, account != found.appAccountToken {
+            found.renewsForAppAccountToken = account
+        }
+    }
+
+    /// The newest name of any purchase: renewals and restored copies can come without.
+    private static func newest(
+        _ evidence: SubscriptionEvidence, _ name: (Snapshot) -> Snapshot.Named?
+    ) -> Snapshot.Named? {
+        evidence.purchases.lazy.compactMap(name).reduce(nil) { newest, next in
+            next.isNewer(than: newest) ? next : newest
+        }
+    }
+
+    private func entitle(_ found: inout Subscription, until end: Int64?) {
+        found.belongsToAnotherAccount = policy.isOfAnother(account: found.appAccountToken)
+        let counts = policy.acceptsFamilySharing || found.ownership != .familyShared
+        found.isEntitled = end != nil && counts && !found.belongsToAnotherAccount
+        found.entitledUntil = found.isEntitled ? end.map(Timestamp.init) : nil
+    }
+}
+
+extension EntitlementPolicy {
+    /// Whether an account is not the one that the caller asks about. No account is anybody's.
+    func isOfAnother(account: String?) -> Bool {
+        guard let expected = expectedAppAccountToken, let account else { return false }
+        return account != expected.lowercased()
     }
 }

@@ -9,9 +9,17 @@ public struct EntitlementPolicy: Equatable, Sendable {
     /// Duration of non-renewing subscriptions in milliseconds, by product identifier. Apple's
     /// evidence does not carry it.
     public var durations: [String: Int64] = [:]
+    /// Products of `durations` whose periods add up: the next one begins where the last one ends.
+    public var stackedProducts: Set<String> = []
+    /// How long after the end of its period a subscription stays entitled that nothing excludes
+    /// from renewing: renewals reach backends minutes late.
+    public var renewalLeniencyMilliseconds: Int64 = 0
+    /// Leaves out what Apple signed later, as the caller knew it then; nil: everything counts.
+    public var knownAt: Timestamp?
     /// Whether purchases that a family member shares entitle.
     public var acceptsFamilySharing = true
-    /// The customer that the caller expects: a UUID, compared without regard to ASCII case.
+    /// The customer that the caller asks about: a UUID, compared without regard to ASCII case. What
+    /// names another one does not entitle; what names none does.
     public var expectedAppAccountToken: String?
 
     /// Creates the default policy.

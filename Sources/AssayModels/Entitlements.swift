@@ -10,6 +10,10 @@ public struct Entitlements: Equatable, Sendable {
     public var isStale = false
     /// The earliest moment at which the answer changes without new evidence.
     public var nextChange: Timestamp?
+    /// When to ask the App Store, because the evidence ends there. By moment and transaction.
+    public var refresh: [EntitlementRefresh] = []
+    /// Indices of the items that newer ones replace whole: without them the answer is the same.
+    public package(set) var superseded: [Int] = []
     /// Remarks about the evidence, ordered by code.
     public var warnings: [EntitlementWarning] = []
 
@@ -59,6 +63,36 @@ public struct DecidedBy: Equatable, Sendable {
     }
 }
 
+/// When to ask the App Store about one subscription.
+public struct EntitlementRefresh: Equatable, Sendable {
+    /// Why the evidence ends there. An open enumeration: keeps values that later versions add.
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A period that should renew ends.
+        public static let periodEnds = Self(rawValue: "PERIOD_ENDS")
+        /// Nothing says what happened after the end of the last period.
+        public static let statusUnknown = Self(rawValue: "STATUS_UNKNOWN")
+        /// Apple tries to charge again.
+        public static let billingRetry = Self(rawValue: "BILLING_RETRY")
+    }
+
+    /// The transaction to ask about.
+    public var transactionId: String
+    /// Not after the moment of the decision: at once.
+    public var at: Timestamp
+    /// Why.
+    public var reason: Reason
+
+    /// Creates a request to ask.
+    public init(transactionId: String, at: Timestamp, reason: Reason) {
+        self.transactionId = transactionId
+        self.at = at
+        self.reason = reason
+    }
+}
+
 /// Subscriptions of one group. The group entitles if any of its subscriptions does.
 public struct SubscriptionGroup: Equatable, Sendable {
     /// Nil where no evidence names the group; the group then holds one subscription.
@@ -82,7 +116,8 @@ public struct SubscriptionGroup: Equatable, Sendable {
     public var isEntitled: Bool { deciding.isEntitled }
 }
 
-/// One subscription: all transactions of one original transaction identifier.
+/// One subscription: all transactions of one original transaction identifier, and of those from
+/// which it moved.
 public struct Subscription: Equatable, Sendable {
     /// The transaction identifier of the original purchase.
     public var originalTransactionId: String
@@ -114,6 +149,19 @@ public struct Subscription: Equatable, Sendable {
     public var decidedBy: DecidedBy
     /// End of the deciding transaction's period.
     public var expiresDate: Timestamp?
+    /// The number of seats that are paid for; nil for a subscription of one customer.
+    public var seats: Int64?
+    /// The account that the newest statement about the deciding purchase names, else the newest of
+    /// the subscription; in lower case.
+    public var appAccountToken: String?
+    /// The app's download that bought it.
+    public var appTransactionId: String?
+    /// Start of the deciding transaction's period.
+    public var purchaseDate: Timestamp?
+    /// The account of the next period, where it is another one.
+    public var renewsForAppAccountToken: String?
+    /// Whether it names another account than the one that the policy expects.
+    public var belongsToAnotherAccount = false
 
     /// Creates a subscription.
     public init(
@@ -176,6 +224,16 @@ public struct ProductEntitlement: Equatable, Sendable {
     public var revocationPercentage: Int32?
     /// The evidence that decided.
     public var decidedBy: DecidedBy
+    /// The account that the purchase names, in lower case.
+    public var appAccountToken: String?
+    /// The app's download that bought it.
+    public var appTransactionId: String?
+    /// When it was bought.
+    public var purchaseDate: Timestamp?
+    /// Whether it names another account than the one that the policy expects.
+    public var belongsToAnotherAccount = false
+    /// Every purchase of a non-renewing subscription, by date.
+    public var purchases: [ProductPurchase] = []
 
     /// Creates a product.
     public init(
@@ -194,6 +252,32 @@ public struct ProductEntitlement: Equatable, Sendable {
     }
 }
 
+/// One purchase of a non-renewing subscription.
+public struct ProductPurchase: Equatable, Sendable {
+    /// The transaction identifier.
+    public var transactionId: String
+    /// When it was bought.
+    public var purchaseDate: Timestamp?
+    /// When its period begins: the purchase, or the end of the period that it adds to.
+    public var from: Timestamp?
+    /// The end of its period; nil: no end known.
+    public var until: Timestamp?
+    /// When Apple refunded or revoked it.
+    public var revocationDate: Timestamp?
+
+    /// Creates a purchase.
+    public init(
+        transactionId: String, purchaseDate: Timestamp? = nil, from: Timestamp? = nil,
+        until: Timestamp? = nil, revocationDate: Timestamp? = nil
+    ) {
+        self.transactionId = transactionId
+        self.purchaseDate = purchaseDate
+        self.from = from
+        self.until = until
+        self.revocationDate = revocationDate
+    }
+}
+
 /// One purchase of a consumable.
 public struct ConsumablePurchase: Equatable, Sendable {
     /// The transaction identifier.
@@ -208,6 +292,14 @@ public struct ConsumablePurchase: Equatable, Sendable {
     public var dedupKey: String
     /// The evidence that decided.
     public var decidedBy: DecidedBy
+    /// When it was bought.
+    public var purchaseDate: Timestamp?
+    /// The account that the purchase names, in lower case.
+    public var appAccountToken: String?
+    /// The app's download that bought it.
+    public var appTransactionId: String?
+    /// Whether it names another account than the one that the policy expects.
+    public var belongsToAnotherAccount = false
 
     /// Creates a purchase.
     public init(
@@ -223,13 +315,13 @@ public struct ConsumablePurchase: Equatable, Sendable {
     }
 }
 
-/// The customers that the evidence names.
+/// The customers that the entries of one app name.
 public struct Customers: Equatable, Sendable {
     /// Sorted, in lower case.
     public var appAccountTokens: [String] = []
     /// Sorted.
     public var appTransactionIds: [String] = []
-    /// Whether the evidence is of several customers, or not of the expected one.
+    /// Whether the entries name more than one account.
     public var isConflicting = false
 
     /// Names no customer.
@@ -261,6 +353,18 @@ public struct EntitlementWarning: Equatable, Sendable {
         /// An entry of a Server API answer pairs a transaction with the renewal information of
         /// another original. Each counts for its own subscription.
         case pairDisagrees = "PAIR_DISAGREES"
+        /// A newer period exists that nobody sent: renewal information says when it ends.
+        case periodFromRenewalInfo = "PERIOD_FROM_RENEWAL_INFO"
+        /// Apple says that a subscription is in its grace period, and not until when.
+        case graceWithoutDate = "GRACE_WITHOUT_DATE"
+        /// The newest status that Apple signed is another one than the evidence gives.
+        case statusDisagrees = "STATUS_DISAGREES"
+        /// The volume purchase of a receipt has ended (attribute 21): it entitles to nothing.
+        case receiptExpired = "RECEIPT_EXPIRED"
+        /// A subscription was replaced by a bundle whose transaction is not among the evidence.
+        case bundleMissing = "BUNDLE_MISSING"
+        /// The transactions of one subscription name two subscription groups.
+        case lineageInTwoGroups = "LINEAGE_IN_TWO_GROUPS"
         /// A warning that this version does not know, from a newer server.
         case other = "OTHER"
     }

@@ -18,6 +18,8 @@ public struct ResponseBodyV2DecodedPayload: Equatable, Sendable {
     public var externalPurchaseToken: ExternalPurchaseToken?
     /// Present in notifications about the purchase of the app.
     public var appData: AppData?
+    /// Present in notifications about seats that nobody has any longer.
+    public var unclaimInfo: UnclaimInfo?
 
     /// Creates an empty value.
     public init() {}
@@ -110,6 +112,23 @@ public struct AppData: Equatable, Sendable {
     public var environment: StoreEnvironment?
     /// A nested JWS, verified together with the notification.
     public var signedAppTransactionInfo: String?
+
+    /// Creates an empty value.
+    public init() {}
+}
+
+/// The seats that a group or an organisation took back (Apple: unclaimInfo).
+public struct UnclaimInfo: Equatable, Sendable {
+    /// The environment of the purchase.
+    public var environment: StoreEnvironment?
+    /// App Store identifier of the app.
+    public var appAppleId: Int64?
+    /// Bundle identifier of the app.
+    public var bundleId: String?
+    /// Transaction identifier of the original purchase.
+    public var originalTransactionId: String?
+    /// The seats.
+    public var unclaimSeatIds: [String] = []
 
     /// Creates an empty value.
     public init() {}
@@ -254,7 +273,7 @@ public struct ConsumptionRequestReason: RawRepresentable, Hashable, Sendable {
 
 extension ResponseBodyV2DecodedPayload {
     /// The environment that the notification signs, in the first member present of data, summary,
-    /// externalPurchaseToken and appData.
+    /// externalPurchaseToken, appData and unclaimInfo.
     package var environment: StoreEnvironment {
         if let data { return data.environment ?? .unspecified }
         if let summary { return summary.environment ?? .unspecified }
@@ -262,6 +281,6 @@ extension ResponseBodyV2DecodedPayload {
             let isSandbox = externalPurchaseToken.externalPurchaseId?.hasPrefix("SANDBOX") == true
             return isSandbox ? .sandbox : .production
         }
-        return appData?.environment ?? .unspecified
+        return appData?.environment ?? unclaimInfo?.environment ?? .unspecified
     }
 }

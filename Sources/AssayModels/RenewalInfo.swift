@@ -62,6 +62,19 @@ public struct JWSRenewalInfoDecodedPayload: Equatable, Sendable {
     public var bundleOriginalTransactionID: String?
     /// Whether the subscription leaves the bundle at its next renewal. Spelling unconfirmed.
     public var willUnbundle: Bool?
+    /// The number of seats of the next period.
+    public var renewalQuantity: Int32?
+    /// The prices of the seats of the next period.
+    public var multiSeatInfo: RenewalMultiSeatInfo?
+
+    /// Creates an empty value.
+    public init() {}
+}
+
+/// The seats of the next period (Apple: multiSeatInfo of renewal info).
+public struct RenewalMultiSeatInfo: Equatable, Sendable {
+    /// The prices of the seats, by number.
+    public var renewalPriceTiers: [SeatPriceTier] = []
 
     /// Creates an empty value.
     public init() {}

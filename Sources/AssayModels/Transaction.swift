@@ -83,9 +83,58 @@ public struct JWSTransactionDecodedPayload: Equatable, Sendable {
     public var bundleTransactionID: String?
     /// Transaction identifier of the bundle's original purchase. Spelling unconfirmed.
     public var bundleOriginalTransactionID: String?
+    /// Why the transaction adds to a period instead of beginning one.
+    public var additionalTransactionReason: AdditionalTransactionReason?
+    /// The seats of a subscription for a group or an organisation. `quantity` is their number, and
+    /// `price` the average of one.
+    public var multiSeatInfo: TransactionMultiSeatInfo?
 
     /// Creates an empty value.
     public init() {}
+}
+
+/// Why a transaction adds to a period. An open enumeration: keeps values that Apple adds later.
+public struct AdditionalTransactionReason: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Seats were added to the period.
+    public static let seatAddition = Self(rawValue: "SEAT_ADDITION")
+}
+
+/// The seats of a transaction (Apple: multiSeatInfo).
+public struct TransactionMultiSeatInfo: Equatable, Sendable {
+    /// Who sends the invitations to the seats.
+    public var invitationManagement: InvitationManagement?
+    /// The prices of the seats, by number.
+    public var priceTiers: [SeatPriceTier] = []
+    /// The number of seats that Apple refunded.
+    public var revokedSeatQuantity: Int32?
+
+    /// Creates an empty value.
+    public init() {}
+}
+
+/// The price of some seats.
+public struct SeatPriceTier: Equatable, Sendable {
+    /// Of one seat, in milliunits of the currency.
+    public var price: Int64?
+    /// The number of seats at this price.
+    public var quantity: Int32?
+
+    /// Creates an empty value.
+    public init() {}
+}
+
+/// Who sends the invitations to seats. An open enumeration: keeps values that Apple adds later.
+public struct InvitationManagement: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The App Store.
+    public static let apple = Self(rawValue: "APPLE")
+    /// The developer.
+    public static let developer = Self(rawValue: "DEVELOPER")
 }
 
 /// Apple: TransactionCommitmentInfo.
@@ -119,8 +168,7 @@ public struct ProductType: RawRepresentable, Hashable, Sendable {
     public static let nonRenewingSubscription = Self(rawValue: "Non-Renewing Subscription")
 }
 
-/// How the customer owns a product. An open enumeration: keeps values that Apple adds later. The
-/// value for purchases that an organisation assigns is unconfirmed; its text is kept.
+/// How the customer owns a product. An open enumeration: keeps values that Apple adds later.
 public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -129,6 +177,8 @@ public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     public static let familyShared = Self(rawValue: "FAMILY_SHARED")
     /// Bought by the customer.
     public static let purchased = Self(rawValue: "PURCHASED")
+    /// A seat that a group or an organisation gave the customer.
+    public static let assigned = Self(rawValue: "ASSIGNED")
 }
 
 /// The reason for a refund. An open enumeration: keeps values that Apple adds later.

@@ -90,13 +90,19 @@ public struct ResolvedItem: Equatable, Sendable {
     public var verification: Verification
     /// The number of bytes of the item's JSON in the answer's body.
     public var payloadJSONLength: UInt32
+    /// Whether newer items replace it whole: without it the answer is the same.
+    public var isSuperseded: Bool
+    /// What a backend files it under.
+    public var identifiers = EvidenceIdentifiers()
 
     /// Creates an outcome.
     public init(
-        label: String? = nil, verification: Verification, payloadJSONLength: UInt32 = 0
+        label: String? = nil, verification: Verification, payloadJSONLength: UInt32 = 0,
+        isSuperseded: Bool = false
     ) {
         self.label = label
         self.verification = verification
         self.payloadJSONLength = payloadJSONLength
+        self.isSuperseded = isSuperseded
     }
 }

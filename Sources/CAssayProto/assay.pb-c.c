@@ -727,6 +727,51 @@ void   assay__v1__entitlements__free_unpacked
   assert(message->base.descriptor == &assay__v1__entitlements__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__entitlement_refresh__init
+                     (Assay__V1__EntitlementRefresh         *message)
+{
+  static const Assay__V1__EntitlementRefresh init_value = ASSAY__V1__ENTITLEMENT_REFRESH__INIT;
+  *message = init_value;
+}
+size_t assay__v1__entitlement_refresh__get_packed_size
+                     (const Assay__V1__EntitlementRefresh *message)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_refresh__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__entitlement_refresh__pack
+                     (const Assay__V1__EntitlementRefresh *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_refresh__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__entitlement_refresh__pack_to_buffer
+                     (const Assay__V1__EntitlementRefresh *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__entitlement_refresh__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__EntitlementRefresh *
+       assay__v1__entitlement_refresh__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__EntitlementRefresh *)
+     protobuf_c_message_unpack (&assay__v1__entitlement_refresh__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__entitlement_refresh__free_unpacked
+                     (Assay__V1__EntitlementRefresh *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__entitlement_refresh__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   assay__v1__app_entitlements__init
                      (Assay__V1__AppEntitlements         *message)
 {
@@ -905,6 +950,51 @@ void   assay__v1__product_entitlement__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &assay__v1__product_entitlement__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__product_purchase__init
+                     (Assay__V1__ProductPurchase         *message)
+{
+  static const Assay__V1__ProductPurchase init_value = ASSAY__V1__PRODUCT_PURCHASE__INIT;
+  *message = init_value;
+}
+size_t assay__v1__product_purchase__get_packed_size
+                     (const Assay__V1__ProductPurchase *message)
+{
+  assert(message->base.descriptor == &assay__v1__product_purchase__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__product_purchase__pack
+                     (const Assay__V1__ProductPurchase *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__product_purchase__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__product_purchase__pack_to_buffer
+                     (const Assay__V1__ProductPurchase *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__product_purchase__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__ProductPurchase *
+       assay__v1__product_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__ProductPurchase *)
+     protobuf_c_message_unpack (&assay__v1__product_purchase__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__product_purchase__free_unpacked
+                     (Assay__V1__ProductPurchase *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__product_purchase__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   assay__v1__consumable_purchase__init
@@ -1807,6 +1897,96 @@ void   assay__v1__jwstransaction_decoded_payload__free_unpacked
   assert(message->base.descriptor == &assay__v1__jwstransaction_decoded_payload__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__transaction_multi_seat_info__init
+                     (Assay__V1__TransactionMultiSeatInfo         *message)
+{
+  static const Assay__V1__TransactionMultiSeatInfo init_value = ASSAY__V1__TRANSACTION_MULTI_SEAT_INFO__INIT;
+  *message = init_value;
+}
+size_t assay__v1__transaction_multi_seat_info__get_packed_size
+                     (const Assay__V1__TransactionMultiSeatInfo *message)
+{
+  assert(message->base.descriptor == &assay__v1__transaction_multi_seat_info__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__transaction_multi_seat_info__pack
+                     (const Assay__V1__TransactionMultiSeatInfo *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__transaction_multi_seat_info__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__transaction_multi_seat_info__pack_to_buffer
+                     (const Assay__V1__TransactionMultiSeatInfo *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__transaction_multi_seat_info__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__TransactionMultiSeatInfo *
+       assay__v1__transaction_multi_seat_info__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__TransactionMultiSeatInfo *)
+     protobuf_c_message_unpack (&assay__v1__transaction_multi_seat_info__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__transaction_multi_seat_info__free_unpacked
+                     (Assay__V1__TransactionMultiSeatInfo *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__transaction_multi_seat_info__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__seat_price_tier__init
+                     (Assay__V1__SeatPriceTier         *message)
+{
+  static const Assay__V1__SeatPriceTier init_value = ASSAY__V1__SEAT_PRICE_TIER__INIT;
+  *message = init_value;
+}
+size_t assay__v1__seat_price_tier__get_packed_size
+                     (const Assay__V1__SeatPriceTier *message)
+{
+  assert(message->base.descriptor == &assay__v1__seat_price_tier__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__seat_price_tier__pack
+                     (const Assay__V1__SeatPriceTier *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__seat_price_tier__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__seat_price_tier__pack_to_buffer
+                     (const Assay__V1__SeatPriceTier *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__seat_price_tier__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__SeatPriceTier *
+       assay__v1__seat_price_tier__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__SeatPriceTier *)
+     protobuf_c_message_unpack (&assay__v1__seat_price_tier__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__seat_price_tier__free_unpacked
+                     (Assay__V1__SeatPriceTier *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__seat_price_tier__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   assay__v1__transaction_commitment_info__init
                      (Assay__V1__TransactionCommitmentInfo         *message)
 {
@@ -1895,6 +2075,51 @@ void   assay__v1__jwsrenewal_info_decoded_payload__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &assay__v1__jwsrenewal_info_decoded_payload__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__renewal_multi_seat_info__init
+                     (Assay__V1__RenewalMultiSeatInfo         *message)
+{
+  static const Assay__V1__RenewalMultiSeatInfo init_value = ASSAY__V1__RENEWAL_MULTI_SEAT_INFO__INIT;
+  *message = init_value;
+}
+size_t assay__v1__renewal_multi_seat_info__get_packed_size
+                     (const Assay__V1__RenewalMultiSeatInfo *message)
+{
+  assert(message->base.descriptor == &assay__v1__renewal_multi_seat_info__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__renewal_multi_seat_info__pack
+                     (const Assay__V1__RenewalMultiSeatInfo *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__renewal_multi_seat_info__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__renewal_multi_seat_info__pack_to_buffer
+                     (const Assay__V1__RenewalMultiSeatInfo *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__renewal_multi_seat_info__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__RenewalMultiSeatInfo *
+       assay__v1__renewal_multi_seat_info__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__RenewalMultiSeatInfo *)
+     protobuf_c_message_unpack (&assay__v1__renewal_multi_seat_info__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__renewal_multi_seat_info__free_unpacked
+                     (Assay__V1__RenewalMultiSeatInfo *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__renewal_multi_seat_info__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   assay__v1__renewal_commitment_info__init
@@ -2165,6 +2390,51 @@ void   assay__v1__app_data__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &assay__v1__app_data__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   assay__v1__unclaim_info__init
+                     (Assay__V1__UnclaimInfo         *message)
+{
+  static const Assay__V1__UnclaimInfo init_value = ASSAY__V1__UNCLAIM_INFO__INIT;
+  *message = init_value;
+}
+size_t assay__v1__unclaim_info__get_packed_size
+                     (const Assay__V1__UnclaimInfo *message)
+{
+  assert(message->base.descriptor == &assay__v1__unclaim_info__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__unclaim_info__pack
+                     (const Assay__V1__UnclaimInfo *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__unclaim_info__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__unclaim_info__pack_to_buffer
+                     (const Assay__V1__UnclaimInfo *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__unclaim_info__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__UnclaimInfo *
+       assay__v1__unclaim_info__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__UnclaimInfo *)
+     protobuf_c_message_unpack (&assay__v1__unclaim_info__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__unclaim_info__free_unpacked
+                     (Assay__V1__UnclaimInfo *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__unclaim_info__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   assay__v1__app_transaction__init
@@ -3584,7 +3854,7 @@ const ProtobufCMessageDescriptor assay__v1__evidence_item__descriptor =
   (ProtobufCMessageInit) assay__v1__evidence_item__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__entitlement_policy__field_descriptors[5] =
+static const ProtobufCFieldDescriptor assay__v1__entitlement_policy__field_descriptors[7] =
 {
   {
     "max_age_ms",
@@ -3646,18 +3916,44 @@ static const ProtobufCFieldDescriptor assay__v1__entitlement_policy__field_descr
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "renewal_leniency_ms",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__EntitlementPolicy, has_renewal_leniency_ms),
+    offsetof(Assay__V1__EntitlementPolicy, renewal_leniency_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "known_at",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__EntitlementPolicy, has_known_at),
+    offsetof(Assay__V1__EntitlementPolicy, known_at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__entitlement_policy__field_indices_by_name[] = {
   1,   /* field[1] = billing_retry_leniency_ms */
   2,   /* field[2] = durations */
   4,   /* field[4] = expected_app_account_token */
+  6,   /* field[6] = known_at */
   0,   /* field[0] = max_age_ms */
   3,   /* field[3] = refuse_family_sharing */
+  5,   /* field[5] = renewal_leniency_ms */
 };
 static const ProtobufCIntRange assay__v1__entitlement_policy__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__entitlement_policy__descriptor =
 {
@@ -3667,14 +3963,14 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_policy__descriptor =
   "Assay__V1__EntitlementPolicy",
   "assay.v1",
   sizeof(Assay__V1__EntitlementPolicy),
-  5,
+  7,
   assay__v1__entitlement_policy__field_descriptors,
   assay__v1__entitlement_policy__field_indices_by_name,
   1,  assay__v1__entitlement_policy__number_ranges,
   (ProtobufCMessageInit) assay__v1__entitlement_policy__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__product_duration__field_descriptors[2] =
+static const ProtobufCFieldDescriptor assay__v1__product_duration__field_descriptors[3] =
 {
   {
     "product_id",
@@ -3700,15 +3996,28 @@ static const ProtobufCFieldDescriptor assay__v1__product_duration__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stacks",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ProductDuration, has_stacks),
+    offsetof(Assay__V1__ProductDuration, stacks),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__product_duration__field_indices_by_name[] = {
   1,   /* field[1] = duration_ms */
   0,   /* field[0] = product_id */
+  2,   /* field[2] = stacks */
 };
 static const ProtobufCIntRange assay__v1__product_duration__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor assay__v1__product_duration__descriptor =
 {
@@ -3718,7 +4027,7 @@ const ProtobufCMessageDescriptor assay__v1__product_duration__descriptor =
   "Assay__V1__ProductDuration",
   "assay.v1",
   sizeof(Assay__V1__ProductDuration),
-  2,
+  3,
   assay__v1__product_duration__field_descriptors,
   assay__v1__product_duration__field_indices_by_name,
   1,  assay__v1__product_duration__number_ranges,
@@ -4165,7 +4474,7 @@ const ProtobufCMessageDescriptor assay__v1__fetched__descriptor =
   (ProtobufCMessageInit) assay__v1__fetched__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__resolved_item__field_descriptors[3] =
+static const ProtobufCFieldDescriptor assay__v1__resolved_item__field_descriptors[9] =
 {
   {
     "label",
@@ -4203,16 +4512,94 @@ static const ProtobufCFieldDescriptor assay__v1__resolved_item__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_superseded",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ResolvedItem, has_is_superseded),
+    offsetof(Assay__V1__ResolvedItem, is_superseded),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_transaction_id",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResolvedItem, has_original_transaction_id),
+    offsetof(Assay__V1__ResolvedItem, original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_account_token",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResolvedItem, has_app_account_token),
+    offsetof(Assay__V1__ResolvedItem, app_account_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_transaction_id",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResolvedItem, has_app_transaction_id),
+    offsetof(Assay__V1__ResolvedItem, app_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "notification_type",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResolvedItem, has_notification_type),
+    offsetof(Assay__V1__ResolvedItem, notification_type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subtype",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ResolvedItem, has_subtype),
+    offsetof(Assay__V1__ResolvedItem, subtype),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__resolved_item__field_indices_by_name[] = {
+  5,   /* field[5] = app_account_token */
+  6,   /* field[6] = app_transaction_id */
+  3,   /* field[3] = is_superseded */
   0,   /* field[0] = label */
+  7,   /* field[7] = notification_type */
+  4,   /* field[4] = original_transaction_id */
   2,   /* field[2] = payload_json_length */
+  8,   /* field[8] = subtype */
   1,   /* field[1] = verification */
 };
 static const ProtobufCIntRange assay__v1__resolved_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor assay__v1__resolved_item__descriptor =
 {
@@ -4222,14 +4609,14 @@ const ProtobufCMessageDescriptor assay__v1__resolved_item__descriptor =
   "Assay__V1__ResolvedItem",
   "assay.v1",
   sizeof(Assay__V1__ResolvedItem),
-  3,
+  9,
   assay__v1__resolved_item__field_descriptors,
   assay__v1__resolved_item__field_indices_by_name,
   1,  assay__v1__resolved_item__number_ranges,
   (ProtobufCMessageInit) assay__v1__resolved_item__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__entitlements__field_descriptors[6] =
+static const ProtobufCFieldDescriptor assay__v1__entitlements__field_descriptors[7] =
 {
   {
     "at",
@@ -4303,6 +4690,18 @@ static const ProtobufCFieldDescriptor assay__v1__entitlements__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "refresh",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__Entitlements, n_refresh),
+    offsetof(Assay__V1__Entitlements, refresh),
+    &assay__v1__entitlement_refresh__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__entitlements__field_indices_by_name[] = {
   1,   /* field[1] = apps */
@@ -4310,12 +4709,13 @@ static const unsigned assay__v1__entitlements__field_indices_by_name[] = {
   3,   /* field[3] = is_stale */
   2,   /* field[2] = newest_signed_date */
   4,   /* field[4] = next_change */
+  6,   /* field[6] = refresh */
   5,   /* field[5] = warnings */
 };
 static const ProtobufCIntRange assay__v1__entitlements__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor =
 {
@@ -4325,11 +4725,75 @@ const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor =
   "Assay__V1__Entitlements",
   "assay.v1",
   sizeof(Assay__V1__Entitlements),
-  6,
+  7,
   assay__v1__entitlements__field_descriptors,
   assay__v1__entitlements__field_indices_by_name,
   1,  assay__v1__entitlements__number_ranges,
   (ProtobufCMessageInit) assay__v1__entitlements__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__entitlement_refresh__field_descriptors[3] =
+{
+  {
+    "transaction_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementRefresh, has_transaction_id),
+    offsetof(Assay__V1__EntitlementRefresh, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__EntitlementRefresh, has_at),
+    offsetof(Assay__V1__EntitlementRefresh, at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__EntitlementRefresh, has_reason),
+    offsetof(Assay__V1__EntitlementRefresh, reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__entitlement_refresh__field_indices_by_name[] = {
+  1,   /* field[1] = at */
+  2,   /* field[2] = reason */
+  0,   /* field[0] = transaction_id */
+};
+static const ProtobufCIntRange assay__v1__entitlement_refresh__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__entitlement_refresh__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.EntitlementRefresh",
+  "EntitlementRefresh",
+  "Assay__V1__EntitlementRefresh",
+  "assay.v1",
+  sizeof(Assay__V1__EntitlementRefresh),
+  3,
+  assay__v1__entitlement_refresh__field_descriptors,
+  assay__v1__entitlement_refresh__field_indices_by_name,
+  1,  assay__v1__entitlement_refresh__number_ranges,
+  (ProtobufCMessageInit) assay__v1__entitlement_refresh__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor assay__v1__app_entitlements__field_descriptors[7] =
@@ -4512,7 +4976,7 @@ const ProtobufCMessageDescriptor assay__v1__subscription_group__descriptor =
   (ProtobufCMessageInit) assay__v1__subscription_group__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[15] =
+static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors[21] =
 {
   {
     "original_transaction_id",
@@ -4694,8 +5158,83 @@ static const ProtobufCFieldDescriptor assay__v1__subscription__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "seats",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Subscription, has_seats),
+    offsetof(Assay__V1__Subscription, seats),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_account_token",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_app_account_token),
+    offsetof(Assay__V1__Subscription, app_account_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_transaction_id",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_app_transaction_id),
+    offsetof(Assay__V1__Subscription, app_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_date",
+    19,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__Subscription, has_purchase_date),
+    offsetof(Assay__V1__Subscription, purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "renews_for_app_account_token",
+    20,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Subscription, has_renews_for_app_account_token),
+    offsetof(Assay__V1__Subscription, renews_for_app_account_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "belongs_to_another_account",
+    21,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__Subscription, has_belongs_to_another_account),
+    offsetof(Assay__V1__Subscription, belongs_to_another_account),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__subscription__field_indices_by_name[] = {
+  16,   /* field[16] = app_account_token */
+  17,   /* field[17] = app_transaction_id */
+  20,   /* field[20] = belongs_to_another_account */
   8,   /* field[8] = billing_plan_type */
   13,   /* field[13] = decided_by */
   4,   /* field[4] = entitled_until */
@@ -4707,15 +5246,18 @@ static const unsigned assay__v1__subscription__field_indices_by_name[] = {
   0,   /* field[0] = original_transaction_id */
   5,   /* field[5] = ownership */
   3,   /* field[3] = product_id */
+  18,   /* field[18] = purchase_date */
   10,   /* field[10] = renews_as */
+  19,   /* field[19] = renews_for_app_account_token */
   12,   /* field[12] = revocation_percentage */
+  15,   /* field[15] = seats */
   1,   /* field[1] = status */
   9,   /* field[9] = will_renew */
 };
 static const ProtobufCIntRange assay__v1__subscription__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 21 }
 };
 const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
 {
@@ -4725,14 +5267,14 @@ const ProtobufCMessageDescriptor assay__v1__subscription__descriptor =
   "Assay__V1__Subscription",
   "assay.v1",
   sizeof(Assay__V1__Subscription),
-  15,
+  21,
   assay__v1__subscription__field_descriptors,
   assay__v1__subscription__field_indices_by_name,
   1,  assay__v1__subscription__number_ranges,
   (ProtobufCMessageInit) assay__v1__subscription__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_descriptors[8] =
+static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_descriptors[13] =
 {
   {
     "product_id",
@@ -4830,13 +5372,78 @@ static const ProtobufCFieldDescriptor assay__v1__product_entitlement__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "app_account_token",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductEntitlement, has_app_account_token),
+    offsetof(Assay__V1__ProductEntitlement, app_account_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_transaction_id",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductEntitlement, has_app_transaction_id),
+    offsetof(Assay__V1__ProductEntitlement, app_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_date",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductEntitlement, has_purchase_date),
+    offsetof(Assay__V1__ProductEntitlement, purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "belongs_to_another_account",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ProductEntitlement, has_belongs_to_another_account),
+    offsetof(Assay__V1__ProductEntitlement, belongs_to_another_account),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchases",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ProductEntitlement, n_purchases),
+    offsetof(Assay__V1__ProductEntitlement, purchases),
+    &assay__v1__product_purchase__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__product_entitlement__field_indices_by_name[] = {
+  8,   /* field[8] = app_account_token */
+  9,   /* field[9] = app_transaction_id */
+  11,   /* field[11] = belongs_to_another_account */
   7,   /* field[7] = decided_by */
   2,   /* field[2] = entitled_until */
   1,   /* field[1] = is_entitled */
   4,   /* field[4] = ownership */
   0,   /* field[0] = product_id */
+  10,   /* field[10] = purchase_date */
+  12,   /* field[12] = purchases */
   5,   /* field[5] = revocation_date */
   6,   /* field[6] = revocation_percentage */
   3,   /* field[3] = transaction_id */
@@ -4844,7 +5451,7 @@ static const unsigned assay__v1__product_entitlement__field_indices_by_name[] = 
 static const ProtobufCIntRange assay__v1__product_entitlement__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor =
 {
@@ -4854,14 +5461,104 @@ const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor =
   "Assay__V1__ProductEntitlement",
   "assay.v1",
   sizeof(Assay__V1__ProductEntitlement),
-  8,
+  13,
   assay__v1__product_entitlement__field_descriptors,
   assay__v1__product_entitlement__field_indices_by_name,
   1,  assay__v1__product_entitlement__number_ranges,
   (ProtobufCMessageInit) assay__v1__product_entitlement__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_descriptors[6] =
+static const ProtobufCFieldDescriptor assay__v1__product_purchase__field_descriptors[5] =
+{
+  {
+    "transaction_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ProductPurchase, has_transaction_id),
+    offsetof(Assay__V1__ProductPurchase, transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_date",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductPurchase, has_purchase_date),
+    offsetof(Assay__V1__ProductPurchase, purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductPurchase, has_from),
+    offsetof(Assay__V1__ProductPurchase, from),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductPurchase, has_until),
+    offsetof(Assay__V1__ProductPurchase, until),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revocation_date",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ProductPurchase, has_revocation_date),
+    offsetof(Assay__V1__ProductPurchase, revocation_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__product_purchase__field_indices_by_name[] = {
+  2,   /* field[2] = from */
+  1,   /* field[1] = purchase_date */
+  4,   /* field[4] = revocation_date */
+  0,   /* field[0] = transaction_id */
+  3,   /* field[3] = until */
+};
+static const ProtobufCIntRange assay__v1__product_purchase__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor assay__v1__product_purchase__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.ProductPurchase",
+  "ProductPurchase",
+  "Assay__V1__ProductPurchase",
+  "assay.v1",
+  sizeof(Assay__V1__ProductPurchase),
+  5,
+  assay__v1__product_purchase__field_descriptors,
+  assay__v1__product_purchase__field_indices_by_name,
+  1,  assay__v1__product_purchase__number_ranges,
+  (ProtobufCMessageInit) assay__v1__product_purchase__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_descriptors[10] =
 {
   {
     "transaction_id",
@@ -4935,11 +5632,63 @@ static const ProtobufCFieldDescriptor assay__v1__consumable_purchase__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "purchase_date",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__ConsumablePurchase, has_purchase_date),
+    offsetof(Assay__V1__ConsumablePurchase, purchase_date),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_account_token",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ConsumablePurchase, has_app_account_token),
+    offsetof(Assay__V1__ConsumablePurchase, app_account_token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_transaction_id",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__ConsumablePurchase, has_app_transaction_id),
+    offsetof(Assay__V1__ConsumablePurchase, app_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "belongs_to_another_account",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Assay__V1__ConsumablePurchase, has_belongs_to_another_account),
+    offsetof(Assay__V1__ConsumablePurchase, belongs_to_another_account),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__consumable_purchase__field_indices_by_name[] = {
+  7,   /* field[7] = app_account_token */
+  8,   /* field[8] = app_transaction_id */
+  9,   /* field[9] = belongs_to_another_account */
   5,   /* field[5] = decided_by */
   4,   /* field[4] = dedup_key */
   1,   /* field[1] = product_id */
+  6,   /* field[6] = purchase_date */
   2,   /* field[2] = quantity */
   3,   /* field[3] = revoked_percentage */
   0,   /* field[0] = transaction_id */
@@ -4947,7 +5696,7 @@ static const unsigned assay__v1__consumable_purchase__field_indices_by_name[] = 
 static const ProtobufCIntRange assay__v1__consumable_purchase__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor =
 {
@@ -4957,7 +5706,7 @@ const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor =
   "Assay__V1__ConsumablePurchase",
   "assay.v1",
   sizeof(Assay__V1__ConsumablePurchase),
-  6,
+  10,
   assay__v1__consumable_purchase__field_descriptors,
   assay__v1__consumable_purchase__field_indices_by_name,
   1,  assay__v1__consumable_purchase__number_ranges,
@@ -6473,7 +7222,7 @@ const ProtobufCMessageDescriptor assay__v1__string_list__descriptor =
   (ProtobufCMessageInit) assay__v1__string_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[40] =
+static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload__field_descriptors[42] =
 {
   {
     "original_transaction_id",
@@ -6955,8 +7704,33 @@ static const ProtobufCFieldDescriptor assay__v1__jwstransaction_decoded_payload_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "additional_transaction_reason",
+    41,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, has_additional_transaction_reason),
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, additional_transaction_reason),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "multi_seat_info",
+    42,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__JWSTransactionDecodedPayload, multi_seat_info),
+    &assay__v1__transaction_multi_seat_info__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_by_name[] = {
+  40,   /* field[40] = additional_transaction_reason */
   30,   /* field[30] = advanced_commerce_info */
   11,   /* field[11] = app_account_token */
   26,   /* field[26] = app_transaction_id */
@@ -6974,6 +7748,7 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
   8,   /* field[8] = expires_date */
   12,   /* field[12] = in_app_ownership_type */
   16,   /* field[16] = is_upgraded */
+  41,   /* field[41] = multi_seat_info */
   25,   /* field[25] = offer_discount_type */
   18,   /* field[18] = offer_identifier */
   27,   /* field[27] = offer_period */
@@ -7001,7 +7776,7 @@ static const unsigned assay__v1__jwstransaction_decoded_payload__field_indices_b
 static const ProtobufCIntRange assay__v1__jwstransaction_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 40 }
+  { 0, 42 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__descriptor =
 {
@@ -7011,11 +7786,126 @@ const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__desc
   "Assay__V1__JWSTransactionDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSTransactionDecodedPayload),
-  40,
+  42,
   assay__v1__jwstransaction_decoded_payload__field_descriptors,
   assay__v1__jwstransaction_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwstransaction_decoded_payload__number_ranges,
   (ProtobufCMessageInit) assay__v1__jwstransaction_decoded_payload__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__transaction_multi_seat_info__field_descriptors[3] =
+{
+  {
+    "invitation_management",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__TransactionMultiSeatInfo, has_invitation_management),
+    offsetof(Assay__V1__TransactionMultiSeatInfo, invitation_management),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "price_tiers",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__TransactionMultiSeatInfo, n_price_tiers),
+    offsetof(Assay__V1__TransactionMultiSeatInfo, price_tiers),
+    &assay__v1__seat_price_tier__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked_seat_quantity",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__TransactionMultiSeatInfo, has_revoked_seat_quantity),
+    offsetof(Assay__V1__TransactionMultiSeatInfo, revoked_seat_quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__transaction_multi_seat_info__field_indices_by_name[] = {
+  0,   /* field[0] = invitation_management */
+  1,   /* field[1] = price_tiers */
+  2,   /* field[2] = revoked_seat_quantity */
+};
+static const ProtobufCIntRange assay__v1__transaction_multi_seat_info__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor assay__v1__transaction_multi_seat_info__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.TransactionMultiSeatInfo",
+  "TransactionMultiSeatInfo",
+  "Assay__V1__TransactionMultiSeatInfo",
+  "assay.v1",
+  sizeof(Assay__V1__TransactionMultiSeatInfo),
+  3,
+  assay__v1__transaction_multi_seat_info__field_descriptors,
+  assay__v1__transaction_multi_seat_info__field_indices_by_name,
+  1,  assay__v1__transaction_multi_seat_info__number_ranges,
+  (ProtobufCMessageInit) assay__v1__transaction_multi_seat_info__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__seat_price_tier__field_descriptors[2] =
+{
+  {
+    "price",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__SeatPriceTier, has_price),
+    offsetof(Assay__V1__SeatPriceTier, price),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__SeatPriceTier, has_quantity),
+    offsetof(Assay__V1__SeatPriceTier, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__seat_price_tier__field_indices_by_name[] = {
+  0,   /* field[0] = price */
+  1,   /* field[1] = quantity */
+};
+static const ProtobufCIntRange assay__v1__seat_price_tier__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor assay__v1__seat_price_tier__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.SeatPriceTier",
+  "SeatPriceTier",
+  "Assay__V1__SeatPriceTier",
+  "assay.v1",
+  sizeof(Assay__V1__SeatPriceTier),
+  2,
+  assay__v1__seat_price_tier__field_descriptors,
+  assay__v1__seat_price_tier__field_indices_by_name,
+  1,  assay__v1__seat_price_tier__number_ranges,
+  (ProtobufCMessageInit) assay__v1__seat_price_tier__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor assay__v1__transaction_commitment_info__field_descriptors[4] =
@@ -7095,7 +7985,7 @@ const ProtobufCMessageDescriptor assay__v1__transaction_commitment_info__descrip
   (ProtobufCMessageInit) assay__v1__transaction_commitment_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[30] =
+static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload__field_descriptors[32] =
 {
   {
     "expiration_intent",
@@ -7457,6 +8347,30 @@ static const ProtobufCFieldDescriptor assay__v1__jwsrenewal_info_decoded_payload
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "renewal_quantity",
+    31,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, has_renewal_quantity),
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, renewal_quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "multi_seat_info",
+    32,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__JWSRenewalInfoDecodedPayload, multi_seat_info),
+    &assay__v1__renewal_multi_seat_info__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name[] = {
   21,   /* field[21] = advanced_commerce_info */
@@ -7476,6 +8390,7 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
   0,   /* field[0] = expiration_intent */
   7,   /* field[7] = grace_period_expires_date */
   5,   /* field[5] = is_in_billing_retry_period */
+  31,   /* field[31] = multi_seat_info */
   16,   /* field[16] = offer_discount_type */
   9,   /* field[9] = offer_identifier */
   20,   /* field[20] = offer_period */
@@ -7487,13 +8402,14 @@ static const unsigned assay__v1__jwsrenewal_info_decoded_payload__field_indices_
   23,   /* field[23] = renewal_billing_plan_type */
   13,   /* field[13] = renewal_date */
   15,   /* field[15] = renewal_price */
+  30,   /* field[30] = renewal_quantity */
   10,   /* field[10] = signed_date */
   29,   /* field[29] = will_unbundle */
 };
 static const ProtobufCIntRange assay__v1__jwsrenewal_info_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 30 }
+  { 0, 32 }
 };
 const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__descriptor =
 {
@@ -7503,11 +8419,49 @@ const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__des
   "Assay__V1__JWSRenewalInfoDecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__JWSRenewalInfoDecodedPayload),
-  30,
+  32,
   assay__v1__jwsrenewal_info_decoded_payload__field_descriptors,
   assay__v1__jwsrenewal_info_decoded_payload__field_indices_by_name,
   1,  assay__v1__jwsrenewal_info_decoded_payload__number_ranges,
   (ProtobufCMessageInit) assay__v1__jwsrenewal_info_decoded_payload__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__renewal_multi_seat_info__field_descriptors[1] =
+{
+  {
+    "renewal_price_tiers",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__RenewalMultiSeatInfo, n_renewal_price_tiers),
+    offsetof(Assay__V1__RenewalMultiSeatInfo, renewal_price_tiers),
+    &assay__v1__seat_price_tier__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__renewal_multi_seat_info__field_indices_by_name[] = {
+  0,   /* field[0] = renewal_price_tiers */
+};
+static const ProtobufCIntRange assay__v1__renewal_multi_seat_info__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor assay__v1__renewal_multi_seat_info__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.RenewalMultiSeatInfo",
+  "RenewalMultiSeatInfo",
+  "Assay__V1__RenewalMultiSeatInfo",
+  "assay.v1",
+  sizeof(Assay__V1__RenewalMultiSeatInfo),
+  1,
+  assay__v1__renewal_multi_seat_info__field_descriptors,
+  assay__v1__renewal_multi_seat_info__field_indices_by_name,
+  1,  assay__v1__renewal_multi_seat_info__number_ranges,
+  (ProtobufCMessageInit) assay__v1__renewal_multi_seat_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor assay__v1__renewal_commitment_info__field_descriptors[5] =
@@ -7600,7 +8554,7 @@ const ProtobufCMessageDescriptor assay__v1__renewal_commitment_info__descriptor 
   (ProtobufCMessageInit) assay__v1__renewal_commitment_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__response_body_v2_decoded_payload__field_descriptors[9] =
+static const ProtobufCFieldDescriptor assay__v1__response_body_v2_decoded_payload__field_descriptors[10] =
 {
   {
     "notification_type",
@@ -7710,6 +8664,18 @@ static const ProtobufCFieldDescriptor assay__v1__response_body_v2_decoded_payloa
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "unclaim_info",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Assay__V1__ResponseBodyV2DecodedPayload, unclaim_info),
+    &assay__v1__unclaim_info__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__response_body_v2_decoded_payload__field_indices_by_name[] = {
   8,   /* field[8] = app_data */
@@ -7720,12 +8686,13 @@ static const unsigned assay__v1__response_body_v2_decoded_payload__field_indices
   5,   /* field[5] = signed_date */
   1,   /* field[1] = subtype */
   6,   /* field[6] = summary */
+  9,   /* field[9] = unclaim_info */
   4,   /* field[4] = version */
 };
 static const ProtobufCIntRange assay__v1__response_body_v2_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor assay__v1__response_body_v2_decoded_payload__descriptor =
 {
@@ -7735,7 +8702,7 @@ const ProtobufCMessageDescriptor assay__v1__response_body_v2_decoded_payload__de
   "Assay__V1__ResponseBodyV2DecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__ResponseBodyV2DecodedPayload),
-  9,
+  10,
   assay__v1__response_body_v2_decoded_payload__field_descriptors,
   assay__v1__response_body_v2_decoded_payload__field_indices_by_name,
   1,  assay__v1__response_body_v2_decoded_payload__number_ranges,
@@ -8178,6 +9145,96 @@ const ProtobufCMessageDescriptor assay__v1__app_data__descriptor =
   assay__v1__app_data__field_indices_by_name,
   1,  assay__v1__app_data__number_ranges,
   (ProtobufCMessageInit) assay__v1__app_data__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor assay__v1__unclaim_info__field_descriptors[5] =
+{
+  {
+    "app_apple_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__UnclaimInfo, has_app_apple_id),
+    offsetof(Assay__V1__UnclaimInfo, app_apple_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnclaimInfo, has_bundle_id),
+    offsetof(Assay__V1__UnclaimInfo, bundle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnclaimInfo, has_environment),
+    offsetof(Assay__V1__UnclaimInfo, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "original_transaction_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnclaimInfo, has_original_transaction_id),
+    offsetof(Assay__V1__UnclaimInfo, original_transaction_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unclaim_seat_ids",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__UnclaimInfo, n_unclaim_seat_ids),
+    offsetof(Assay__V1__UnclaimInfo, unclaim_seat_ids),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__unclaim_info__field_indices_by_name[] = {
+  0,   /* field[0] = app_apple_id */
+  1,   /* field[1] = bundle_id */
+  2,   /* field[2] = environment */
+  3,   /* field[3] = original_transaction_id */
+  4,   /* field[4] = unclaim_seat_ids */
+};
+static const ProtobufCIntRange assay__v1__unclaim_info__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor assay__v1__unclaim_info__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.UnclaimInfo",
+  "UnclaimInfo",
+  "Assay__V1__UnclaimInfo",
+  "assay.v1",
+  sizeof(Assay__V1__UnclaimInfo),
+  5,
+  assay__v1__unclaim_info__field_descriptors,
+  assay__v1__unclaim_info__field_indices_by_name,
+  1,  assay__v1__unclaim_info__number_ranges,
+  (ProtobufCMessageInit) assay__v1__unclaim_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descriptors[16] =

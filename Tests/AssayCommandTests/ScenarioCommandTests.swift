@@ -87,9 +87,19 @@ struct ScenarioCommandTests {
         #expect(server.end() == 0)
     }
 
+    /// Members of an answer that the expected one leaves out.
+    private static let leftOut: Set<String> = ["seats", "purchases", "refresh"]
+
+    private static func plain(_ value: Any) -> Any {
+        if let members = value as? [String: Any] {
+            return members.filter { !leftOut.contains($0.key) }.mapValues(plain)
+        }
+        return (value as? [Any])?.map(plain) ?? value
+    }
+
     /// An answer without what only one of the two sides has: labels, details and messages.
     private static func comparable(_ json: Data) throws -> NSDictionary {
-        let object = try JSONSerialization.jsonObject(with: json)
+        let object = plain(try JSONSerialization.jsonObject(with: json))
         var answer = try #require(object as? [String: Any])
         let items = try #require(answer["items"] as? [[String: Any]])
         answer["items"] = items.map { item in

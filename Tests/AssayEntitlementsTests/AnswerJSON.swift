@@ -85,6 +85,11 @@ struct AnswerJSON {
         object.member("renewsAs", one.renewsAs)
         object.member("expirationIntent", one.expirationIntent.map { Int64($0.rawValue) })
         object.member("revocationPercentage", one.revocationPercentage.map(Int64.init))
+        object.member("appAccountToken", one.appAccountToken)
+        object.member("appTransactionId", one.appTransactionId)
+        object.member("purchaseDate", one.purchaseDate?.milliseconds)
+        object.member("renewsForAppAccountToken", one.renewsForAppAccountToken)
+        object.member("belongsToAnotherAccount", one.belongsToAnotherAccount)
         decidedBy(one.decidedBy, &object)
     }
 
@@ -102,6 +107,12 @@ struct AnswerJSON {
                     object.member("revocationDate", product.revocationDate?.milliseconds)
                     object.member(
                         "revocationPercentage", product.revocationPercentage.map(Int64.init))
+                    object.member("appAccountToken", product.appAccountToken)
+                    object.member("appTransactionId", product.appTransactionId)
+                    object.member("purchaseDate", product.purchaseDate?.milliseconds)
+                    if product.belongsToAnotherAccount {
+                        object.member("belongsToAnotherAccount", true)
+                    }
                     decidedBy(product.decidedBy, &object)
                 }
             }
@@ -115,6 +126,9 @@ struct AnswerJSON {
             object.member("quantity", purchase.quantity)
             object.member("revokedPercentage", Int64(purchase.revokedPercentage))
             object.member("dedupKey", purchase.dedupKey)
+            object.member("purchaseDate", purchase.purchaseDate?.milliseconds)
+            object.member("appAccountToken", purchase.appAccountToken)
+            object.member("appTransactionId", purchase.appTransactionId)
             decidedBy(purchase.decidedBy, &object)
         }
     }

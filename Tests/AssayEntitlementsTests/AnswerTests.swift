@@ -100,7 +100,9 @@ import Testing
 
     @Test func customersOfTwoAnswersConflict() {
         func page(_ token: String) -> EvidenceItem {
-            Evidence.answer([Evidence.period(0) { $0.appAccountToken = token }])
+            Evidence.answer([
+                Evidence.product(token, "p" + token, .nonConsumable) { $0.appAccountToken = token }
+            ])
         }
         for (other, isConflicting) in [("A", false), ("b", true)] {
             let answer = Entitlements(of: [page("a"), page(other)], at: Self.now)

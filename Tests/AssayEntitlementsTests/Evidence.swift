@@ -84,13 +84,31 @@ enum Evidence {
 
     static func notification(
         _ transaction: VerifiedPayload<JWSTransactionDecodedPayload>?,
-        _ renewal: VerifiedPayload<JWSRenewalInfoDecodedPayload>? = nil
+        _ renewal: VerifiedPayload<JWSRenewalInfoDecodedPayload>? = nil,
+        _ change: (inout ResponseBodyV2DecodedPayload) -> Void = { _ in }
     ) -> EvidenceItem {
-        item(
+        var payload = ResponseBodyV2DecodedPayload()
+        change(&payload)
+        return item(
             .notification(
                 VerifiedNotification(
-                    notification: VerifiedPayload(ResponseBodyV2DecodedPayload(), json: []),
+                    notification: VerifiedPayload(payload, json: Array("\(payload)".utf8)),
                     transaction: transaction, renewalInfo: renewal, appTransaction: nil)))
+    }
+
+    /// A notification with a status that Apple signed.
+    static func notification(
+        _ status: SubscriptionStatus, signed: Int64, _ transaction: EvidenceItem?,
+        _ renewal: EvidenceItem? = nil
+    ) -> EvidenceItem {
+        notification(transaction?.transaction, renewal?.renewalInfo) {
+            var data = NotificationData()
+            data.environment = .production
+            data.bundleId = "com.example.game"
+            data.status = status
+            $0.data = data
+            $0.signedDate = Timestamp(milliseconds: signed)
+        }
     }
 
     /// One Server API answer with the payloads of other items.
@@ -158,6 +176,7 @@ extension Entitlements {
             }
         }
         for index in copy.warnings.indices { copy.warnings[index].item = nil }
+        copy.superseded = []
         return copy
     }
 }

@@ -99,6 +99,8 @@ struct ScenarioCase: CustomTestStringConvertible {
         let day = EntitlementPolicy.millisecondsPerDay
         policy.maxAgeMilliseconds = scenario.policy.maxAgeDays.map { $0 * day }
         policy.billingRetryLeniencyMilliseconds = scenario.policy.billingRetryDays * day
+        policy.renewalLeniencyMilliseconds = scenario.policy.renewalHours * 3_600_000
+        policy.expectedAppAccountToken = scenario.policy.appAccountToken
         policy.acceptsFamilySharing = scenario.policy.acceptsFamilySharing
         policy.durations = scenario.policy.durationDays.mapValues { $0 * day }
         return policy

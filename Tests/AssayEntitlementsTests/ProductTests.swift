@@ -160,7 +160,8 @@ struct ProductTests {
         #expect(found.nonConsumables[0].decidedBy.item == 1)
     }
 
-    @Test("Two account tokens are a conflict, and so is an unexpected one; case does not matter")
+    @Test(
+        "Two account tokens are a conflict; what names another than the expected does not entitle")
     func customers() throws {
         func token(_ id: String, _ token: String) -> EvidenceItem {
             Evidence.product(id, "p\(id)", .nonConsumable) { $0.appAccountToken = token }
@@ -169,17 +170,21 @@ struct ProductTests {
         #expect(try app([token("1", "AB"), token("2", "CD")]).customers.isConflicting)
         var policy = EntitlementPolicy()
         policy.expectedAppAccountToken = "CD"
-        let expected = try app([token("1", "AB")], at: Timestamp(day: 1), policy)
-        #expect(expected.customers.isConflicting)
-        policy.expectedAppAccountToken = "Ab"
-        #expect(try !app([token("1", "AB")], at: Timestamp(day: 1), policy).customers.isConflicting)
+        let nobodys = Evidence.product("2", "p2", .nonConsumable)
+        for (expected, isEntitled) in [("CD", false), ("Ab", true)] {
+            policy.expectedAppAccountToken = expected
+            let found = try app([token("1", "AB"), nobodys], at: Timestamp(day: 1), policy)
+            #expect(!found.customers.isConflicting)
+            #expect(found.nonConsumables.map(\.isEntitled) == [isEntitled, true])
+            #expect(found.nonConsumables.map(\.belongsToAnotherAccount) == [!isEntitled, false])
+        }
     }
 
-    @Test("Each customer is named once, in order, however often the items name it")
+    @Test("Each customer is named once, in order, however often the entries name it")
     func repeatedCustomers() throws {
         let customers = [("CD", "9"), ("ab", "10"), ("cd", "9"), ("AB", "10"), ("AB", "x")]
         let items = customers.enumerated().map { index, customer in
-            Evidence.product("\(index)", "p", .nonConsumable) {
+            Evidence.product("\(index)", "p\(index)", .nonConsumable) {
                 ($0.appAccountToken, $0.appTransactionId) = customer
             }
         }
@@ -238,14 +243,13 @@ struct ProductTests {
                 if isRefunded { $0.revocationDate = Timestamp(day: 1) }
             }
         }
-        for (item, status) in [("900", SubscriptionState.revoked), ("901", .active)] {
+        for (item, superseded) in [("900", [1]), ("901", [])] {
             let items = [
                 period("101", "900", signed: day, isRefunded: true),
                 period("102", item, signed: 0, isRefunded: false),
             ]
-            let group = try #require(
-                try app(items, at: Timestamp(day: 2)).subscriptionGroups.first)
-            #expect(group.deciding.status == status, "\(item)")
+            let answer = Entitlements(of: items, at: Timestamp(day: 2))
+            #expect(answer.superseded == superseded, "\(item)")
         }
     }
 

@@ -24,14 +24,16 @@ struct ScenarioCoverageTests {
         RENEWAL_EXTENDED, RENEWAL_EXTENSION SUMMARY, RENEWAL_EXTENSION FAILURE,
         ONE_TIME_CHARGE, METADATA_UPDATE, MIGRATION, MIGRATE, PRICE_CHANGE,
         EXTERNAL_PURCHASE_TOKEN CREATED, EXTERNAL_PURCHASE_TOKEN ACTIVE_TOKEN_REMINDER,
-        EXTERNAL_PURCHASE_TOKEN UNREPORTED, RESCIND_CONSENT, TEST
+        EXTERNAL_PURCHASE_TOKEN UNREPORTED, RESCIND_CONSENT, TEST,
+        REFUND SEATS, DID_CHANGE_RENEWAL_PREF INCREASE_QUANTITY,
+        DID_CHANGE_RENEWAL_PREF DECREASE_QUANTITY, UNCLAIM_SEATS
         """.split(whereSeparator: { $0 == "," || $0 == "\n" })
         .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
 
     @Test("Every type and subtype of notification is in a scenario")
     func notifications() throws {
         let found = Set(try Scenario.builtIn.flatMap(\.steps).flatMap(\.notifications))
-        #expect(Self.all.count == 41)
+        #expect(Self.all.count == 45)
         #expect(Self.all.filter { !found.contains($0) } == [])
     }
 

@@ -161,9 +161,16 @@ struct HTTPBatchTests {
                 "{\"items\":[{\"evidence\":\"\(first)\"}],\"app\":\"game\",\"timeout\":9,"
                     + "\"at\":\(Minted.now.milliseconds),\"policy\":{\"maxAgeMs\":1,"
                     + "\"billingRetryLeniencyMs\":0,\"durationsMs\":{\"a\":1},"
+                    + "\"stackedProducts\":[\"a\"],\"renewalLeniencyMs\":1,"
+                    + "\"knownAt\":\(Int64.max),"
                     + "\"refuseFamilySharing\":true,\"expectedAppAccountToken\":\"a\"},"
                     + "\"expectations\":{\"bundleId\":\"\(Minted.bundleId)\"}}")
-            #expect(until(early) == Minted.now.milliseconds - 1_000 + 120_000)
+            // It is of another account than the expected one.
+            #expect(until(early) == nil)
+            let group = early["apps"]?.elements?.first { _ in true }?["subscriptionGroups"]?
+                .elements?.first { _ in true }
+            #expect(group?["status"]?.string == "ACTIVE")
+            #expect(group?["belongsToAnotherAccount"]?.bool == true)
             #expect(early["stale"]?.bool == false)
             for (json, reason) in [
                 ("{\"items\":[]}", "no items"), ("{\"items\":1}", "array"),

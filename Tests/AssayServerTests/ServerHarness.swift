@@ -42,10 +42,12 @@ enum Minted {
     /// A period of a subscription: each number is a transaction of one customer.
     ///
     /// - Parameter later: how long after now it is signed, in milliseconds.
+    /// The first account has a subscription, and each other one of its own.
     static func period(_ number: Int, account: Int = 1, later: Int64 = 0) throws -> [UInt8] {
+        let original = 46_000 + account * 1_000
         let bought = now.milliseconds - 1_000
         let payload = """
-            {"transactionId":"\(47_000 + number)","originalTransactionId":"47000",\
+            {"transactionId":"\(original + number)","originalTransactionId":"\(original)",\
             "bundleId":"\(bundleId)","environment":"Sandbox","productId":"premium",\
             "subscriptionGroupIdentifier":"2100","type":"Auto-Renewable Subscription",\
             "appAccountToken":"00000000-0000-0000-0000-00000000000\(account)",\

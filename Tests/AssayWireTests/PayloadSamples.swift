@@ -43,6 +43,32 @@ extension JWSTransactionDecodedPayload: Sampled {
         bundleSubscriptionGroupID = sample.text()
         bundleTransactionID = sample.text()
         bundleOriginalTransactionID = sample.text()
+        additionalTransactionReason = sample.named()
+        multiSeatInfo = sample.object()
+    }
+}
+
+extension TransactionMultiSeatInfo: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        invitationManagement = sample.named()
+        priceTiers = sample.list()
+        revokedSeatQuantity = sample.number()
+    }
+}
+
+extension SeatPriceTier: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        price = sample.number()
+        quantity = sample.number()
+    }
+}
+
+extension RenewalMultiSeatInfo: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        renewalPriceTiers = sample.list()
     }
 }
 
@@ -88,6 +114,8 @@ extension JWSRenewalInfoDecodedPayload: Sampled {
         bundleSubscriptionGroupID = sample.text()
         bundleOriginalTransactionID = sample.text()
         willUnbundle = sample.flag()
+        renewalQuantity = sample.number()
+        multiSeatInfo = sample.object()
         renewalBillingPlanType = sample.named()
     }
 }
@@ -115,6 +143,18 @@ extension ResponseBodyV2DecodedPayload: Sampled {
         summary = sample.object()
         externalPurchaseToken = sample.object()
         appData = sample.object()
+        unclaimInfo = sample.object()
+    }
+}
+
+extension UnclaimInfo: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        appAppleId = sample.number()
+        bundleId = sample.text()
+        environment = sample.named()
+        originalTransactionId = sample.text()
+        unclaimSeatIds = sample.texts()
     }
 }
 

@@ -16,6 +16,19 @@ public enum Vectors {
         folders.allSatisfy { !files(in: $0).isEmpty }
     }
 
+    /// Whether a folder below `../shared/cases` has files with this ending.
+    public static func has(cases folder: String, suffix: String) -> Bool {
+        !cases(folder, suffix: suffix).isEmpty
+    }
+
+    /// The sorted paths of files below a folder of `../shared/cases`, small inputs from public
+    /// reports; empty if it does not exist.
+    public static func cases(_ folder: String, suffix: String) -> [String] {
+        let folder = packageRoot + "/../shared/cases/" + folder
+        let found = try? FileManager.default.subpathsOfDirectory(atPath: folder)
+        return (found ?? []).filter { $0.hasSuffix(suffix) }.sorted().map { folder + "/" + $0 }
+    }
+
     /// The path of a folder below `../shared/vectors`, such as `apple-lib/models`; nil if it
     /// does not exist.
     public static func folder(_ name: String) -> String? {

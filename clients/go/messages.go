@@ -349,8 +349,9 @@ type Expectations struct {
 type ResolveCall struct {
 	// The items, in the order of their bytes: at least one, at most the server's limit.
 	Items []*EvidenceItem
-	// The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence
-	// that was signed later, with a tolerance of five minutes, is refused.
+	// The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence is
+	// verified at the server's time, and what was signed after this moment counts too: did the
+	// customer own it then, as known today? The policy's known_at leaves it out.
 	At *int64
 	// What the caller decides, because the evidence does not say it. Absent: all defaults.
 	Policy *EntitlementPolicy
@@ -385,9 +386,15 @@ type EntitlementPolicy struct {
 	Durations []*ProductDuration
 	// Purchases that a family member shares do not entitle.
 	RefuseFamilySharing bool
-	// The customer that the caller expects: an appAccountToken, a UUID compared case-insensitively.
-	// Evidence of another one is a conflict, not a refusal.
+	// The customer that the caller asks about: an appAccountToken, a UUID compared case-insensitively.
+	// What names another one does not entitle; what names none does.
 	ExpectedAppAccountToken string
+	// How long after the end of its period a subscription stays entitled that nothing excludes from
+	// renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all.
+	RenewalLeniencyMs *int64
+	// Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew it
+	// then. Absent: everything counts.
+	KnownAt *int64
 }
 
 // ProductDuration: The duration of a non-renewing subscription.
@@ -396,6 +403,8 @@ type ProductDuration struct {
 	ProductID string
 	// Milliseconds from the purchase on.
 	DurationMs *int64
+	// Periods add up: the next one begins where the last one ends.
+	Stacks bool
 }
 
 // FetchCall: Asks Apple's App Store Server API for a customer's purchases, verifies every answer,
@@ -499,6 +508,20 @@ type ResolvedItem struct {
 	Verification *Verification
 	// The number of bytes of the item's JSON in the response's body.
 	PayloadJSONLength *uint32
+	// Newer statements about everything in this item are among the items, and nothing of the answer
+	// comes from it: it can be deleted from a store without ever changing an answer.
+	IsSuperseded bool
+	// What to file the item under, beside its keys: the transaction identifier of the original
+	// purchase. Absent, as the members below, where the item names none or several.
+	OriginalTransactionID string
+	// A UUID that the app supplied.
+	AppAccountToken string
+	// Identifier of the app's download.
+	AppTransactionID string
+	// Of a notification, in Apple's spelling.
+	NotificationType string
+	// Of a notification, in Apple's spelling.
+	Subtype string
 }
 
 // Entitlements: What a customer owns at one moment, and which evidence says so.
@@ -516,6 +539,19 @@ type Entitlements struct {
 	NextChange *int64
 	// Remarks about the evidence, ordered by code.
 	Warnings []*EntitlementWarning
+	// When to ask the App Store, because the evidence ends there. Empty: nothing is to be asked.
+	Refresh []*EntitlementRefresh
+}
+
+// EntitlementRefresh: When to ask the App Store about one subscription.
+type EntitlementRefresh struct {
+	// The transaction to ask about.
+	TransactionID string
+	// In milliseconds since 1970. Not after the moment of the decision: at once.
+	At *int64
+	// PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened after
+	// the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+	Reason string
 }
 
 // AppEntitlements: What a customer owns in one app and environment.
@@ -547,7 +583,8 @@ type SubscriptionGroup struct {
 	Subscriptions []*Subscription
 }
 
-// Subscription: One subscription: all transactions of one original transaction identifier.
+// Subscription: One subscription: all transactions of one original transaction identifier, and of
+// those from which it moved.
 type Subscription struct {
 	// The transaction identifier of the original purchase.
 	OriginalTransactionID string
@@ -582,6 +619,19 @@ type Subscription struct {
 	DecidedBy *DecidedBy
 	// The end of the deciding transaction's period, in milliseconds since 1970.
 	ExpiresDate *int64
+	// The number of seats that are paid for. Absent for a subscription of one customer.
+	Seats *int64
+	// The account that the newest statement about the deciding purchase names, else the newest of the
+	// subscription; in lower case.
+	AppAccountToken string
+	// The app's download that bought it.
+	AppTransactionID string
+	// The start of the deciding transaction's period, in milliseconds since 1970.
+	PurchaseDate *int64
+	// The account of the next period, where it is another one.
+	RenewsForAppAccountToken string
+	// It names another account than the one that the policy expects, and does not entitle.
+	BelongsToAnotherAccount bool
 }
 
 // ProductEntitlement: A non-consumable or a non-renewing subscription.
@@ -602,6 +652,30 @@ type ProductEntitlement struct {
 	RevocationPercentage *int32
 	// The evidence that decided.
 	DecidedBy *DecidedBy
+	// The account that the purchase names, in lower case.
+	AppAccountToken string
+	// The app's download that bought it.
+	AppTransactionID string
+	// When it was bought, in milliseconds since 1970.
+	PurchaseDate *int64
+	// It names another account than the one that the policy expects, and does not entitle.
+	BelongsToAnotherAccount bool
+	// Every purchase of a non-renewing subscription, by date.
+	Purchases []*ProductPurchase
+}
+
+// ProductPurchase: One purchase of a non-renewing subscription. Dates are milliseconds since 1970.
+type ProductPurchase struct {
+	// The transaction identifier.
+	TransactionID string
+	// When it was bought.
+	PurchaseDate *int64
+	// When its period begins: the purchase, or the end of the period that it adds to.
+	From *int64
+	// The end of its period. Absent: no end known.
+	Until *int64
+	// When Apple refunded or revoked it.
+	RevocationDate *int64
 }
 
 // ConsumablePurchase: One purchase of a consumable.
@@ -618,6 +692,14 @@ type ConsumablePurchase struct {
 	DedupKey string
 	// The evidence that decided.
 	DecidedBy *DecidedBy
+	// When it was bought, in milliseconds since 1970.
+	PurchaseDate *int64
+	// The account that the purchase names, in lower case.
+	AppAccountToken string
+	// The app's download that bought it.
+	AppTransactionID string
+	// It names another account than the one that the policy expects.
+	BelongsToAnotherAccount bool
 }
 
 // DecidedBy: The evidence that decided an answer.
@@ -630,13 +712,13 @@ type DecidedBy struct {
 	SignedDate *int64
 }
 
-// Customers: The customers that the evidence names.
+// Customers: The customers that the entries of one app name.
 type Customers struct {
 	// Sorted, in lower case.
 	AppAccountTokens []string
 	// Sorted.
 	AppTransactionIDs []string
-	// Whether the evidence is of several customers, or not of the expected one.
+	// Whether the entries name more than one account.
 	IsConflicting bool
 }
 
@@ -957,6 +1039,29 @@ type JWSTransactionDecodedPayload struct {
 	BundleTransactionID string
 	// Transaction identifier of the bundle's original purchase.
 	BundleOriginalTransactionID string
+	// Why the transaction adds to a period instead of beginning one: SEAT_ADDITION.
+	AdditionalTransactionReason string
+	// The seats of a subscription for a group or an organisation. quantity is their number, and price
+	// the average of one.
+	MultiSeatInfo *TransactionMultiSeatInfo
+}
+
+// TransactionMultiSeatInfo: Apple: multiSeatInfo of a transaction.
+type TransactionMultiSeatInfo struct {
+	// Who sends the invitations to the seats: APPLE or DEVELOPER.
+	InvitationManagement string
+	// The prices of the seats, by number.
+	PriceTiers []*SeatPriceTier
+	// The number of seats that Apple refunded.
+	RevokedSeatQuantity *int32
+}
+
+// SeatPriceTier: The price of some seats.
+type SeatPriceTier struct {
+	// Of one seat, in milliunits of the currency.
+	Price *int64
+	// The number of seats at this price.
+	Quantity *int32
 }
 
 // TransactionCommitmentInfo: Apple: TransactionCommitmentInfo. The commitment of a monthly plan.
@@ -1036,6 +1141,16 @@ type JWSRenewalInfoDecodedPayload struct {
 	BundleOriginalTransactionID string
 	// Whether the subscription leaves the bundle at its next renewal.
 	WillUnbundle bool
+	// The number of seats of the next period.
+	RenewalQuantity *int32
+	// The prices of the seats of the next period.
+	MultiSeatInfo *RenewalMultiSeatInfo
+}
+
+// RenewalMultiSeatInfo: Apple: multiSeatInfo of renewal info.
+type RenewalMultiSeatInfo struct {
+	// The prices of the seats, by number.
+	RenewalPriceTiers []*SeatPriceTier
 }
 
 // RenewalCommitmentInfo: Apple: RenewalCommitmentInfo. The renewal after the commitment of a
@@ -1074,6 +1189,8 @@ type ResponseBodyV2DecodedPayload struct {
 	ExternalPurchaseToken *ExternalPurchaseToken
 	// Present in notifications about the purchase of the app.
 	AppData *AppData
+	// Present in UNCLAIM_SEATS notifications.
+	UnclaimInfo *UnclaimInfo
 }
 
 // NotificationData: Apple: NotificationData. The purchase of a notification.
@@ -1142,6 +1259,20 @@ type AppData struct {
 	Environment string
 	// A nested JWS, verified together with the notification.
 	SignedAppTransactionInfo string
+}
+
+// UnclaimInfo: Apple: unclaimInfo. The seats that a group or an organisation took back.
+type UnclaimInfo struct {
+	// App Store identifier of the app.
+	AppAppleID *int64
+	// Bundle identifier of the app.
+	BundleID string
+	// The environment: Production, Sandbox, Xcode, LocalTesting.
+	Environment string
+	// Transaction identifier of the original purchase.
+	OriginalTransactionID string
+	// The seats.
+	UnclaimSeatIDs []string
 }
 
 // AppTransaction: Apple: AppTransaction. Payload of a signed app transaction: the purchase of the
@@ -1806,6 +1937,12 @@ func (m *EntitlementPolicy) marshal(b []byte) []byte {
 	if m.ExpectedAppAccountToken != "" {
 		b = appendText(b, 5, m.ExpectedAppAccountToken)
 	}
+	if m.RenewalLeniencyMs != nil {
+		b = appendNumber(b, 6, uint64(*m.RenewalLeniencyMs))
+	}
+	if m.KnownAt != nil {
+		b = appendNumber(b, 7, uint64(*m.KnownAt))
+	}
 	return b
 }
 
@@ -1828,6 +1965,10 @@ func (m *EntitlementPolicy) unmarshal(d *decoder, b []byte) error {
 			m.RefuseFamilySharing, err = f.truth()
 		case 5:
 			m.ExpectedAppAccountToken, err = f.text()
+		case 6:
+			m.RenewalLeniencyMs, err = pointer[int64](f)
+		case 7:
+			m.KnownAt, err = pointer[int64](f)
 		}
 		if err != nil {
 			return err
@@ -1844,6 +1985,9 @@ func (m *ProductDuration) marshal(b []byte) []byte {
 	if m.DurationMs != nil {
 		b = appendNumber(b, 2, uint64(*m.DurationMs))
 	}
+	if m.Stacks {
+		b = appendNumber(b, 3, 1)
+	}
 	return b
 }
 
@@ -1858,6 +2002,8 @@ func (m *ProductDuration) unmarshal(d *decoder, b []byte) error {
 			m.ProductID, err = f.text()
 		case 2:
 			m.DurationMs, err = pointer[int64](f)
+		case 3:
+			m.Stacks, err = f.truth()
 		}
 		if err != nil {
 			return err
@@ -2147,6 +2293,24 @@ func (m *ResolvedItem) marshal(b []byte) []byte {
 	if m.PayloadJSONLength != nil {
 		b = appendNumber(b, 3, uint64(*m.PayloadJSONLength))
 	}
+	if m.IsSuperseded {
+		b = appendNumber(b, 4, 1)
+	}
+	if m.OriginalTransactionID != "" {
+		b = appendText(b, 5, m.OriginalTransactionID)
+	}
+	if m.AppAccountToken != "" {
+		b = appendText(b, 6, m.AppAccountToken)
+	}
+	if m.AppTransactionID != "" {
+		b = appendText(b, 7, m.AppTransactionID)
+	}
+	if m.NotificationType != "" {
+		b = appendText(b, 8, m.NotificationType)
+	}
+	if m.Subtype != "" {
+		b = appendText(b, 9, m.Subtype)
+	}
 	return b
 }
 
@@ -2166,6 +2330,18 @@ func (m *ResolvedItem) unmarshal(d *decoder, b []byte) error {
 			err = f.message(d, m.Verification)
 		case 3:
 			m.PayloadJSONLength, err = pointer[uint32](f)
+		case 4:
+			m.IsSuperseded, err = f.truth()
+		case 5:
+			m.OriginalTransactionID, err = f.text()
+		case 6:
+			m.AppAccountToken, err = f.text()
+		case 7:
+			m.AppTransactionID, err = f.text()
+		case 8:
+			m.NotificationType, err = f.text()
+		case 9:
+			m.Subtype, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2194,6 +2370,9 @@ func (m *Entitlements) marshal(b []byte) []byte {
 	for _, v := range m.Warnings {
 		b = appendMessage(b, 6, v)
 	}
+	for _, v := range m.Refresh {
+		b = appendMessage(b, 7, v)
+	}
 	return b
 }
 
@@ -2220,6 +2399,45 @@ func (m *Entitlements) unmarshal(d *decoder, b []byte) error {
 			v := new(EntitlementWarning)
 			m.Warnings = append(m.Warnings, v)
 			err = f.message(d, v)
+		case 7:
+			v := new(EntitlementRefresh)
+			m.Refresh = append(m.Refresh, v)
+			err = f.message(d, v)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *EntitlementRefresh) marshal(b []byte) []byte {
+	if m.TransactionID != "" {
+		b = appendText(b, 1, m.TransactionID)
+	}
+	if m.At != nil {
+		b = appendNumber(b, 2, uint64(*m.At))
+	}
+	if m.Reason != "" {
+		b = appendText(b, 3, m.Reason)
+	}
+	return b
+}
+
+func (m *EntitlementRefresh) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.TransactionID, err = f.text()
+		case 2:
+			m.At, err = pointer[int64](f)
+		case 3:
+			m.Reason, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -2381,6 +2599,24 @@ func (m *Subscription) marshal(b []byte) []byte {
 	if m.ExpiresDate != nil {
 		b = appendNumber(b, 15, uint64(*m.ExpiresDate))
 	}
+	if m.Seats != nil {
+		b = appendNumber(b, 16, uint64(*m.Seats))
+	}
+	if m.AppAccountToken != "" {
+		b = appendText(b, 17, m.AppAccountToken)
+	}
+	if m.AppTransactionID != "" {
+		b = appendText(b, 18, m.AppTransactionID)
+	}
+	if m.PurchaseDate != nil {
+		b = appendNumber(b, 19, uint64(*m.PurchaseDate))
+	}
+	if m.RenewsForAppAccountToken != "" {
+		b = appendText(b, 20, m.RenewsForAppAccountToken)
+	}
+	if m.BelongsToAnotherAccount {
+		b = appendNumber(b, 21, 1)
+	}
 	return b
 }
 
@@ -2424,6 +2660,18 @@ func (m *Subscription) unmarshal(d *decoder, b []byte) error {
 			err = f.message(d, m.DecidedBy)
 		case 15:
 			m.ExpiresDate, err = pointer[int64](f)
+		case 16:
+			m.Seats, err = pointer[int64](f)
+		case 17:
+			m.AppAccountToken, err = f.text()
+		case 18:
+			m.AppTransactionID, err = f.text()
+		case 19:
+			m.PurchaseDate, err = pointer[int64](f)
+		case 20:
+			m.RenewsForAppAccountToken, err = f.text()
+		case 21:
+			m.BelongsToAnotherAccount, err = f.truth()
 		}
 		if err != nil {
 			return err
@@ -2458,6 +2706,21 @@ func (m *ProductEntitlement) marshal(b []byte) []byte {
 	if m.DecidedBy != nil {
 		b = appendMessage(b, 8, m.DecidedBy)
 	}
+	if m.AppAccountToken != "" {
+		b = appendText(b, 9, m.AppAccountToken)
+	}
+	if m.AppTransactionID != "" {
+		b = appendText(b, 10, m.AppTransactionID)
+	}
+	if m.PurchaseDate != nil {
+		b = appendNumber(b, 11, uint64(*m.PurchaseDate))
+	}
+	if m.BelongsToAnotherAccount {
+		b = appendNumber(b, 12, 1)
+	}
+	for _, v := range m.Purchases {
+		b = appendMessage(b, 13, v)
+	}
 	return b
 }
 
@@ -2487,6 +2750,63 @@ func (m *ProductEntitlement) unmarshal(d *decoder, b []byte) error {
 				m.DecidedBy = new(DecidedBy)
 			}
 			err = f.message(d, m.DecidedBy)
+		case 9:
+			m.AppAccountToken, err = f.text()
+		case 10:
+			m.AppTransactionID, err = f.text()
+		case 11:
+			m.PurchaseDate, err = pointer[int64](f)
+		case 12:
+			m.BelongsToAnotherAccount, err = f.truth()
+		case 13:
+			v := new(ProductPurchase)
+			m.Purchases = append(m.Purchases, v)
+			err = f.message(d, v)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *ProductPurchase) marshal(b []byte) []byte {
+	if m.TransactionID != "" {
+		b = appendText(b, 1, m.TransactionID)
+	}
+	if m.PurchaseDate != nil {
+		b = appendNumber(b, 2, uint64(*m.PurchaseDate))
+	}
+	if m.From != nil {
+		b = appendNumber(b, 3, uint64(*m.From))
+	}
+	if m.Until != nil {
+		b = appendNumber(b, 4, uint64(*m.Until))
+	}
+	if m.RevocationDate != nil {
+		b = appendNumber(b, 5, uint64(*m.RevocationDate))
+	}
+	return b
+}
+
+func (m *ProductPurchase) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.TransactionID, err = f.text()
+		case 2:
+			m.PurchaseDate, err = pointer[int64](f)
+		case 3:
+			m.From, err = pointer[int64](f)
+		case 4:
+			m.Until, err = pointer[int64](f)
+		case 5:
+			m.RevocationDate, err = pointer[int64](f)
 		}
 		if err != nil {
 			return err
@@ -2515,6 +2835,18 @@ func (m *ConsumablePurchase) marshal(b []byte) []byte {
 	if m.DecidedBy != nil {
 		b = appendMessage(b, 6, m.DecidedBy)
 	}
+	if m.PurchaseDate != nil {
+		b = appendNumber(b, 7, uint64(*m.PurchaseDate))
+	}
+	if m.AppAccountToken != "" {
+		b = appendText(b, 8, m.AppAccountToken)
+	}
+	if m.AppTransactionID != "" {
+		b = appendText(b, 9, m.AppTransactionID)
+	}
+	if m.BelongsToAnotherAccount {
+		b = appendNumber(b, 10, 1)
+	}
 	return b
 }
 
@@ -2540,6 +2872,14 @@ func (m *ConsumablePurchase) unmarshal(d *decoder, b []byte) error {
 				m.DecidedBy = new(DecidedBy)
 			}
 			err = f.message(d, m.DecidedBy)
+		case 7:
+			m.PurchaseDate, err = pointer[int64](f)
+		case 8:
+			m.AppAccountToken, err = f.text()
+		case 9:
+			m.AppTransactionID, err = f.text()
+		case 10:
+			m.BelongsToAnotherAccount, err = f.truth()
 		}
 		if err != nil {
 			return err
@@ -3521,6 +3861,12 @@ func (m *JWSTransactionDecodedPayload) marshal(b []byte) []byte {
 	if m.BundleOriginalTransactionID != "" {
 		b = appendText(b, 40, m.BundleOriginalTransactionID)
 	}
+	if m.AdditionalTransactionReason != "" {
+		b = appendText(b, 41, m.AdditionalTransactionReason)
+	}
+	if m.MultiSeatInfo != nil {
+		b = appendMessage(b, 42, m.MultiSeatInfo)
+	}
 	return b
 }
 
@@ -3617,6 +3963,80 @@ func (m *JWSTransactionDecodedPayload) unmarshal(d *decoder, b []byte) error {
 			m.BundleTransactionID, err = f.text()
 		case 40:
 			m.BundleOriginalTransactionID, err = f.text()
+		case 41:
+			m.AdditionalTransactionReason, err = f.text()
+		case 42:
+			if m.MultiSeatInfo == nil {
+				m.MultiSeatInfo = new(TransactionMultiSeatInfo)
+			}
+			err = f.message(d, m.MultiSeatInfo)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *TransactionMultiSeatInfo) marshal(b []byte) []byte {
+	if m.InvitationManagement != "" {
+		b = appendText(b, 1, m.InvitationManagement)
+	}
+	for _, v := range m.PriceTiers {
+		b = appendMessage(b, 2, v)
+	}
+	if m.RevokedSeatQuantity != nil {
+		b = appendNumber(b, 3, uint64(*m.RevokedSeatQuantity))
+	}
+	return b
+}
+
+func (m *TransactionMultiSeatInfo) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.InvitationManagement, err = f.text()
+		case 2:
+			v := new(SeatPriceTier)
+			m.PriceTiers = append(m.PriceTiers, v)
+			err = f.message(d, v)
+		case 3:
+			m.RevokedSeatQuantity, err = pointer[int32](f)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *SeatPriceTier) marshal(b []byte) []byte {
+	if m.Price != nil {
+		b = appendNumber(b, 1, uint64(*m.Price))
+	}
+	if m.Quantity != nil {
+		b = appendNumber(b, 2, uint64(*m.Quantity))
+	}
+	return b
+}
+
+func (m *SeatPriceTier) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.Price, err = pointer[int64](f)
+		case 2:
+			m.Quantity, err = pointer[int32](f)
 		}
 		if err != nil {
 			return err
@@ -3757,6 +4177,12 @@ func (m *JWSRenewalInfoDecodedPayload) marshal(b []byte) []byte {
 	if m.WillUnbundle {
 		b = appendNumber(b, 30, 1)
 	}
+	if m.RenewalQuantity != nil {
+		b = appendNumber(b, 31, uint64(*m.RenewalQuantity))
+	}
+	if m.MultiSeatInfo != nil {
+		b = appendMessage(b, 32, m.MultiSeatInfo)
+	}
 	return b
 }
 
@@ -3836,6 +4262,40 @@ func (m *JWSRenewalInfoDecodedPayload) unmarshal(d *decoder, b []byte) error {
 			m.BundleOriginalTransactionID, err = f.text()
 		case 30:
 			m.WillUnbundle, err = f.truth()
+		case 31:
+			m.RenewalQuantity, err = pointer[int32](f)
+		case 32:
+			if m.MultiSeatInfo == nil {
+				m.MultiSeatInfo = new(RenewalMultiSeatInfo)
+			}
+			err = f.message(d, m.MultiSeatInfo)
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *RenewalMultiSeatInfo) marshal(b []byte) []byte {
+	for _, v := range m.RenewalPriceTiers {
+		b = appendMessage(b, 1, v)
+	}
+	return b
+}
+
+func (m *RenewalMultiSeatInfo) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			v := new(SeatPriceTier)
+			m.RenewalPriceTiers = append(m.RenewalPriceTiers, v)
+			err = f.message(d, v)
 		}
 		if err != nil {
 			return err
@@ -3918,6 +4378,9 @@ func (m *ResponseBodyV2DecodedPayload) marshal(b []byte) []byte {
 	if m.AppData != nil {
 		b = appendMessage(b, 9, m.AppData)
 	}
+	if m.UnclaimInfo != nil {
+		b = appendMessage(b, 10, m.UnclaimInfo)
+	}
 	return b
 }
 
@@ -3958,6 +4421,11 @@ func (m *ResponseBodyV2DecodedPayload) unmarshal(d *decoder, b []byte) error {
 				m.AppData = new(AppData)
 			}
 			err = f.message(d, m.AppData)
+		case 10:
+			if m.UnclaimInfo == nil {
+				m.UnclaimInfo = new(UnclaimInfo)
+			}
+			err = f.message(d, m.UnclaimInfo)
 		}
 		if err != nil {
 			return err
@@ -4171,6 +4639,53 @@ func (m *AppData) unmarshal(d *decoder, b []byte) error {
 			m.Environment, err = f.text()
 		case 4:
 			m.SignedAppTransactionInfo, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (m *UnclaimInfo) marshal(b []byte) []byte {
+	if m.AppAppleID != nil {
+		b = appendNumber(b, 1, uint64(*m.AppAppleID))
+	}
+	if m.BundleID != "" {
+		b = appendText(b, 2, m.BundleID)
+	}
+	if m.Environment != "" {
+		b = appendText(b, 3, m.Environment)
+	}
+	if m.OriginalTransactionID != "" {
+		b = appendText(b, 4, m.OriginalTransactionID)
+	}
+	for _, v := range m.UnclaimSeatIDs {
+		b = appendText(b, 5, v)
+	}
+	return b
+}
+
+func (m *UnclaimInfo) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.AppAppleID, err = pointer[int64](f)
+		case 2:
+			m.BundleID, err = f.text()
+		case 3:
+			m.Environment, err = f.text()
+		case 4:
+			m.OriginalTransactionID, err = f.text()
+		case 5:
+			var v string
+			v, err = f.text()
+			m.UnclaimSeatIDs = append(m.UnclaimSeatIDs, v)
 		}
 		if err != nil {
 			return err

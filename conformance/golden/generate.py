@@ -115,6 +115,16 @@ class File:
             "head": MessageToDict(head), "body": body.hex(), "canonical": data is None})
 
 
+def stack(policy):
+    """Makes all durations add up, in the order in which clients write them."""
+    durations = sorted(policy.durations, key=lambda duration: duration.product_id)
+    for duration in durations:
+        duration.stacks = True
+    copies = [type(duration).FromString(duration.SerializeToString()) for duration in durations]
+    del policy.durations[:]
+    policy.durations.extend(copies)
+
+
 def requests():
     file = File("requests.jsonl", assay.RequestHead)
     for call in ("health", "info", "ping"):
@@ -154,6 +164,7 @@ def requests():
     del head.resolve.items[:]
     head.resolve.items.add(kind=assay.EVIDENCE_KIND_APP_RECEIPT, length=3, label="é")
     head.resolve.policy.refuse_family_sharing = True
+    stack(head.resolve.policy)
     head.resolve.return_typed_payloads = True
     head.resolve.return_payload_json = True
     file.add("resolve with everything", head, b"abc")
@@ -169,6 +180,7 @@ def requests():
     Sample("full").fill(head.fetch)
     head.fetch.lists[:] = [assay.STORE_LIST_HISTORY, assay.STORE_LIST_STATUSES]
     head.fetch.policy.refuse_family_sharing = True
+    stack(head.fetch.policy)
     head.fetch.return_typed_payloads = True
     file.add("fetch with everything", head)
     head = assay.RequestHead(id=11)

@@ -12,6 +12,7 @@ extension ResponseBodyV2DecodedPayload: PayloadObject {
         summary = try members.object("summary")
         externalPurchaseToken = try members.object("externalPurchaseToken")
         appData = try members.object("appData")
+        unclaimInfo = try members.object("unclaimInfo")
     }
 }
 
@@ -62,5 +63,16 @@ extension AppData: PayloadObject {
         bundleId = try members.string("bundleId")
         environment = try members.enumeration("environment")
         signedAppTransactionInfo = try members.string("signedAppTransactionInfo")
+    }
+}
+
+extension UnclaimInfo: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        environment = try members.enumeration("environment")
+        appAppleId = try members.int64("appAppleId")
+        bundleId = try members.string("bundleId")
+        originalTransactionId = try members.string("originalTransactionId")
+        unclaimSeatIds = try members.strings("unclaimSeatIds") ?? []
     }
 }

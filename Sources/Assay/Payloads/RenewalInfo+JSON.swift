@@ -35,6 +35,15 @@ extension JWSRenewalInfoDecodedPayload: PayloadObject {
         bundleOriginalTransactionID = try members.string(
             "bundleOriginalTransactionID", or: "bundleOriginalTransactionId")
         willUnbundle = try members.bool("willUnbundle")
+        renewalQuantity = try members.int32("renewalQuantity")
+        multiSeatInfo = try members.object("multiSeatInfo")
+    }
+}
+
+extension RenewalMultiSeatInfo: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        renewalPriceTiers = try members.objects("renewalPriceTiers") ?? []
     }
 }
 

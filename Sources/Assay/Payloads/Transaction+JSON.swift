@@ -51,6 +51,25 @@ extension JWSTransactionDecodedPayload: PayloadObject {
         bundleTransactionID = try members.string("bundleTransactionID", or: "bundleTransactionId")
         bundleOriginalTransactionID = try members.string(
             "bundleOriginalTransactionID", or: "bundleOriginalTransactionId")
+        additionalTransactionReason = try members.enumeration("additionalTransactionReason")
+        multiSeatInfo = try members.object("multiSeatInfo")
+    }
+}
+
+extension TransactionMultiSeatInfo: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        invitationManagement = try members.enumeration("invitationManagement")
+        priceTiers = try members.objects("priceTiers") ?? []
+        revokedSeatQuantity = try members.int32("revokedSeatQuantity")
+    }
+}
+
+extension SeatPriceTier: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        price = try members.int64("price")
+        quantity = try members.int32("quantity")
     }
 }
 

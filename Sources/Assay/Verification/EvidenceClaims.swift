@@ -147,7 +147,7 @@ extension EvidenceClaims {
     }
 
     /// Reads bundle and app id from the first member present of data, summary,
-    /// externalPurchaseToken and appData, as Apple's libraries do.
+    /// externalPurchaseToken, appData and unclaimInfo, as Apple's libraries do.
     init(_ payload: borrowing ResponseBodyV2DecodedPayload) {
         self.init(kind: .notification, environment: payload.environment)
         carriesBundleId = true
@@ -161,6 +161,8 @@ extension EvidenceClaims {
             (bundleId, appAppleId) = (token.bundleId, token.appAppleId)
         } else if let app = payload.appData {
             (bundleId, appAppleId) = (app.bundleId, app.appAppleId)
+        } else if let unclaimed = payload.unclaimInfo {
+            (bundleId, appAppleId) = (unclaimed.bundleId, unclaimed.appAppleId)
         }
         // Apple's retries of a notification share it.
         statement = Statement(payload.notificationUUID)

@@ -32,7 +32,7 @@ enum PayloadKind {
             .notification,
             [
                 "notificationType", "notificationUUID", "data", "summary",
-                "externalPurchaseToken", "appData",
+                "externalPurchaseToken", "appData", "unclaimInfo",
             ]
         ),
         (.realtimeRequest, ["requestIdentifier", "userLocale"]),

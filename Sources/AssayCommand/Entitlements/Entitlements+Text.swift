@@ -34,6 +34,12 @@ extension Entitlements {
         if apps.isEmpty { lines += ["no evidence of a purchase", ""] }
         if isStale { lines.append("stale: the newest evidence is older than --max-age") }
         if let nextChange { lines.append("ask again at \(nextChange.rfc3339)") }
+        for moment in refresh {
+            let transaction = TerminalText.escaped(moment.transactionId)
+            lines.append(
+                "ask the App Store about \(transaction) at \(moment.at.rfc3339): "
+                    + TerminalText.escaped(moment.reason.rawValue))
+        }
         for warning in warnings {
             lines.append("warning: " + TerminalText.escaped(warning.message))
         }

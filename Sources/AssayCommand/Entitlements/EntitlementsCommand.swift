@@ -63,14 +63,37 @@ struct EntitlementsCommand: AsyncParsableCommand {
         transform: daysArgument)
     var billingRetry: Int64?
 
+    @Option(
+        name: .customLong("renewal-hours"),
+        help: ArgumentHelp(
+            "Hours for which a subscription stays entitled after its end while a renewal may be "
+                + "late. (default: 0)",
+            valueName: "n"),
+        transform: hoursArgument)
+    var renewalLeniency: Int64?
+
+    @Option(
+        name: .customLong("app-account-token"),
+        help: ArgumentHelp(
+            "The customer that you ask about: what names another one does not entitle.",
+            valueName: "uuid"))
+    var appAccountToken: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave out what Apple signed later, as you knew it then: \(DateArgument.help).",
+            valueName: "time"))
+    var knownAt: DateArgument?
+
     @Flag(name: .customLong("no-family-sharing"), help: "Shared purchases do not entitle.")
     var refusesFamilySharing = false
 
     @Option(
         name: .customLong("duration"),
         help: ArgumentHelp(
-            "The duration of a non-renewing subscription: Apple does not say. Repeat for more.",
-            valueName: "product=days"))
+            "The duration of a non-renewing subscription: Apple does not say. With :stack, periods "
+                + "add up. Repeat for more.",
+            valueName: "product=days[:stack]"))
     var durations: [DurationArgument] = []
 
     @OptionGroup var remote: ServerOptions
@@ -112,11 +135,13 @@ struct EntitlementsCommand: AsyncParsableCommand {
         _ inputs: [EvidenceInput]
     ) throws -> (items: [EvidenceItem], answer: Entitlements) {
         let verifier = Verifier(trust: try trust.store())
-        let now = trust.now
+        let moment = trust.now
+        // The moment of the decision is not that of the verification, unless it is still to come.
+        let now = max(.now, moment)
         let items = inputs.map { input in
             EvidenceItem(verify(input.evidence, verifier, at: now), label: input.label)
         }
-        return (items, Entitlements(of: items, at: now, policy: policy))
+        return (items, Entitlements(of: items, at: moment, policy: policy))
     }
 
     /// Has a server verify the items and decide, in one request.
@@ -135,7 +160,9 @@ struct EntitlementsCommand: AsyncParsableCommand {
                 items, at: moment, policy: policy, expecting: expectations, app: app)
         }
         return (
-            answer.items.map { EvidenceItem($0.verification, label: $0.label) },
+            answer.items.map {
+                EvidenceItem($0.verification, label: $0.label, identifiers: $0.identifiers)
+            },
             answer.entitlements
         )
     }
@@ -154,7 +181,13 @@ struct EntitlementsCommand: AsyncParsableCommand {
         policy.maxAgeMilliseconds = maxAge
         policy.billingRetryLeniencyMilliseconds = billingRetry ?? 0
         policy.acceptsFamilySharing = !refusesFamilySharing
-        for duration in durations { policy.durations[duration.product] = duration.milliseconds }
+        policy.renewalLeniencyMilliseconds = renewalLeniency ?? 0
+        policy.expectedAppAccountToken = appAccountToken
+        policy.knownAt = knownAt?.timestamp
+        for duration in durations {
+            policy.durations[duration.product] = duration.milliseconds
+            if duration.stacks { policy.stackedProducts.insert(duration.product) }
+        }
         return policy
     }
 }
@@ -164,16 +197,20 @@ enum EntitlementsFormat: String, Choice {
     case json, text
 }
 
-/// The value of `--duration PRODUCT=DAYS`.
+/// The value of `--duration PRODUCT=DAYS[:stack]`.
 struct DurationArgument: ExpressibleByArgument {
     let product: String
     let milliseconds: Int64
+    let stacks: Bool
 
     init?(argument: String) {
-        guard let equals = argument.lastIndex(of: "="), equals != argument.startIndex,
-            let days = try? daysArgument(String(argument[argument.index(after: equals)...]))
+        let suffix = ":stack"
+        stacks = argument.hasSuffix(suffix)
+        let text = stacks ? argument.dropLast(suffix.count) : argument[...]
+        guard let equals = text.lastIndex(of: "="), equals != text.startIndex,
+            let days = try? daysArgument(String(text[text.index(after: equals)...]))
         else { return nil }
-        product = String(argument[..<equals])
+        product = String(text[..<equals])
         milliseconds = days
     }
 }
@@ -185,4 +222,13 @@ func daysArgument(_ text: String) throws -> Int64 {
         throw ValidationError("write a whole number of days, 0 to 36525")
     }
     return days * EntitlementPolicy.millisecondsPerDay
+}
+
+/// Parses a number of hours; returns milliseconds.
+func hoursArgument(_ text: String) throws -> Int64 {
+    // A renewal that is later than a month is none.
+    guard let hours = Int64(text), (0...744).contains(hours) else {
+        throw ValidationError("write a whole number of hours, 0 to 744")
+    }
+    return hours * 3_600_000
 }

@@ -172,6 +172,8 @@ struct MintScenarioCommand: ParsableCommand {
         if policy.billingRetryDays > 0 {
             options += ["--billing-retry-days", String(policy.billingRetryDays)]
         }
+        if policy.renewalHours > 0 { options += ["--renewal-hours", String(policy.renewalHours)] }
+        if let token = policy.appAccountToken { options += ["--app-account-token", token] }
         if !policy.acceptsFamilySharing { options.append("--no-family-sharing") }
         for (product, days) in policy.durationDays.sorted(by: { $0.key < $1.key }) {
             options += ["--duration", "\(product)=\(days)"]

@@ -68,11 +68,14 @@ extension ScenarioNode {
 extension ScenarioPolicy {
     init(_ node: ScenarioNode) throws(MintError) {
         let members = try node.members([
-            "maxAgeDays", "billingRetryDays", "familySharing", "durationDays",
+            "maxAgeDays", "billingRetryDays", "renewalHours", "familySharing", "durationDays",
+            "appAccountToken",
         ])
         maxAgeDays = try members["maxAgeDays"]?.days()
         billingRetryDays = try members["billingRetryDays"]?.days() ?? 0
+        renewalHours = try members["renewalHours"]?.number() ?? 0
         acceptsFamilySharing = try members["familySharing"]?.bool() ?? true
+        appAccountToken = try members["appAccountToken"]?.string()
         for (product, days) in try members["durationDays"]?.pairs() ?? [] {
             durationDays[product] = try days.days()
         }

@@ -41,6 +41,10 @@ public struct ScenarioPolicy: Sendable, Equatable {
     public internal(set) var maxAgeDays: Int64?
     /// Days for which a subscription in billing retry still entitles.
     public internal(set) var billingRetryDays: Int64 = 0
+    /// Hours for which a subscription stays entitled while a renewal may be late.
+    public internal(set) var renewalHours: Int64 = 0
+    /// The account that is asked about.
+    public internal(set) var appAccountToken: String?
     /// Whether purchases that a family member shares entitle.
     public internal(set) var acceptsFamilySharing = true
     /// Days that a non-renewing subscription lasts, by product identifier.

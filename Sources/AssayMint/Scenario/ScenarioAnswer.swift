@@ -26,6 +26,8 @@ struct ScenarioAnswer {
         /// The state of the transaction whose members the line has, where it is another one.
         var shown: Snapshot?
         var app: ScenarioLedger.App { .init(snapshot.payload) }
+        /// The state whose customer the line names.
+        var entry: Snapshot { shown ?? snapshot }
         var isNonConsumable: Bool { snapshot.payload.string("type") == "Non-Consumable" }
     }
 
@@ -51,7 +53,7 @@ struct ScenarioAnswer {
             answer.member("at", start + now)
             items(&answer)
             answer.array("apps") { list in
-                for (app, customers) in ledger.apps.sorted(by: { $0.key < $1.key }) {
+                for app in ledger.apps.sorted() {
                     list.object { object in
                         object.member("environment", app.environment)
                         object.member("bundleId", app.bundleId)
@@ -72,7 +74,11 @@ struct ScenarioAnswer {
                                 consumable(line.line, line.snapshot, &list)
                             }
                         }
-                        self.customers(customers, &object)
+                        let entries =
+                            groups.flatMap(\.members).filter { $0.app == app }.map(\.entry)
+                            + products.map(\.entry)
+                            + consumables.filter { $0.app == app }.map(\.entry)
+                        customers(of: entries, &object)
                     }
                 }
             }
@@ -92,7 +98,8 @@ struct ScenarioAnswer {
     ) throws(MintError) -> Decided<Line> {
         guard let snapshot = ledger.newest(name, item: item) else {
             throw .invalidMember(
-                at: path, reason: "names the transaction \"\(name)\", which no evidence up to this "
+                at: path,
+                reason: "names the transaction \"\(name)\", which no evidence up to this "
                     + "step carries")
         }
         return Decided(line: line, snapshot: snapshot)
@@ -128,18 +135,22 @@ struct ScenarioAnswer {
         }
     }
 
-    private func customers(
-        _ customers: ScenarioLedger.Customers, _ object: inout JSONWriter
-    ) {
+    private func customers(of entries: [Snapshot], _ object: inout JSONWriter) {
+        let tokens = entries.compactMap { account(of: $0) }
+        let ids = entries.compactMap { ledger.customer("appTransactionId", of: $0) }
         object.object("customers") { object in
             object.array("appAccountTokens") { list in
-                for token in customers.appAccountTokens.sorted() { list.value(token) }
+                for token in Set(tokens).sorted() { list.value(token) }
             }
             object.array("appTransactionIds") { list in
-                for id in customers.appTransactionIds.sorted() { list.value(id) }
+                for id in Set(ids).sorted() { list.value(id) }
             }
             object.member("conflict", expectation.isConflicting)
         }
+    }
+
+    private func account(of snapshot: Snapshot) -> String? {
+        ledger.customer("appAccountToken", of: snapshot)?.lowercased()
     }
 
     // MARK: Subscriptions
@@ -169,7 +180,7 @@ struct ScenarioAnswer {
         object.member("productId", payload.string("productId"))
         object.member("entitledUntil", line.until.map { $0 + start })
         object.member("expiresDate", payload.time("expiresDate").map { $0 + start })
-        object.member("ownership", token?.string("inAppOwnershipType"))
+        object.member("ownership", ledger.ownership(of: snapshot))
         object.member("isTrial", line.isTrial)
         object.member("offerType", token?.number("offerType"))
         object.member("billingPlanType", token?.string("billingPlanType"))
@@ -177,7 +188,20 @@ struct ScenarioAnswer {
         object.member("renewsAs", renewal?.string("autoRenewProductId"))
         object.member("expirationIntent", renewal?.number("expirationIntent"))
         object.member("revocationPercentage", token?.number("revocationPercentage"))
+        customer(snapshot, &object)
+        object.member("purchaseDate", payload.time("purchaseDate").map { $0 + start })
+        if let next = renewal?.string("appAccountToken")?.lowercased(),
+            next != account(of: snapshot)
+        {
+            object.member("renewsForAppAccountToken", next)
+        }
+        object.member("belongsToAnotherAccount", line.isOfAnother)
         decidedBy(decided.snapshot, &object)
+    }
+
+    private func customer(_ snapshot: Snapshot, _ object: inout JSONWriter) {
+        object.member("appAccountToken", account(of: snapshot))
+        object.member("appTransactionId", ledger.customer("appTransactionId", of: snapshot))
     }
 
     // MARK: Products
@@ -200,9 +224,12 @@ struct ScenarioAnswer {
         object.member("entitled", line.isEntitled)
         object.member("entitledUntil", line.until.map { $0 + start })
         object.member("transactionId", payload.string("transactionId"))
-        object.member("ownership", token?.string("inAppOwnershipType"))
+        object.member("ownership", ledger.ownership(of: snapshot))
         object.member("revocationDate", payload.time("revocationDate").map { $0 + start })
         object.member("revocationPercentage", token?.number("revocationPercentage"))
+        customer(snapshot, &object)
+        object.member("purchaseDate", payload.time("purchaseDate").map { $0 + start })
+        if line.isOfAnother { object.member("belongsToAnotherAccount", true) }
         decidedBy(snapshot, &object)
     }
 
@@ -218,6 +245,8 @@ struct ScenarioAnswer {
             object.member("quantity", payload.number("quantity") ?? 1)
             object.member("revokedPercentage", line.revokedPercentage)
             object.member("dedupKey", "\(app.environment)/\(app.bundleId)/\(id)")
+            object.member("purchaseDate", payload.time("purchaseDate").map { $0 + start })
+            customer(snapshot, &object)
             decidedBy(snapshot, &object)
         }
     }

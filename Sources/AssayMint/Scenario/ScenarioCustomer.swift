@@ -114,7 +114,10 @@ package struct ScenarioCustomer: Sendable {
                 latest[transaction.original] = transaction
                 continue
             }
-            let isLater = transaction.purchaseDate >= before.purchaseDate
+            // Seats that were added and refunded leave the period to the others.
+            let isLater =
+                transaction.purchaseDate >= before.purchaseDate
+                && !(transaction.isSeatAddition && transaction.revocationDate != nil)
             if before.isUpgraded || (isLater && !transaction.isUpgraded) {
                 latest[transaction.original] = transaction
             }
@@ -209,6 +212,7 @@ package struct StoredTransaction: Sendable {
     package let expiresDate: Int64?
     package let revocationDate: Int64?
     package let isUpgraded: Bool
+    package let isSeatAddition: Bool
     package let appAccountToken: String?
     /// Grows with each change of a transaction of the customer.
     package let serial: Int
@@ -238,6 +242,7 @@ package struct StoredTransaction: Sendable {
         } else {
             isUpgraded = false
         }
+        isSeatAddition = payload.string("additionalTransactionReason") == "SEAT_ADDITION"
         appAccountToken = payload.string("appAccountToken")
     }
 }

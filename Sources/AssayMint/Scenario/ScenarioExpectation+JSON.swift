@@ -28,7 +28,7 @@ extension ScenarioExpectation.Group {
 
     init(_ node: ScenarioNode) throws(MintError) {
         let members = try node.members([
-            "status", "until", "by", "of", "trial", "item", "subscriptions",
+            "status", "until", "by", "of", "trial", "otherAccount", "item", "subscriptions",
         ])
         let state = try node.required("status", members)
         status = try state.string()
@@ -39,6 +39,7 @@ extension ScenarioExpectation.Group {
         by = try node.required("by", members).string()
         of = try members["of"]?.string()
         isTrial = try members["trial"]?.bool() ?? false
+        isOfAnother = try members["otherAccount"]?.bool() ?? false
         item = try members["item"].map { node throws(MintError) in Int(try node.number()) }
         for subscription in try members["subscriptions"]?.list() ?? [] {
             subscriptions.append(try Self(subscription))
@@ -49,10 +50,11 @@ extension ScenarioExpectation.Group {
 
 extension ScenarioExpectation.Product {
     init(_ node: ScenarioNode) throws(MintError) {
-        let members = try node.members(["entitled", "until", "by", "item"])
+        let members = try node.members(["entitled", "until", "by", "otherAccount", "item"])
         isEntitled = try node.required("entitled", members).bool()
         until = try members["until"]?.time()
         by = try node.required("by", members).string()
+        isOfAnother = try members["otherAccount"]?.bool() ?? false
         item = try members["item"].map { node throws(MintError) in Int(try node.number()) }
         path = node.path
         if until != nil, !isEntitled { throw node.invalid("has an end and does not entitle") }

@@ -29,6 +29,8 @@ struct ScenarioExpectation: Sendable {
         /// The transaction whose members the line has; nil: the deciding one.
         var of: String?
         var isTrial = false
+        /// Whether the line is of another account than the policy's.
+        var isOfAnother = false
         /// Index of the deciding item; nil: the first with that transaction's newest state.
         var item: Int?
         /// All subscriptions of the group; empty: this one alone.
@@ -40,6 +42,8 @@ struct ScenarioExpectation: Sendable {
         var isEntitled: Bool
         var until: Int64?
         var by: String
+        /// Whether the line is of another account than the policy's.
+        var isOfAnother = false
         var item: Int?
         var path: String
     }

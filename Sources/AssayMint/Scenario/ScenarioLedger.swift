@@ -16,7 +16,7 @@ struct ScenarioLedger {
     private(set) var snapshots: [Snapshot] = []
     private(set) var renewals: [PayloadMembers] = []
     private(set) var newestSignedDate: Int64?
-    private(set) var apps: [App: Customers] = [:]
+    private(set) var apps: Set<App> = []
 
     struct App: Hashable, Comparable {
         var environment: String
@@ -30,11 +30,6 @@ struct ScenarioLedger {
         static func < (left: App, right: App) -> Bool {
             (left.environment, left.bundleId) < (right.environment, right.bundleId)
         }
-    }
-
-    struct Customers {
-        var appAccountTokens: Set<String> = []
-        var appTransactionIds: Set<String> = []
     }
 
     mutating func add(_ file: DeliveredFile) {
@@ -69,12 +64,7 @@ struct ScenarioLedger {
 
     private mutating func add(_ payload: PayloadMembers, _ signed: Int64) {
         newestSignedDate = max(newestSignedDate ?? .min, signed)
-        var customers = apps[App(payload)] ?? Customers()
-        if let token = payload.string("appAccountToken") {
-            customers.appAccountTokens.insert(token.lowercased())
-        }
-        if let id = payload.string("appTransactionId") { customers.appTransactionIds.insert(id) }
-        apps[App(payload)] = customers
+        apps.insert(App(payload))
     }
 
     /// The newest state of a transaction; of equal ones that of the first item.
@@ -83,6 +73,27 @@ struct ScenarioLedger {
         return candidates.reduce(candidates.first) { best, next in
             best.map { next.signedDate > $0.signedDate ? next : $0 }
         }
+    }
+
+    /// Of the newest token of the transaction: a record of a receipt cannot say it.
+    func ownership(of snapshot: Snapshot) -> String? {
+        let tokens = snapshots.filter { $0.name == snapshot.name && !$0.isRecord }
+        let newest = snapshot.isRecord ? tokens.max { $0.signedDate < $1.signedDate } : snapshot
+        return newest?.payload.string("inAppOwnershipType")
+    }
+
+    /// A member that names the customer of an entry: of the newest state of its transaction that
+    /// has it, else of the newest of its subscription.
+    func customer(_ member: String, of snapshot: Snapshot) -> String? {
+        let named = snapshots.filter {
+            !$0.isRecord && App($0.payload) == App(snapshot.payload)
+                && $0.payload.string(member) != nil
+        }
+        let own = named.filter { $0.name == snapshot.name }
+        let original = snapshot.payload.string("originalTransactionId")
+        let family = named.filter { $0.payload.string("originalTransactionId") == original }
+        let newest = (own.isEmpty ? family : own).max { $0.signedDate < $1.signedDate }
+        return newest?.payload.string(member)
     }
 
     /// The newest renewal information of a subscription.

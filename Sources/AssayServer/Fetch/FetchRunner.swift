@@ -254,11 +254,14 @@ struct FetchWork: Sendable {
             HTTPResponse.append(200, json: json, format, at: clock(), to: &response)
             return .fetched(response)
         }
-        let items = found.items.map { item in
+        var items = found.items.map { item in
             var verification = item.verification
             if !returnsTypedPayloads { verification.evidence = nil }
-            return ResolvedItem(label: item.label, verification: verification)
+            var resolved = ResolvedItem(label: item.label, verification: verification)
+            resolved.identifiers = item.identifiers
+            return resolved
         }
+        for index in found.entitlements.superseded { items[index].isSuperseded = true }
         let result = Fetched(
             environment: found.environment, revision: found.revision, items: items,
             entitlements: found.entitlements)

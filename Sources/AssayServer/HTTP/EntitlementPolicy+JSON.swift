@@ -13,6 +13,13 @@ extension EntitlementPolicy {
             case "maxAgeMs": maxAgeMilliseconds = try HTTPQuestion.number(value, name)
             case "billingRetryLeniencyMs":
                 billingRetryLeniencyMilliseconds = try HTTPQuestion.number(value, name)
+            case "renewalLeniencyMs":
+                renewalLeniencyMilliseconds = try HTTPQuestion.number(value, name)
+            case "knownAt":
+                knownAt = Timestamp(milliseconds: try HTTPQuestion.number(value, name))
+            case "stackedProducts":
+                stackedProducts = Set(
+                    try HTTPQuestion.texts(value, name, limit: ServerLimits.products))
             case "durationsMs":
                 guard let durations = value.members else {
                     throw HTTPQuestion.problem("durationsMs is not an object")
@@ -35,8 +42,8 @@ extension EntitlementPolicy {
             default:
                 throw HTTPQuestion.problem(
                     "unknown member \(HTTPQuestion.quoted(name)) of policy; the members: maxAgeMs, "
-                        + "billingRetryLeniencyMs, durationsMs, refuseFamilySharing, "
-                        + "expectedAppAccountToken")
+                        + "billingRetryLeniencyMs, renewalLeniencyMs, durationsMs, "
+                        + "stackedProducts, refuseFamilySharing, expectedAppAccountToken, knownAt")
             }
         }
     }

@@ -17,7 +17,10 @@ extension Entitlements {
             answer.member("revision", revision)
             answer.member("at", at.milliseconds)
             answer.array("items") { list in
-                for (index, item) in items.enumerated() { list.item(item, index) }
+                let superseded = Set(superseded)
+                for (index, item) in items.enumerated() {
+                    list.item(item, index, isSuperseded: superseded.contains(index))
+                }
             }
             answer.array("apps") { list in
                 for app in apps { list.app(app) }
@@ -25,6 +28,9 @@ extension Entitlements {
             answer.member("newestSignedDate", newestSignedDate?.milliseconds)
             answer.member("stale", isStale)
             answer.member("nextChange", nextChange?.milliseconds)
+            answer.array("refresh") { list in
+                for moment in refresh { list.refresh(moment) }
+            }
             answer.array("warnings") { list in
                 for warning in warnings { list.warning(warning) }
             }
@@ -34,7 +40,7 @@ extension Entitlements {
 }
 
 extension JSONWriter {
-    fileprivate mutating func item(_ item: EvidenceItem, _ index: Int) {
+    fileprivate mutating func item(_ item: EvidenceItem, _ index: Int, isSuperseded: Bool) {
         object { object in
             object.member("index", Int64(index))
             object.member("label", item.label)
@@ -42,8 +48,18 @@ extension JSONWriter {
             object.member("verdict", item.verification.verdict.name)
             object.member("dedupKey", item.verification.dedupKey)
             object.member("evidenceKey", item.verification.evidenceKey)
+            object.member("superseded", isSuperseded)
+            object.identifiers(item.identifiers)
             object.member("detail", item.verification.detail)
         }
+    }
+
+    private mutating func identifiers(_ identifiers: EvidenceIdentifiers) {
+        member("originalTransactionId", identifiers.originalTransactionId)
+        member("appAccountToken", identifiers.appAccountToken)
+        member("appTransactionId", identifiers.appTransactionId)
+        member("notificationType", identifiers.notificationType?.rawValue)
+        member("subtype", identifiers.subtype?.rawValue)
     }
 
     fileprivate mutating func app(_ app: AppEntitlements) {
@@ -103,6 +119,12 @@ extension JSONWriter {
         member("renewsAs", subscription.renewsAs)
         member("expirationIntent", subscription.expirationIntent.map { Int64($0.rawValue) })
         member("revocationPercentage", subscription.revocationPercentage.map(Int64.init))
+        member("seats", subscription.seats)
+        member("appAccountToken", subscription.appAccountToken)
+        member("appTransactionId", subscription.appTransactionId)
+        member("purchaseDate", subscription.purchaseDate?.milliseconds)
+        member("renewsForAppAccountToken", subscription.renewsForAppAccountToken)
+        member("belongsToAnotherAccount", subscription.belongsToAnotherAccount)
         decidedBy(subscription.decidedBy)
     }
 
@@ -115,7 +137,26 @@ extension JSONWriter {
             object.member("ownership", product.ownership?.rawValue)
             object.member("revocationDate", product.revocationDate?.milliseconds)
             object.member("revocationPercentage", product.revocationPercentage.map(Int64.init))
+            object.member("appAccountToken", product.appAccountToken)
+            object.member("appTransactionId", product.appTransactionId)
+            object.member("purchaseDate", product.purchaseDate?.milliseconds)
+            if product.belongsToAnotherAccount { object.member("belongsToAnotherAccount", true) }
+            if !product.purchases.isEmpty {
+                object.array("purchases") { list in
+                    for purchase in product.purchases { list.purchase(purchase) }
+                }
+            }
             object.decidedBy(product.decidedBy)
+        }
+    }
+
+    private mutating func purchase(_ purchase: ProductPurchase) {
+        object { object in
+            object.member("transactionId", purchase.transactionId)
+            object.member("purchaseDate", purchase.purchaseDate?.milliseconds)
+            object.member("from", purchase.from?.milliseconds)
+            object.member("until", purchase.until?.milliseconds)
+            object.member("revocationDate", purchase.revocationDate?.milliseconds)
         }
     }
 
@@ -126,6 +167,10 @@ extension JSONWriter {
             object.member("quantity", purchase.quantity)
             object.member("revokedPercentage", Int64(purchase.revokedPercentage))
             object.member("dedupKey", purchase.dedupKey)
+            object.member("purchaseDate", purchase.purchaseDate?.milliseconds)
+            object.member("appAccountToken", purchase.appAccountToken)
+            object.member("appTransactionId", purchase.appTransactionId)
+            if purchase.belongsToAnotherAccount { object.member("belongsToAnotherAccount", true) }
             object.decidedBy(purchase.decidedBy)
         }
     }
@@ -135,6 +180,14 @@ extension JSONWriter {
             object.member("item", Int64(evidence.item))
             object.member("transactionId", evidence.transactionId)
             object.member("signedDate", evidence.signedDate?.milliseconds)
+        }
+    }
+
+    fileprivate mutating func refresh(_ refresh: EntitlementRefresh) {
+        object { object in
+            object.member("transactionId", refresh.transactionId)
+            object.member("at", refresh.at.milliseconds)
+            object.member("reason", refresh.reason.rawValue)
         }
     }
 

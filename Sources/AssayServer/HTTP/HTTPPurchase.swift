@@ -1,4 +1,5 @@
 import Assay
+import AssayEntitlements
 import AssayHTTP
 import AssayModels
 import AssayWire
@@ -17,10 +18,14 @@ enum HTTPPurchaseState: String, Sendable {
             self = Self.isInauthentic(verification.verdict) ? .inauthentic : .unknown
             return
         }
-        self.init(transaction.payload, at: now)
+        self.init(transaction.payload, verification, at: now)
     }
 
-    private init(_ transaction: JWSTransactionDecodedPayload, at now: Timestamp) {
+    /// Access is that of `/v1/entitlements`: the two never disagree about one token.
+    private init(
+        _ transaction: JWSTransactionDecodedPayload, _ verification: Verification,
+        at now: Timestamp
+    ) {
         if transaction.revocationDate != nil {
             self = .canceled
         } else if transaction.type == .consumable {
@@ -28,13 +33,11 @@ enum HTTPPurchaseState: String, Sendable {
         } else if transaction.isUpgraded == true {
             // Another subscription has replaced it.
             self = .expired
-        } else if let expires = transaction.expiresDate {
-            self = expires > now ? .entitled : .expired
-        } else if transaction.type == .autoRenewableSubscription {
-            self = .unknown
-        } else {
+        } else if Entitlements(of: [EvidenceItem(verification)], at: now).entitlesToAny {
             // The app knows how long a subscription without renewal lasts.
-            self = transaction.type == nil ? .unknown : .entitled
+            self = .entitled
+        } else {
+            self = transaction.expiresDate.map { $0 <= now } ?? false ? .expired : .unknown
         }
     }
 
@@ -50,6 +53,16 @@ enum HTTPPurchaseState: String, Sendable {
     }
 
     var isValid: Bool { self == .entitled || self == .readyToConsume }
+}
+
+extension Entitlements {
+    fileprivate var entitlesToAny: Bool {
+        apps.contains { app in
+            app.subscriptionGroups.contains(where: \.isEntitled)
+                || app.nonConsumables.contains(where: \.isEntitled)
+                || app.nonRenewing.contains(where: \.isEntitled)
+        }
+    }
 }
 
 extension HTTPResponse {

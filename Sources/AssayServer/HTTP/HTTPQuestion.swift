@@ -186,7 +186,7 @@ struct HTTPQuestion: Sendable {
         return text
     }
 
-    private static func texts(
+    static func texts(
         _ value: JSONValue, _ name: String, limit: Int
     ) throws(HTTPProblem) -> [String] {
         let elements = try elements(value, name, limit: limit)

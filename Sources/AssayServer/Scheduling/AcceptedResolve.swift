@@ -64,12 +64,6 @@ struct ResolvePlace: Sendable {
     let index: Int
     /// Whether the kind is an estimate, and the verification detects it.
     let detectsKind: Bool
-    /// The moment of the decision. Evidence that was signed later is refused.
-    let at: Timestamp?
-
-    /// The time of the verification: a client can only choose an earlier one than the server's.
-    /// What is valid then has to be valid at the server's time as well.
-    func time(_ now: Timestamp) -> Timestamp { min(at ?? now, now) }
 }
 
 /// What the answer to a Resolve is computed from. Any thread can compute it.
@@ -100,17 +94,20 @@ struct ResolveWork: Sendable {
             return .resolved(response, outcome)
         }
         var body: [UInt8] = []
-        let resolved = items.map { item in
+        var resolved = items.map { item in
             let start = body.count
             if call.returnsPayloadJSON, let json = item.verification.evidence?.json {
                 body += json
             }
             var verification = item.verification
             if !call.returnsTypedPayloads { verification.evidence = nil }
-            return ResolvedItem(
+            var resolved = ResolvedItem(
                 label: item.label, verification: verification,
                 payloadJSONLength: UInt32(clamping: body.count - start))
+            resolved.identifiers = item.identifiers
+            return resolved
         }
+        for index in entitlements.superseded { resolved[index].isSuperseded = true }
         let result = Resolution(items: resolved, entitlements: entitlements)
         var frame: [UInt8] = []
         codec.encodeFrame(

@@ -157,39 +157,14 @@ enum RequestMapping {
         var batch: [PreparedVerification] = []
         batch.reserveCapacity(slice.count)
         for request in slice {
-            let time = request.place?.time(now) ?? now
-            batch.append(prepare(request, at: time, unknownChains: unknownChains))
+            batch.append(prepare(request, at: now, unknownChains: unknownChains))
             // Each chain takes a fraction of a millisecond. The loop, which may wait for the same
             // processor, answers known chains in between.
             if case .validate = unknownChains { Thread.yield() }
         }
         verifier.verifySignatures(&batch)
-        verifyAgain(slice, &batch, by: verifier, at: now, unknownChains)
         return batch
     }
-
-    /// Verifies the valid items of Resolve requests that name an earlier moment also at the
-    /// server's time. A client would otherwise choose when the certificates of evidence without a
-    /// date have to be valid.
-    private static func verifyAgain(
-        _ slice: [AcceptedRequest], _ batch: inout [PreparedVerification], by verifier: Verifier,
-        at now: Timestamp, _ unknownChains: UnknownChainPolicy
-    ) {
-        let earlier = slice.indices.filter { index in
-            guard let place = slice[index].place, place.time(now) < now else { return false }
-            return batch[index].isValid
-        }
-        guard !earlier.isEmpty else { return }
-        var again = earlier.map { prepare(slice[$0], at: now, unknownChains: unknownChains) }
-        verifier.verifySignatures(&again)
-        for (index, verification) in zip(earlier, again) where !verification.isValid {
-            batch[index] = verification
-        }
-    }
-}
-
-extension PreparedVerification {
-    fileprivate var isValid: Bool { unknownChain == nil && verification.verdict == .valid }
 }
 
 extension VerifiedEvidence {

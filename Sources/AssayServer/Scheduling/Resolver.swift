@@ -85,7 +85,7 @@ final class Resolver {
             mayWait: admitted.mayWait,
             place: ResolvePlace(
                 resolve: LoopBound(resolve, to: context.loop), index: index,
-                detectsKind: admitted.call.items[index].kind == .detected, at: admitted.call.at))
+                detectsKind: admitted.call.items[index].kind == .detected))
     }
 
     /// The probable kind by the first bytes, for the estimate of its cost.

@@ -49,10 +49,12 @@ extension Fetched: WritableMessage, @unsafe ReadableMessage {
     }
 
     init(_ m: Assay__V1__Fetched) throws(MessageError) {
+        let items: [ResolvedItem] = try unsafe models(m.items, count: m.n_items)
+        let entitlements: Entitlements = try unsafe required(read(m.entitlements))
         self.init(
             environment: try unsafe required(read(m.has_environment, m.environment)),
             revision: try unsafe read(m.has_revision, m.revision),
-            items: try unsafe models(m.items, count: m.n_items),
-            entitlements: try unsafe required(read(m.entitlements)))
+            items: items,
+            entitlements: entitlements.superseding(items))
     }
 }

@@ -38,6 +38,7 @@ extension Expectations: WritableMessage, @unsafe ReadableMessage {
 
 extension Entitlements: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(7, refresh)
         output.setEach(6, warnings)
         output.set(5, nextChange)
         output.set(4, isStale)
@@ -54,6 +55,22 @@ extension Entitlements: WritableMessage, @unsafe ReadableMessage {
         isStale = unsafe read(m.has_is_stale, m.is_stale) ?? isStale
         nextChange = unsafe read(m.has_next_change, m.next_change)
         warnings = try unsafe models(m.warnings, count: m.n_warnings)
+        refresh = try unsafe models(m.refresh, count: m.n_refresh)
+    }
+}
+
+extension EntitlementRefresh: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, reason)
+        output.set(2, at)
+        output.set(1, transactionId)
+    }
+
+    init(_ m: Assay__V1__EntitlementRefresh) throws(MessageError) {
+        self.init(
+            transactionId: try unsafe required(read(m.has_transaction_id, m.transaction_id)),
+            at: try unsafe required(read(m.has_at, m.at)),
+            reason: try unsafe required(read(m.has_reason, m.reason)))
     }
 }
 
@@ -99,6 +116,12 @@ extension SubscriptionGroup: WritableMessage, @unsafe ReadableMessage {
 
 extension Subscription: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(21, belongsToAnotherAccount)
+        output.set(20, renewsForAppAccountToken)
+        output.set(19, purchaseDate)
+        output.set(18, appTransactionId)
+        output.set(17, appAccountToken)
+        output.set(16, seats)
         output.set(15, expiresDate)
         output.set(14, decidedBy)
         output.set(13, revocationPercentage)
@@ -134,11 +157,24 @@ extension Subscription: WritableMessage, @unsafe ReadableMessage {
         expirationIntent = unsafe read(m.has_expiration_intent, m.expiration_intent)
         revocationPercentage = unsafe read(m.has_revocation_percentage, m.revocation_percentage)
         expiresDate = unsafe read(m.has_expires_date, m.expires_date)
+        seats = unsafe read(m.has_seats, m.seats)
+        appAccountToken = try unsafe read(m.has_app_account_token, m.app_account_token)
+        appTransactionId = try unsafe read(m.has_app_transaction_id, m.app_transaction_id)
+        purchaseDate = unsafe read(m.has_purchase_date, m.purchase_date)
+        renewsForAppAccountToken = try unsafe read(
+            m.has_renews_for_app_account_token, m.renews_for_app_account_token)
+        belongsToAnotherAccount = unsafe read(m.has_belongs_to_another_account,
+            m.belongs_to_another_account) ?? belongsToAnotherAccount
     }
 }
 
 extension ProductEntitlement: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(13, purchases)
+        output.set(12, belongsToAnotherAccount)
+        output.set(11, purchaseDate)
+        output.set(10, appTransactionId)
+        output.set(9, appAccountToken)
         output.set(8, decidedBy)
         output.set(7, revocationPercentage)
         output.set(6, revocationDate)
@@ -159,11 +195,40 @@ extension ProductEntitlement: WritableMessage, @unsafe ReadableMessage {
         ownership = try unsafe read(m.has_ownership, m.ownership)
         revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
         revocationPercentage = unsafe read(m.has_revocation_percentage, m.revocation_percentage)
+        appAccountToken = try unsafe read(m.has_app_account_token, m.app_account_token)
+        appTransactionId = try unsafe read(m.has_app_transaction_id, m.app_transaction_id)
+        purchaseDate = unsafe read(m.has_purchase_date, m.purchase_date)
+        belongsToAnotherAccount = unsafe read(m.has_belongs_to_another_account,
+            m.belongs_to_another_account) ?? belongsToAnotherAccount
+        purchases = try unsafe models(m.purchases, count: m.n_purchases)
+    }
+}
+
+extension ProductPurchase: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(5, revocationDate)
+        output.set(4, until)
+        output.set(3, from)
+        output.set(2, purchaseDate)
+        output.set(1, transactionId)
+    }
+
+    init(_ m: Assay__V1__ProductPurchase) throws(MessageError) {
+        self.init(
+            transactionId: try unsafe required(read(m.has_transaction_id, m.transaction_id)))
+        purchaseDate = unsafe read(m.has_purchase_date, m.purchase_date)
+        from = unsafe read(m.has_from, m.from)
+        until = unsafe read(m.has_until, m.until)
+        revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
     }
 }
 
 extension ConsumablePurchase: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(10, belongsToAnotherAccount)
+        output.set(9, appTransactionId)
+        output.set(8, appAccountToken)
+        output.set(7, purchaseDate)
         output.set(6, decidedBy)
         output.set(5, dedupKey)
         output.set(4, revokedPercentage)
@@ -181,6 +246,11 @@ extension ConsumablePurchase: WritableMessage, @unsafe ReadableMessage {
         quantity = unsafe read(m.has_quantity, m.quantity) ?? quantity
         revokedPercentage = unsafe read(
             m.has_revoked_percentage, m.revoked_percentage) ?? revokedPercentage
+        purchaseDate = unsafe read(m.has_purchase_date, m.purchase_date)
+        appAccountToken = try unsafe read(m.has_app_account_token, m.app_account_token)
+        appTransactionId = try unsafe read(m.has_app_transaction_id, m.app_transaction_id)
+        belongsToAnotherAccount = unsafe read(m.has_belongs_to_another_account,
+            m.belongs_to_another_account) ?? belongsToAnotherAccount
     }
 }
 
@@ -321,6 +391,8 @@ extension EvidenceWarning: WritableMessage, @unsafe ReadableMessage {
 
 extension JWSTransactionDecodedPayload: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(42, multiSeatInfo)
+        output.set(41, additionalTransactionReason)
         output.set(40, bundleOriginalTransactionID)
         output.set(39, bundleTransactionID)
         output.set(38, bundleSubscriptionGroupID)
@@ -411,6 +483,37 @@ extension JWSTransactionDecodedPayload: WritableMessage, @unsafe ReadableMessage
         bundleTransactionID = try unsafe read(m.has_bundle_transaction_id, m.bundle_transaction_id)
         bundleOriginalTransactionID = try unsafe read(
             m.has_bundle_original_transaction_id, m.bundle_original_transaction_id)
+        additionalTransactionReason = try unsafe read(
+            m.has_additional_transaction_reason, m.additional_transaction_reason)
+        multiSeatInfo = try unsafe read(m.multi_seat_info)
+    }
+}
+
+extension TransactionMultiSeatInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(3, revokedSeatQuantity)
+        output.setEach(2, priceTiers)
+        output.set(1, invitationManagement)
+    }
+
+    init(_ m: Assay__V1__TransactionMultiSeatInfo) throws(MessageError) {
+        self.init()
+        invitationManagement = try unsafe read(m.has_invitation_management, m.invitation_management)
+        priceTiers = try unsafe models(m.price_tiers, count: m.n_price_tiers)
+        revokedSeatQuantity = unsafe read(m.has_revoked_seat_quantity, m.revoked_seat_quantity)
+    }
+}
+
+extension SeatPriceTier: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(2, quantity)
+        output.set(1, price)
+    }
+
+    init(_ m: Assay__V1__SeatPriceTier) throws(MessageError) {
+        self.init()
+        price = unsafe read(m.has_price, m.price)
+        quantity = unsafe read(m.has_quantity, m.quantity)
     }
 }
 
@@ -434,6 +537,8 @@ extension TransactionCommitmentInfo: WritableMessage, @unsafe ReadableMessage {
 
 extension JWSRenewalInfoDecodedPayload: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(32, multiSeatInfo)
+        output.set(31, renewalQuantity)
         output.set(30, willUnbundle)
         output.set(29, bundleOriginalTransactionID)
         output.set(28, bundleSubscriptionGroupID)
@@ -506,6 +611,19 @@ extension JWSRenewalInfoDecodedPayload: WritableMessage, @unsafe ReadableMessage
         bundleOriginalTransactionID = try unsafe read(
             m.has_bundle_original_transaction_id, m.bundle_original_transaction_id)
         willUnbundle = unsafe read(m.has_will_unbundle, m.will_unbundle)
+        renewalQuantity = unsafe read(m.has_renewal_quantity, m.renewal_quantity)
+        multiSeatInfo = try unsafe read(m.multi_seat_info)
+    }
+}
+
+extension RenewalMultiSeatInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(1, renewalPriceTiers)
+    }
+
+    init(_ m: Assay__V1__RenewalMultiSeatInfo) throws(MessageError) {
+        self.init()
+        renewalPriceTiers = try unsafe models(m.renewal_price_tiers, count: m.n_renewal_price_tiers)
     }
 }
 
@@ -535,6 +653,7 @@ extension RenewalCommitmentInfo: WritableMessage, @unsafe ReadableMessage {
 
 extension ResponseBodyV2DecodedPayload: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(10, unclaimInfo)
         output.set(9, appData)
         output.set(8, externalPurchaseToken)
         output.set(7, summary)
@@ -557,6 +676,7 @@ extension ResponseBodyV2DecodedPayload: WritableMessage, @unsafe ReadableMessage
         summary = try unsafe read(m.summary)
         externalPurchaseToken = try unsafe read(m.external_purchase_token)
         appData = try unsafe read(m.app_data)
+        unclaimInfo = try unsafe read(m.unclaim_info)
     }
 }
 
@@ -648,6 +768,26 @@ extension AppData: WritableMessage, @unsafe ReadableMessage {
         environment = try unsafe read(m.has_environment, m.environment)
         signedAppTransactionInfo = try unsafe read(
             m.has_signed_app_transaction_info, m.signed_app_transaction_info)
+    }
+}
+
+extension UnclaimInfo: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.setEach(5, unclaimSeatIds)
+        output.set(4, originalTransactionId)
+        output.set(3, environment)
+        output.set(2, bundleId)
+        output.set(1, appAppleId)
+    }
+
+    init(_ m: Assay__V1__UnclaimInfo) throws(MessageError) {
+        self.init()
+        appAppleId = unsafe read(m.has_app_apple_id, m.app_apple_id)
+        bundleId = try unsafe read(m.has_bundle_id, m.bundle_id)
+        environment = try unsafe read(m.has_environment, m.environment)
+        originalTransactionId = try unsafe read(
+            m.has_original_transaction_id, m.original_transaction_id)
+        unclaimSeatIds = try unsafe texts(m.unclaim_seat_ids, count: m.n_unclaim_seat_ids)
     }
 }
 

@@ -52,10 +52,18 @@ extension ResolveCall.Item: WritableMessage, @unsafe ReadableMessage {
 
 extension EntitlementPolicy: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(7, knownAt)
+        if renewalLeniencyMilliseconds != 0 { output.set(6, renewalLeniencyMilliseconds) }
         output.set(5, expectedAppAccountToken)
         if !acceptsFamilySharing { output.set(4, true) }
         // Sorted, so that equal policies have equal bytes.
-        output.setEach(3, durations.sorted { $0.key < $1.key }.map(ProductDuration.init(entry:)))
+        output.setEach(
+            3,
+            durations.sorted { $0.key < $1.key }.map { product, duration in
+                ProductDuration(
+                    productId: product, milliseconds: duration,
+                    stacks: stackedProducts.contains(product))
+            })
         if billingRetryLeniencyMilliseconds != 0 {
             output.set(2, billingRetryLeniencyMilliseconds)
         }
@@ -68,11 +76,17 @@ extension EntitlementPolicy: WritableMessage, @unsafe ReadableMessage {
         billingRetryLeniencyMilliseconds =
             unsafe read(m.has_billing_retry_leniency_ms, m.billing_retry_leniency_ms) ?? 0
         let products: [ProductDuration] = try unsafe models(m.durations, count: m.n_durations)
-        for product in products { durations[product.productId] = product.milliseconds }
+        for product in products {
+            durations[product.productId] = product.milliseconds
+            if product.stacks { stackedProducts.insert(product.productId) }
+        }
         acceptsFamilySharing =
             unsafe !(read(m.has_refuse_family_sharing, m.refuse_family_sharing) ?? false)
         expectedAppAccountToken = try unsafe read(
             m.has_expected_app_account_token, m.expected_app_account_token)
+        renewalLeniencyMilliseconds =
+            unsafe read(m.has_renewal_leniency_ms, m.renewal_leniency_ms) ?? 0
+        knownAt = unsafe read(m.has_known_at, m.known_at)
     }
 }
 
@@ -80,12 +94,14 @@ extension EntitlementPolicy: WritableMessage, @unsafe ReadableMessage {
 private struct ProductDuration: WritableMessage, @unsafe ReadableMessage {
     let productId: String
     let milliseconds: Int64
+    let stacks: Bool
 
-    init(entry: (key: String, value: Int64)) {
-        (productId, milliseconds) = entry
+    init(productId: String, milliseconds: Int64, stacks: Bool) {
+        (self.productId, self.milliseconds, self.stacks) = (productId, milliseconds, stacks)
     }
 
     func write(to output: inout MessageWriter) {
+        if stacks { output.set(3, true) }
         output.set(2, milliseconds)
         output.set(1, productId)
     }
@@ -93,6 +109,7 @@ private struct ProductDuration: WritableMessage, @unsafe ReadableMessage {
     init(_ m: Assay__V1__ProductDuration) throws(MessageError) {
         productId = try unsafe required(read(m.has_product_id, m.product_id))
         milliseconds = try unsafe required(read(m.has_duration_ms, m.duration_ms))
+        stacks = unsafe read(m.has_stacks, m.stacks) ?? false
     }
 }
 
@@ -103,14 +120,31 @@ extension Resolution: WritableMessage, @unsafe ReadableMessage {
     }
 
     init(_ m: Assay__V1__Resolution) throws(MessageError) {
+        let items: [ResolvedItem] = try unsafe models(m.items, count: m.n_items)
+        let entitlements: Entitlements = try unsafe required(read(m.entitlements))
         self.init(
-            items: try unsafe models(m.items, count: m.n_items),
-            entitlements: try unsafe required(read(m.entitlements)))
+            items: items,
+            entitlements: entitlements.superseding(items))
+    }
+}
+
+extension Entitlements {
+    /// On the wire each item says whether it is superseded.
+    func superseding(_ items: [ResolvedItem]) -> Entitlements {
+        var entitlements = self
+        entitlements.superseded = items.indices.filter { items[$0].isSuperseded }
+        return entitlements
     }
 }
 
 extension ResolvedItem: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(9, identifiers.subtype)
+        output.set(8, identifiers.notificationType)
+        output.set(7, identifiers.appTransactionId)
+        output.set(6, identifiers.appAccountToken)
+        output.set(5, identifiers.originalTransactionId)
+        if isSuperseded { output.set(4, true) }
         if payloadJSONLength != 0 { output.set(3, payloadJSONLength) }
         output.set(2, verification)
         output.set(1, label)
@@ -120,6 +154,16 @@ extension ResolvedItem: WritableMessage, @unsafe ReadableMessage {
         self.init(
             label: try unsafe read(m.has_label, m.label),
             verification: try unsafe required(read(m.verification)),
-            payloadJSONLength: unsafe read(m.has_payload_json_length, m.payload_json_length) ?? 0)
+            payloadJSONLength: unsafe read(m.has_payload_json_length, m.payload_json_length) ?? 0,
+            isSuperseded: unsafe read(m.has_is_superseded, m.is_superseded) ?? false)
+        identifiers.originalTransactionId = try unsafe read(
+            m.has_original_transaction_id, m.original_transaction_id)
+        identifiers.appAccountToken = try unsafe read(
+            m.has_app_account_token, m.app_account_token)
+        identifiers.appTransactionId = try unsafe read(
+            m.has_app_transaction_id, m.app_transaction_id)
+        identifiers.notificationType = try unsafe read(
+            m.has_notification_type, m.notification_type)
+        identifiers.subtype = try unsafe read(m.has_subtype, m.subtype)
     }
 }

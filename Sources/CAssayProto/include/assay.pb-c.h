@@ -31,10 +31,12 @@ typedef struct Assay__V1__Resolution Assay__V1__Resolution;
 typedef struct Assay__V1__Fetched Assay__V1__Fetched;
 typedef struct Assay__V1__ResolvedItem Assay__V1__ResolvedItem;
 typedef struct Assay__V1__Entitlements Assay__V1__Entitlements;
+typedef struct Assay__V1__EntitlementRefresh Assay__V1__EntitlementRefresh;
 typedef struct Assay__V1__AppEntitlements Assay__V1__AppEntitlements;
 typedef struct Assay__V1__SubscriptionGroup Assay__V1__SubscriptionGroup;
 typedef struct Assay__V1__Subscription Assay__V1__Subscription;
 typedef struct Assay__V1__ProductEntitlement Assay__V1__ProductEntitlement;
+typedef struct Assay__V1__ProductPurchase Assay__V1__ProductPurchase;
 typedef struct Assay__V1__ConsumablePurchase Assay__V1__ConsumablePurchase;
 typedef struct Assay__V1__DecidedBy Assay__V1__DecidedBy;
 typedef struct Assay__V1__Customers Assay__V1__Customers;
@@ -55,14 +57,18 @@ typedef struct Assay__V1__Limits Assay__V1__Limits;
 typedef struct Assay__V1__TrustedRoot Assay__V1__TrustedRoot;
 typedef struct Assay__V1__StringList Assay__V1__StringList;
 typedef struct Assay__V1__JWSTransactionDecodedPayload Assay__V1__JWSTransactionDecodedPayload;
+typedef struct Assay__V1__TransactionMultiSeatInfo Assay__V1__TransactionMultiSeatInfo;
+typedef struct Assay__V1__SeatPriceTier Assay__V1__SeatPriceTier;
 typedef struct Assay__V1__TransactionCommitmentInfo Assay__V1__TransactionCommitmentInfo;
 typedef struct Assay__V1__JWSRenewalInfoDecodedPayload Assay__V1__JWSRenewalInfoDecodedPayload;
+typedef struct Assay__V1__RenewalMultiSeatInfo Assay__V1__RenewalMultiSeatInfo;
 typedef struct Assay__V1__RenewalCommitmentInfo Assay__V1__RenewalCommitmentInfo;
 typedef struct Assay__V1__ResponseBodyV2DecodedPayload Assay__V1__ResponseBodyV2DecodedPayload;
 typedef struct Assay__V1__NotificationData Assay__V1__NotificationData;
 typedef struct Assay__V1__Summary Assay__V1__Summary;
 typedef struct Assay__V1__ExternalPurchaseToken Assay__V1__ExternalPurchaseToken;
 typedef struct Assay__V1__AppData Assay__V1__AppData;
+typedef struct Assay__V1__UnclaimInfo Assay__V1__UnclaimInfo;
 typedef struct Assay__V1__AppTransaction Assay__V1__AppTransaction;
 typedef struct Assay__V1__DecodedRealtimeRequestBody Assay__V1__DecodedRealtimeRequestBody;
 typedef struct Assay__V1__AdvancedCommerceTransactionInfo Assay__V1__AdvancedCommerceTransactionInfo;
@@ -563,8 +569,9 @@ struct  Assay__V1__ResolveCall
   size_t n_items;
   Assay__V1__EvidenceItem **items;
   /*
-   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence
-   * that was signed later, with a tolerance of five minutes, is refused.
+   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence is
+   * verified at the server's time, and what was signed after this moment counts too: did the
+   * customer own it then, as known today? The policy's known_at leaves it out.
    */
   protobuf_c_boolean has_at;
   int64_t at;
@@ -648,15 +655,27 @@ struct  Assay__V1__EntitlementPolicy
   protobuf_c_boolean has_refuse_family_sharing;
   protobuf_c_boolean refuse_family_sharing;
   /*
-   * The customer that the caller expects: an appAccountToken, a UUID compared
-   * case-insensitively. Evidence of another one is a conflict, not a refusal.
+   * The customer that the caller asks about: an appAccountToken, a UUID compared
+   * case-insensitively. What names another one does not entitle; what names none does.
    */
   protobuf_c_boolean has_expected_app_account_token;
   ProtobufCBinaryData expected_app_account_token;
+  /*
+   * How long after the end of its period a subscription stays entitled that nothing excludes from
+   * renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all.
+   */
+  protobuf_c_boolean has_renewal_leniency_ms;
+  int64_t renewal_leniency_ms;
+  /*
+   * Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew it
+   * then. Absent: everything counts.
+   */
+  protobuf_c_boolean has_known_at;
+  int64_t known_at;
 };
 #define ASSAY__V1__ENTITLEMENT_POLICY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlement_policy__descriptor) \
-    , 0, 0, 0, 0, 0,NULL, 0, 0, 0, {0,NULL} }
+    , 0, 0, 0, 0, 0,NULL, 0, 0, 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 /*
@@ -675,10 +694,15 @@ struct  Assay__V1__ProductDuration
    */
   protobuf_c_boolean has_duration_ms;
   int64_t duration_ms;
+  /*
+   * Periods add up: the next one begins where the last one ends.
+   */
+  protobuf_c_boolean has_stacks;
+  protobuf_c_boolean stacks;
 };
 #define ASSAY__V1__PRODUCT_DURATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_duration__descriptor) \
-    , 0, {0,NULL}, 0, 0 }
+    , 0, {0,NULL}, 0, 0, 0, 0 }
 
 
 /*
@@ -922,10 +946,42 @@ struct  Assay__V1__ResolvedItem
    */
   protobuf_c_boolean has_payload_json_length;
   uint32_t payload_json_length;
+  /*
+   * Newer statements about everything in this item are among the items, and nothing of the answer
+   * comes from it: it can be deleted from a store without ever changing an answer.
+   */
+  protobuf_c_boolean has_is_superseded;
+  protobuf_c_boolean is_superseded;
+  /*
+   * What to file the item under, beside its keys: the transaction identifier of the original
+   * purchase. Absent, as the members below, where the item names none or several.
+   */
+  protobuf_c_boolean has_original_transaction_id;
+  ProtobufCBinaryData original_transaction_id;
+  /*
+   * A UUID that the app supplied.
+   */
+  protobuf_c_boolean has_app_account_token;
+  ProtobufCBinaryData app_account_token;
+  /*
+   * Identifier of the app's download.
+   */
+  protobuf_c_boolean has_app_transaction_id;
+  ProtobufCBinaryData app_transaction_id;
+  /*
+   * Of a notification, in Apple's spelling.
+   */
+  protobuf_c_boolean has_notification_type;
+  ProtobufCBinaryData notification_type;
+  /*
+   * Of a notification, in Apple's spelling.
+   */
+  protobuf_c_boolean has_subtype;
+  ProtobufCBinaryData subtype;
 };
 #define ASSAY__V1__RESOLVED_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__resolved_item__descriptor) \
-    , 0, {0,NULL}, NULL, 0, 0 }
+    , 0, {0,NULL}, NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
 
 
 /*
@@ -965,10 +1021,43 @@ struct  Assay__V1__Entitlements
    */
   size_t n_warnings;
   Assay__V1__EntitlementWarning **warnings;
+  /*
+   * When to ask the App Store, because the evidence ends there. Empty: nothing is to be asked.
+   */
+  size_t n_refresh;
+  Assay__V1__EntitlementRefresh **refresh;
 };
 #define ASSAY__V1__ENTITLEMENTS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlements__descriptor) \
-    , 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0,NULL }
+    , 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, 0,NULL, 0,NULL }
+
+
+/*
+ * When to ask the App Store about one subscription.
+ */
+struct  Assay__V1__EntitlementRefresh
+{
+  ProtobufCMessage base;
+  /*
+   * The transaction to ask about.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * In milliseconds since 1970. Not after the moment of the decision: at once.
+   */
+  protobuf_c_boolean has_at;
+  int64_t at;
+  /*
+   * PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened after
+   * the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+   */
+  protobuf_c_boolean has_reason;
+  ProtobufCBinaryData reason;
+};
+#define ASSAY__V1__ENTITLEMENT_REFRESH__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__entitlement_refresh__descriptor) \
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -1044,7 +1133,8 @@ struct  Assay__V1__SubscriptionGroup
 
 
 /*
- * One subscription: all transactions of one original transaction identifier.
+ * One subscription: all transactions of one original transaction identifier, and of those from
+ * which it moved.
  */
 struct  Assay__V1__Subscription
 {
@@ -1126,10 +1216,41 @@ struct  Assay__V1__Subscription
    */
   protobuf_c_boolean has_expires_date;
   int64_t expires_date;
+  /*
+   * The number of seats that are paid for. Absent for a subscription of one customer.
+   */
+  protobuf_c_boolean has_seats;
+  int64_t seats;
+  /*
+   * The account that the newest statement about the deciding purchase names, else the newest of the
+   * subscription; in lower case.
+   */
+  protobuf_c_boolean has_app_account_token;
+  ProtobufCBinaryData app_account_token;
+  /*
+   * The app's download that bought it.
+   */
+  protobuf_c_boolean has_app_transaction_id;
+  ProtobufCBinaryData app_transaction_id;
+  /*
+   * The start of the deciding transaction's period, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_date;
+  int64_t purchase_date;
+  /*
+   * The account of the next period, where it is another one.
+   */
+  protobuf_c_boolean has_renews_for_app_account_token;
+  ProtobufCBinaryData renews_for_app_account_token;
+  /*
+   * It names another account than the one that the policy expects, and does not entitle.
+   */
+  protobuf_c_boolean has_belongs_to_another_account;
+  protobuf_c_boolean belongs_to_another_account;
 };
 #define ASSAY__V1__SUBSCRIPTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__subscription__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0 }
 
 
 /*
@@ -1177,10 +1298,72 @@ struct  Assay__V1__ProductEntitlement
    * The evidence that decided.
    */
   Assay__V1__DecidedBy *decided_by;
+  /*
+   * The account that the purchase names, in lower case.
+   */
+  protobuf_c_boolean has_app_account_token;
+  ProtobufCBinaryData app_account_token;
+  /*
+   * The app's download that bought it.
+   */
+  protobuf_c_boolean has_app_transaction_id;
+  ProtobufCBinaryData app_transaction_id;
+  /*
+   * When it was bought, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_date;
+  int64_t purchase_date;
+  /*
+   * It names another account than the one that the policy expects, and does not entitle.
+   */
+  protobuf_c_boolean has_belongs_to_another_account;
+  protobuf_c_boolean belongs_to_another_account;
+  /*
+   * Every purchase of a non-renewing subscription, by date.
+   */
+  size_t n_purchases;
+  Assay__V1__ProductPurchase **purchases;
 };
 #define ASSAY__V1__PRODUCT_ENTITLEMENT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_entitlement__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL }
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0,NULL }
+
+
+/*
+ * One purchase of a non-renewing subscription. Dates are milliseconds since 1970.
+ */
+struct  Assay__V1__ProductPurchase
+{
+  ProtobufCMessage base;
+  /*
+   * The transaction identifier.
+   */
+  protobuf_c_boolean has_transaction_id;
+  ProtobufCBinaryData transaction_id;
+  /*
+   * When it was bought.
+   */
+  protobuf_c_boolean has_purchase_date;
+  int64_t purchase_date;
+  /*
+   * When its period begins: the purchase, or the end of the period that it adds to.
+   */
+  protobuf_c_boolean has_from;
+  int64_t from;
+  /*
+   * The end of its period. Absent: no end known.
+   */
+  protobuf_c_boolean has_until;
+  int64_t until;
+  /*
+   * When Apple refunded or revoked it.
+   */
+  protobuf_c_boolean has_revocation_date;
+  int64_t revocation_date;
+};
+#define ASSAY__V1__PRODUCT_PURCHASE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__product_purchase__descriptor) \
+    , 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -1218,10 +1401,30 @@ struct  Assay__V1__ConsumablePurchase
    * The evidence that decided.
    */
   Assay__V1__DecidedBy *decided_by;
+  /*
+   * When it was bought, in milliseconds since 1970.
+   */
+  protobuf_c_boolean has_purchase_date;
+  int64_t purchase_date;
+  /*
+   * The account that the purchase names, in lower case.
+   */
+  protobuf_c_boolean has_app_account_token;
+  ProtobufCBinaryData app_account_token;
+  /*
+   * The app's download that bought it.
+   */
+  protobuf_c_boolean has_app_transaction_id;
+  ProtobufCBinaryData app_transaction_id;
+  /*
+   * It names another account than the one that the policy expects.
+   */
+  protobuf_c_boolean has_belongs_to_another_account;
+  protobuf_c_boolean belongs_to_another_account;
 };
 #define ASSAY__V1__CONSUMABLE_PURCHASE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__consumable_purchase__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, NULL, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
 
 
 /*
@@ -1252,7 +1455,7 @@ struct  Assay__V1__DecidedBy
 
 
 /*
- * The customers that the evidence names.
+ * The customers that the entries of one app name.
  */
 struct  Assay__V1__Customers
 {
@@ -1268,7 +1471,7 @@ struct  Assay__V1__Customers
   size_t n_app_transaction_ids;
   ProtobufCBinaryData *app_transaction_ids;
   /*
-   * Whether the evidence is of several customers, or not of the expected one.
+   * Whether the entries name more than one account.
    */
   protobuf_c_boolean has_is_conflicting;
   protobuf_c_boolean is_conflicting;
@@ -2068,10 +2271,69 @@ struct  Assay__V1__JWSTransactionDecodedPayload
    */
   protobuf_c_boolean has_bundle_original_transaction_id;
   ProtobufCBinaryData bundle_original_transaction_id;
+  /*
+   * Why the transaction adds to a period instead of beginning one: SEAT_ADDITION.
+   */
+  protobuf_c_boolean has_additional_transaction_reason;
+  ProtobufCBinaryData additional_transaction_reason;
+  /*
+   * The seats of a subscription for a group or an organisation. quantity is their number, and price
+   * the average of one.
+   */
+  Assay__V1__TransactionMultiSeatInfo *multi_seat_info;
 };
 #define ASSAY__V1__JWSTRANSACTION_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwstransaction_decoded_payload__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, NULL, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL }
+
+
+/*
+ * Apple: multiSeatInfo of a transaction.
+ */
+struct  Assay__V1__TransactionMultiSeatInfo
+{
+  ProtobufCMessage base;
+  /*
+   * Who sends the invitations to the seats: APPLE or DEVELOPER.
+   */
+  protobuf_c_boolean has_invitation_management;
+  ProtobufCBinaryData invitation_management;
+  /*
+   * The prices of the seats, by number.
+   */
+  size_t n_price_tiers;
+  Assay__V1__SeatPriceTier **price_tiers;
+  /*
+   * The number of seats that Apple refunded.
+   */
+  protobuf_c_boolean has_revoked_seat_quantity;
+  int32_t revoked_seat_quantity;
+};
+#define ASSAY__V1__TRANSACTION_MULTI_SEAT_INFO__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__transaction_multi_seat_info__descriptor) \
+    , 0, {0,NULL}, 0,NULL, 0, 0 }
+
+
+/*
+ * The price of some seats.
+ */
+struct  Assay__V1__SeatPriceTier
+{
+  ProtobufCMessage base;
+  /*
+   * Of one seat, in milliunits of the currency.
+   */
+  protobuf_c_boolean has_price;
+  int64_t price;
+  /*
+   * The number of seats at this price.
+   */
+  protobuf_c_boolean has_quantity;
+  int32_t quantity;
+};
+#define ASSAY__V1__SEAT_PRICE_TIER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__seat_price_tier__descriptor) \
+    , 0, 0, 0, 0 }
 
 
 /*
@@ -2263,10 +2525,36 @@ struct  Assay__V1__JWSRenewalInfoDecodedPayload
    */
   protobuf_c_boolean has_will_unbundle;
   protobuf_c_boolean will_unbundle;
+  /*
+   * The number of seats of the next period.
+   */
+  protobuf_c_boolean has_renewal_quantity;
+  int32_t renewal_quantity;
+  /*
+   * The prices of the seats of the next period.
+   */
+  Assay__V1__RenewalMultiSeatInfo *multi_seat_info;
 };
 #define ASSAY__V1__JWSRENEWAL_INFO_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__jwsrenewal_info_decoded_payload__descriptor) \
-    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0 }
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, 0, 0, 0, 0, {0,NULL}, 0, 0, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, NULL, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, NULL }
+
+
+/*
+ * Apple: multiSeatInfo of renewal info.
+ */
+struct  Assay__V1__RenewalMultiSeatInfo
+{
+  ProtobufCMessage base;
+  /*
+   * The prices of the seats, by number.
+   */
+  size_t n_renewal_price_tiers;
+  Assay__V1__SeatPriceTier **renewal_price_tiers;
+};
+#define ASSAY__V1__RENEWAL_MULTI_SEAT_INFO__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__renewal_multi_seat_info__descriptor) \
+    , 0,NULL }
 
 
 /*
@@ -2356,10 +2644,14 @@ struct  Assay__V1__ResponseBodyV2DecodedPayload
    * Present in notifications about the purchase of the app.
    */
   Assay__V1__AppData *app_data;
+  /*
+   * Present in UNCLAIM_SEATS notifications.
+   */
+  Assay__V1__UnclaimInfo *unclaim_info;
 };
 #define ASSAY__V1__RESPONSE_BODY_V2_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__response_body_v2_decoded_payload__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, 0, NULL, NULL, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, 0, NULL, NULL, NULL, NULL }
 
 
 /*
@@ -2537,6 +2829,43 @@ struct  Assay__V1__AppData
 #define ASSAY__V1__APP_DATA__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_data__descriptor) \
     , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL} }
+
+
+/*
+ * Apple: unclaimInfo. The seats that a group or an organisation took back.
+ */
+struct  Assay__V1__UnclaimInfo
+{
+  ProtobufCMessage base;
+  /*
+   * App Store identifier of the app.
+   */
+  protobuf_c_boolean has_app_apple_id;
+  int64_t app_apple_id;
+  /*
+   * Bundle identifier of the app.
+   */
+  protobuf_c_boolean has_bundle_id;
+  ProtobufCBinaryData bundle_id;
+  /*
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * Transaction identifier of the original purchase.
+   */
+  protobuf_c_boolean has_original_transaction_id;
+  ProtobufCBinaryData original_transaction_id;
+  /*
+   * The seats.
+   */
+  size_t n_unclaim_seat_ids;
+  ProtobufCBinaryData *unclaim_seat_ids;
+};
+#define ASSAY__V1__UNCLAIM_INFO__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__unclaim_info__descriptor) \
+    , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL }
 
 
 /*
@@ -3638,6 +3967,25 @@ Assay__V1__Entitlements *
 void   assay__v1__entitlements__free_unpacked
                      (Assay__V1__Entitlements *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__EntitlementRefresh methods */
+void   assay__v1__entitlement_refresh__init
+                     (Assay__V1__EntitlementRefresh         *message);
+size_t assay__v1__entitlement_refresh__get_packed_size
+                     (const Assay__V1__EntitlementRefresh   *message);
+size_t assay__v1__entitlement_refresh__pack
+                     (const Assay__V1__EntitlementRefresh   *message,
+                      uint8_t             *out);
+size_t assay__v1__entitlement_refresh__pack_to_buffer
+                     (const Assay__V1__EntitlementRefresh   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__EntitlementRefresh *
+       assay__v1__entitlement_refresh__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__entitlement_refresh__free_unpacked
+                     (Assay__V1__EntitlementRefresh *message,
+                      ProtobufCAllocator *allocator);
 /* Assay__V1__AppEntitlements methods */
 void   assay__v1__app_entitlements__init
                      (Assay__V1__AppEntitlements         *message);
@@ -3713,6 +4061,25 @@ Assay__V1__ProductEntitlement *
                       const uint8_t       *data);
 void   assay__v1__product_entitlement__free_unpacked
                      (Assay__V1__ProductEntitlement *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__ProductPurchase methods */
+void   assay__v1__product_purchase__init
+                     (Assay__V1__ProductPurchase         *message);
+size_t assay__v1__product_purchase__get_packed_size
+                     (const Assay__V1__ProductPurchase   *message);
+size_t assay__v1__product_purchase__pack
+                     (const Assay__V1__ProductPurchase   *message,
+                      uint8_t             *out);
+size_t assay__v1__product_purchase__pack_to_buffer
+                     (const Assay__V1__ProductPurchase   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__ProductPurchase *
+       assay__v1__product_purchase__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__product_purchase__free_unpacked
+                     (Assay__V1__ProductPurchase *message,
                       ProtobufCAllocator *allocator);
 /* Assay__V1__ConsumablePurchase methods */
 void   assay__v1__consumable_purchase__init
@@ -4094,6 +4461,44 @@ Assay__V1__JWSTransactionDecodedPayload *
 void   assay__v1__jwstransaction_decoded_payload__free_unpacked
                      (Assay__V1__JWSTransactionDecodedPayload *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__TransactionMultiSeatInfo methods */
+void   assay__v1__transaction_multi_seat_info__init
+                     (Assay__V1__TransactionMultiSeatInfo         *message);
+size_t assay__v1__transaction_multi_seat_info__get_packed_size
+                     (const Assay__V1__TransactionMultiSeatInfo   *message);
+size_t assay__v1__transaction_multi_seat_info__pack
+                     (const Assay__V1__TransactionMultiSeatInfo   *message,
+                      uint8_t             *out);
+size_t assay__v1__transaction_multi_seat_info__pack_to_buffer
+                     (const Assay__V1__TransactionMultiSeatInfo   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__TransactionMultiSeatInfo *
+       assay__v1__transaction_multi_seat_info__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__transaction_multi_seat_info__free_unpacked
+                     (Assay__V1__TransactionMultiSeatInfo *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__SeatPriceTier methods */
+void   assay__v1__seat_price_tier__init
+                     (Assay__V1__SeatPriceTier         *message);
+size_t assay__v1__seat_price_tier__get_packed_size
+                     (const Assay__V1__SeatPriceTier   *message);
+size_t assay__v1__seat_price_tier__pack
+                     (const Assay__V1__SeatPriceTier   *message,
+                      uint8_t             *out);
+size_t assay__v1__seat_price_tier__pack_to_buffer
+                     (const Assay__V1__SeatPriceTier   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__SeatPriceTier *
+       assay__v1__seat_price_tier__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__seat_price_tier__free_unpacked
+                     (Assay__V1__SeatPriceTier *message,
+                      ProtobufCAllocator *allocator);
 /* Assay__V1__TransactionCommitmentInfo methods */
 void   assay__v1__transaction_commitment_info__init
                      (Assay__V1__TransactionCommitmentInfo         *message);
@@ -4131,6 +4536,25 @@ Assay__V1__JWSRenewalInfoDecodedPayload *
                       const uint8_t       *data);
 void   assay__v1__jwsrenewal_info_decoded_payload__free_unpacked
                      (Assay__V1__JWSRenewalInfoDecodedPayload *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__RenewalMultiSeatInfo methods */
+void   assay__v1__renewal_multi_seat_info__init
+                     (Assay__V1__RenewalMultiSeatInfo         *message);
+size_t assay__v1__renewal_multi_seat_info__get_packed_size
+                     (const Assay__V1__RenewalMultiSeatInfo   *message);
+size_t assay__v1__renewal_multi_seat_info__pack
+                     (const Assay__V1__RenewalMultiSeatInfo   *message,
+                      uint8_t             *out);
+size_t assay__v1__renewal_multi_seat_info__pack_to_buffer
+                     (const Assay__V1__RenewalMultiSeatInfo   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__RenewalMultiSeatInfo *
+       assay__v1__renewal_multi_seat_info__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__renewal_multi_seat_info__free_unpacked
+                     (Assay__V1__RenewalMultiSeatInfo *message,
                       ProtobufCAllocator *allocator);
 /* Assay__V1__RenewalCommitmentInfo methods */
 void   assay__v1__renewal_commitment_info__init
@@ -4245,6 +4669,25 @@ Assay__V1__AppData *
                       const uint8_t       *data);
 void   assay__v1__app_data__free_unpacked
                      (Assay__V1__AppData *message,
+                      ProtobufCAllocator *allocator);
+/* Assay__V1__UnclaimInfo methods */
+void   assay__v1__unclaim_info__init
+                     (Assay__V1__UnclaimInfo         *message);
+size_t assay__v1__unclaim_info__get_packed_size
+                     (const Assay__V1__UnclaimInfo   *message);
+size_t assay__v1__unclaim_info__pack
+                     (const Assay__V1__UnclaimInfo   *message,
+                      uint8_t             *out);
+size_t assay__v1__unclaim_info__pack_to_buffer
+                     (const Assay__V1__UnclaimInfo   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__UnclaimInfo *
+       assay__v1__unclaim_info__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__unclaim_info__free_unpacked
+                     (Assay__V1__UnclaimInfo *message,
                       ProtobufCAllocator *allocator);
 /* Assay__V1__AppTransaction methods */
 void   assay__v1__app_transaction__init
@@ -4638,6 +5081,9 @@ typedef void (*Assay__V1__ResolvedItem_Closure)
 typedef void (*Assay__V1__Entitlements_Closure)
                  (const Assay__V1__Entitlements *message,
                   void *closure_data);
+typedef void (*Assay__V1__EntitlementRefresh_Closure)
+                 (const Assay__V1__EntitlementRefresh *message,
+                  void *closure_data);
 typedef void (*Assay__V1__AppEntitlements_Closure)
                  (const Assay__V1__AppEntitlements *message,
                   void *closure_data);
@@ -4649,6 +5095,9 @@ typedef void (*Assay__V1__Subscription_Closure)
                   void *closure_data);
 typedef void (*Assay__V1__ProductEntitlement_Closure)
                  (const Assay__V1__ProductEntitlement *message,
+                  void *closure_data);
+typedef void (*Assay__V1__ProductPurchase_Closure)
+                 (const Assay__V1__ProductPurchase *message,
                   void *closure_data);
 typedef void (*Assay__V1__ConsumablePurchase_Closure)
                  (const Assay__V1__ConsumablePurchase *message,
@@ -4710,11 +5159,20 @@ typedef void (*Assay__V1__StringList_Closure)
 typedef void (*Assay__V1__JWSTransactionDecodedPayload_Closure)
                  (const Assay__V1__JWSTransactionDecodedPayload *message,
                   void *closure_data);
+typedef void (*Assay__V1__TransactionMultiSeatInfo_Closure)
+                 (const Assay__V1__TransactionMultiSeatInfo *message,
+                  void *closure_data);
+typedef void (*Assay__V1__SeatPriceTier_Closure)
+                 (const Assay__V1__SeatPriceTier *message,
+                  void *closure_data);
 typedef void (*Assay__V1__TransactionCommitmentInfo_Closure)
                  (const Assay__V1__TransactionCommitmentInfo *message,
                   void *closure_data);
 typedef void (*Assay__V1__JWSRenewalInfoDecodedPayload_Closure)
                  (const Assay__V1__JWSRenewalInfoDecodedPayload *message,
+                  void *closure_data);
+typedef void (*Assay__V1__RenewalMultiSeatInfo_Closure)
+                 (const Assay__V1__RenewalMultiSeatInfo *message,
                   void *closure_data);
 typedef void (*Assay__V1__RenewalCommitmentInfo_Closure)
                  (const Assay__V1__RenewalCommitmentInfo *message,
@@ -4733,6 +5191,9 @@ typedef void (*Assay__V1__ExternalPurchaseToken_Closure)
                   void *closure_data);
 typedef void (*Assay__V1__AppData_Closure)
                  (const Assay__V1__AppData *message,
+                  void *closure_data);
+typedef void (*Assay__V1__UnclaimInfo_Closure)
+                 (const Assay__V1__UnclaimInfo *message,
                   void *closure_data);
 typedef void (*Assay__V1__AppTransaction_Closure)
                  (const Assay__V1__AppTransaction *message,
@@ -4816,10 +5277,12 @@ extern const ProtobufCMessageDescriptor assay__v1__resolution__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__fetched__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__resolved_item__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__entitlements__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__entitlement_refresh__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__app_entitlements__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__subscription_group__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__subscription__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__product_entitlement__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__product_purchase__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__consumable_purchase__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__decided_by__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__customers__descriptor;
@@ -4840,14 +5303,18 @@ extern const ProtobufCMessageDescriptor assay__v1__limits__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__trusted_root__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__string_list__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__jwstransaction_decoded_payload__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__transaction_multi_seat_info__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__seat_price_tier__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__transaction_commitment_info__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__jwsrenewal_info_decoded_payload__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__renewal_multi_seat_info__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__renewal_commitment_info__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__response_body_v2_decoded_payload__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__notification_data__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__summary__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__external_purchase_token__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__app_data__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__unclaim_info__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__app_transaction__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__decoded_realtime_request_body__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_info__descriptor;

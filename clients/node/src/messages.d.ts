@@ -287,8 +287,9 @@ export interface ResolveCall {
   /** The items, in the order of their bytes: at least one, at most the server's limit. */
   items?: EvidenceItem[]
   /**
-   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence
-   * that was signed later, with a tolerance of five minutes, is refused.
+   * The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence is
+   * verified at the server's time, and what was signed after this moment counts too: did the
+   * customer own it then, as known today? The policy's known_at leaves it out.
    */
   at?: bigint
   /** What the caller decides, because the evidence does not say it. Absent: all defaults. */
@@ -330,10 +331,20 @@ export interface EntitlementPolicy {
   /** Purchases that a family member shares do not entitle. */
   refuseFamilySharing?: boolean
   /**
-   * The customer that the caller expects: an appAccountToken, a UUID compared case-insensitively.
-   * Evidence of another one is a conflict, not a refusal.
+   * The customer that the caller asks about: an appAccountToken, a UUID compared
+   * case-insensitively. What names another one does not entitle; what names none does.
    */
   expectedAppAccountToken?: string
+  /**
+   * How long after the end of its period a subscription stays entitled that nothing excludes from
+   * renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all.
+   */
+  renewalLeniencyMs?: bigint
+  /**
+   * Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew it
+   * then. Absent: everything counts.
+   */
+  knownAt?: bigint
 }
 
 /** The duration of a non-renewing subscription. */
@@ -342,6 +353,8 @@ export interface ProductDuration {
   productId?: string
   /** Milliseconds from the purchase on. */
   durationMs?: bigint
+  /** Periods add up: the next one begins where the last one ends. */
+  stacks?: boolean
 }
 
 /**
@@ -454,6 +467,24 @@ export interface ResolvedItem {
   verification?: Verification
   /** The number of bytes of the item's JSON in the response's body. */
   payloadJsonLength?: number
+  /**
+   * Newer statements about everything in this item are among the items, and nothing of the answer
+   * comes from it: it can be deleted from a store without ever changing an answer.
+   */
+  isSuperseded?: boolean
+  /**
+   * What to file the item under, beside its keys: the transaction identifier of the original
+   * purchase. Absent, as the members below, where the item names none or several.
+   */
+  originalTransactionId?: string
+  /** A UUID that the app supplied. */
+  appAccountToken?: string
+  /** Identifier of the app's download. */
+  appTransactionId?: string
+  /** Of a notification, in Apple's spelling. */
+  notificationType?: string
+  /** Of a notification, in Apple's spelling. */
+  subtype?: string
 }
 
 /** What a customer owns at one moment, and which evidence says so. */
@@ -473,6 +504,21 @@ export interface Entitlements {
   nextChange?: bigint
   /** Remarks about the evidence, ordered by code. */
   warnings: EntitlementWarning[]
+  /** When to ask the App Store, because the evidence ends there. Empty: nothing is to be asked. */
+  refresh: EntitlementRefresh[]
+}
+
+/** When to ask the App Store about one subscription. */
+export interface EntitlementRefresh {
+  /** The transaction to ask about. */
+  transactionId?: string
+  /** In milliseconds since 1970. Not after the moment of the decision: at once. */
+  at?: bigint
+  /**
+   * PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened after
+   * the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+   */
+  reason?: string
 }
 
 /** What a customer owns in one app and environment. */
@@ -503,7 +549,10 @@ export interface SubscriptionGroup {
   subscriptions: Subscription[]
 }
 
-/** One subscription: all transactions of one original transaction identifier. */
+/**
+ * One subscription: all transactions of one original transaction identifier, and of those from
+ * which it moved.
+ */
 export interface Subscription {
   /** The transaction identifier of the original purchase. */
   originalTransactionId?: string
@@ -544,6 +593,21 @@ export interface Subscription {
   decidedBy?: DecidedBy
   /** The end of the deciding transaction's period, in milliseconds since 1970. */
   expiresDate?: bigint
+  /** The number of seats that are paid for. Absent for a subscription of one customer. */
+  seats?: bigint
+  /**
+   * The account that the newest statement about the deciding purchase names, else the newest of the
+   * subscription; in lower case.
+   */
+  appAccountToken?: string
+  /** The app's download that bought it. */
+  appTransactionId?: string
+  /** The start of the deciding transaction's period, in milliseconds since 1970. */
+  purchaseDate?: bigint
+  /** The account of the next period, where it is another one. */
+  renewsForAppAccountToken?: string
+  /** It names another account than the one that the policy expects, and does not entitle. */
+  belongsToAnotherAccount?: boolean
 }
 
 /** A non-consumable or a non-renewing subscription. */
@@ -564,6 +628,30 @@ export interface ProductEntitlement {
   revocationPercentage?: number
   /** The evidence that decided. */
   decidedBy?: DecidedBy
+  /** The account that the purchase names, in lower case. */
+  appAccountToken?: string
+  /** The app's download that bought it. */
+  appTransactionId?: string
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseDate?: bigint
+  /** It names another account than the one that the policy expects, and does not entitle. */
+  belongsToAnotherAccount?: boolean
+  /** Every purchase of a non-renewing subscription, by date. */
+  purchases: ProductPurchase[]
+}
+
+/** One purchase of a non-renewing subscription. Dates are milliseconds since 1970. */
+export interface ProductPurchase {
+  /** The transaction identifier. */
+  transactionId?: string
+  /** When it was bought. */
+  purchaseDate?: bigint
+  /** When its period begins: the purchase, or the end of the period that it adds to. */
+  from?: bigint
+  /** The end of its period. Absent: no end known. */
+  until?: bigint
+  /** When Apple refunded or revoked it. */
+  revocationDate?: bigint
 }
 
 /** One purchase of a consumable. */
@@ -580,6 +668,14 @@ export interface ConsumablePurchase {
   dedupKey?: string
   /** The evidence that decided. */
   decidedBy?: DecidedBy
+  /** When it was bought, in milliseconds since 1970. */
+  purchaseDate?: bigint
+  /** The account that the purchase names, in lower case. */
+  appAccountToken?: string
+  /** The app's download that bought it. */
+  appTransactionId?: string
+  /** It names another account than the one that the policy expects. */
+  belongsToAnotherAccount?: boolean
 }
 
 /** The evidence that decided an answer. */
@@ -592,13 +688,13 @@ export interface DecidedBy {
   signedDate?: bigint
 }
 
-/** The customers that the evidence names. */
+/** The customers that the entries of one app name. */
 export interface Customers {
   /** Sorted, in lower case. */
   appAccountTokens: string[]
   /** Sorted. */
   appTransactionIds: string[]
-  /** Whether the evidence is of several customers, or not of the expected one. */
+  /** Whether the entries name more than one account. */
   isConflicting?: boolean
 }
 
@@ -940,6 +1036,31 @@ export interface JWSTransactionDecodedPayload {
   bundleTransactionId?: string
   /** Transaction identifier of the bundle's original purchase. */
   bundleOriginalTransactionId?: string
+  /** Why the transaction adds to a period instead of beginning one: SEAT_ADDITION. */
+  additionalTransactionReason?: string
+  /**
+   * The seats of a subscription for a group or an organisation. quantity is their number, and price
+   * the average of one.
+   */
+  multiSeatInfo?: TransactionMultiSeatInfo
+}
+
+/** Apple: multiSeatInfo of a transaction. */
+export interface TransactionMultiSeatInfo {
+  /** Who sends the invitations to the seats: APPLE or DEVELOPER. */
+  invitationManagement?: string
+  /** The prices of the seats, by number. */
+  priceTiers: SeatPriceTier[]
+  /** The number of seats that Apple refunded. */
+  revokedSeatQuantity?: number
+}
+
+/** The price of some seats. */
+export interface SeatPriceTier {
+  /** Of one seat, in milliunits of the currency. */
+  price?: bigint
+  /** The number of seats at this price. */
+  quantity?: number
 }
 
 /** Apple: TransactionCommitmentInfo. The commitment of a monthly plan. */
@@ -1027,6 +1148,16 @@ export interface JWSRenewalInfoDecodedPayload {
   bundleOriginalTransactionId?: string
   /** Whether the subscription leaves the bundle at its next renewal. */
   willUnbundle?: boolean
+  /** The number of seats of the next period. */
+  renewalQuantity?: number
+  /** The prices of the seats of the next period. */
+  multiSeatInfo?: RenewalMultiSeatInfo
+}
+
+/** Apple: multiSeatInfo of renewal info. */
+export interface RenewalMultiSeatInfo {
+  /** The prices of the seats, by number. */
+  renewalPriceTiers: SeatPriceTier[]
 }
 
 /** Apple: RenewalCommitmentInfo. The renewal after the commitment of a monthly plan. */
@@ -1069,6 +1200,8 @@ export interface ResponseBodyV2DecodedPayload {
   externalPurchaseToken?: ExternalPurchaseToken
   /** Present in notifications about the purchase of the app. */
   appData?: AppData
+  /** Present in UNCLAIM_SEATS notifications. */
+  unclaimInfo?: UnclaimInfo
 }
 
 /** Apple: NotificationData. The purchase of a notification. */
@@ -1139,6 +1272,20 @@ export interface AppData {
   environment?: string
   /** A nested JWS, verified together with the notification. */
   signedAppTransactionInfo?: string
+}
+
+/** Apple: unclaimInfo. The seats that a group or an organisation took back. */
+export interface UnclaimInfo {
+  /** App Store identifier of the app. */
+  appAppleId?: bigint
+  /** Bundle identifier of the app. */
+  bundleId?: string
+  /** The environment: Production, Sandbox, Xcode, LocalTesting. */
+  environment?: string
+  /** Transaction identifier of the original purchase. */
+  originalTransactionId?: string
+  /** The seats. */
+  unclaimSeatIds: string[]
 }
 
 /** Apple: AppTransaction. Payload of a signed app transaction: the purchase of the app itself. */

@@ -51,10 +51,12 @@ export const Resolution = {}
 export const Fetched = {}
 export const ResolvedItem = {}
 export const Entitlements = {}
+export const EntitlementRefresh = {}
 export const AppEntitlements = {}
 export const SubscriptionGroup = {}
 export const Subscription = {}
 export const ProductEntitlement = {}
+export const ProductPurchase = {}
 export const ConsumablePurchase = {}
 export const DecidedBy = {}
 export const Customers = {}
@@ -75,14 +77,18 @@ export const Limits = {}
 export const TrustedRoot = {}
 export const StringList = {}
 export const JWSTransactionDecodedPayload = {}
+export const TransactionMultiSeatInfo = {}
+export const SeatPriceTier = {}
 export const TransactionCommitmentInfo = {}
 export const JWSRenewalInfoDecodedPayload = {}
+export const RenewalMultiSeatInfo = {}
 export const RenewalCommitmentInfo = {}
 export const ResponseBodyV2DecodedPayload = {}
 export const NotificationData = {}
 export const Summary = {}
 export const ExternalPurchaseToken = {}
 export const AppData = {}
+export const UnclaimInfo = {}
 export const AppTransaction = {}
 export const DecodedRealtimeRequestBody = {}
 export const AdvancedCommerceTransactionInfo = {}
@@ -160,11 +166,14 @@ Object.assign(EntitlementPolicy, {
   3: ['durations', ProductDuration, true],
   4: ['refuseFamilySharing', 'bool'],
   5: ['expectedAppAccountToken', 'string'],
+  6: ['renewalLeniencyMs', 'int64'],
+  7: ['knownAt', 'int64'],
 })
 
 Object.assign(ProductDuration, {
   1: ['productId', 'string'],
   2: ['durationMs', 'int64'],
+  3: ['stacks', 'bool'],
 })
 
 Object.assign(FetchCall, {
@@ -205,6 +214,12 @@ Object.assign(ResolvedItem, {
   1: ['label', 'string'],
   2: ['verification', Verification],
   3: ['payloadJsonLength', 'uint32'],
+  4: ['isSuperseded', 'bool'],
+  5: ['originalTransactionId', 'string'],
+  6: ['appAccountToken', 'string'],
+  7: ['appTransactionId', 'string'],
+  8: ['notificationType', 'string'],
+  9: ['subtype', 'string'],
 })
 
 Object.assign(Entitlements, {
@@ -214,6 +229,13 @@ Object.assign(Entitlements, {
   4: ['isStale', 'bool'],
   5: ['nextChange', 'int64'],
   6: ['warnings', EntitlementWarning, true],
+  7: ['refresh', EntitlementRefresh, true],
+})
+
+Object.assign(EntitlementRefresh, {
+  1: ['transactionId', 'string'],
+  2: ['at', 'int64'],
+  3: ['reason', 'string'],
 })
 
 Object.assign(AppEntitlements, {
@@ -248,6 +270,12 @@ Object.assign(Subscription, {
   13: ['revocationPercentage', 'int32'],
   14: ['decidedBy', DecidedBy],
   15: ['expiresDate', 'int64'],
+  16: ['seats', 'int64'],
+  17: ['appAccountToken', 'string'],
+  18: ['appTransactionId', 'string'],
+  19: ['purchaseDate', 'int64'],
+  20: ['renewsForAppAccountToken', 'string'],
+  21: ['belongsToAnotherAccount', 'bool'],
 })
 
 Object.assign(ProductEntitlement, {
@@ -259,6 +287,19 @@ Object.assign(ProductEntitlement, {
   6: ['revocationDate', 'int64'],
   7: ['revocationPercentage', 'int32'],
   8: ['decidedBy', DecidedBy],
+  9: ['appAccountToken', 'string'],
+  10: ['appTransactionId', 'string'],
+  11: ['purchaseDate', 'int64'],
+  12: ['belongsToAnotherAccount', 'bool'],
+  13: ['purchases', ProductPurchase, true],
+})
+
+Object.assign(ProductPurchase, {
+  1: ['transactionId', 'string'],
+  2: ['purchaseDate', 'int64'],
+  3: ['from', 'int64'],
+  4: ['until', 'int64'],
+  5: ['revocationDate', 'int64'],
 })
 
 Object.assign(ConsumablePurchase, {
@@ -268,6 +309,10 @@ Object.assign(ConsumablePurchase, {
   4: ['revokedPercentage', 'int32'],
   5: ['dedupKey', 'string'],
   6: ['decidedBy', DecidedBy],
+  7: ['purchaseDate', 'int64'],
+  8: ['appAccountToken', 'string'],
+  9: ['appTransactionId', 'string'],
+  10: ['belongsToAnotherAccount', 'bool'],
 })
 
 Object.assign(DecidedBy, {
@@ -444,6 +489,19 @@ Object.assign(JWSTransactionDecodedPayload, {
   38: ['bundleSubscriptionGroupId', 'string'],
   39: ['bundleTransactionId', 'string'],
   40: ['bundleOriginalTransactionId', 'string'],
+  41: ['additionalTransactionReason', 'string'],
+  42: ['multiSeatInfo', TransactionMultiSeatInfo],
+})
+
+Object.assign(TransactionMultiSeatInfo, {
+  1: ['invitationManagement', 'string'],
+  2: ['priceTiers', SeatPriceTier, true],
+  3: ['revokedSeatQuantity', 'int32'],
+})
+
+Object.assign(SeatPriceTier, {
+  1: ['price', 'int64'],
+  2: ['quantity', 'int32'],
 })
 
 Object.assign(TransactionCommitmentInfo, {
@@ -484,6 +542,12 @@ Object.assign(JWSRenewalInfoDecodedPayload, {
   28: ['bundleSubscriptionGroupId', 'string'],
   29: ['bundleOriginalTransactionId', 'string'],
   30: ['willUnbundle', 'bool'],
+  31: ['renewalQuantity', 'int32'],
+  32: ['multiSeatInfo', RenewalMultiSeatInfo],
+})
+
+Object.assign(RenewalMultiSeatInfo, {
+  1: ['renewalPriceTiers', SeatPriceTier, true],
 })
 
 Object.assign(RenewalCommitmentInfo, {
@@ -504,6 +568,7 @@ Object.assign(ResponseBodyV2DecodedPayload, {
   7: ['summary', Summary],
   8: ['externalPurchaseToken', ExternalPurchaseToken],
   9: ['appData', AppData],
+  10: ['unclaimInfo', UnclaimInfo],
 })
 
 Object.assign(NotificationData, {
@@ -542,6 +607,14 @@ Object.assign(AppData, {
   2: ['bundleId', 'string'],
   3: ['environment', 'string'],
   4: ['signedAppTransactionInfo', 'string'],
+})
+
+Object.assign(UnclaimInfo, {
+  1: ['appAppleId', 'int64'],
+  2: ['bundleId', 'string'],
+  3: ['environment', 'string'],
+  4: ['originalTransactionId', 'string'],
+  5: ['unclaimSeatIds', 'string', true],
 })
 
 Object.assign(AppTransaction, {

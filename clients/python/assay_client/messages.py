@@ -32,6 +32,7 @@ __all__ = [
     "DecidedBy",
     "DecodedRealtimeRequestBody",
     "EntitlementPolicy",
+    "EntitlementRefresh",
     "EntitlementWarning",
     "Entitlements",
     "EvidenceItem",
@@ -54,15 +55,18 @@ __all__ = [
     "Pong",
     "ProductDuration",
     "ProductEntitlement",
+    "ProductPurchase",
     "PurchaseInfoMember",
     "ReceiptAttribute",
     "RenewalCommitmentInfo",
+    "RenewalMultiSeatInfo",
     "RequestHead",
     "Resolution",
     "ResolveCall",
     "ResolvedItem",
     "ResponseBodyV2DecodedPayload",
     "ResponseHead",
+    "SeatPriceTier",
     "ServerAnswer",
     "ServerInfo",
     "ServingStatus",
@@ -74,8 +78,10 @@ __all__ = [
     "SubscriptionGroup",
     "Summary",
     "TransactionCommitmentInfo",
+    "TransactionMultiSeatInfo",
     "TransactionReceipt",
     "TrustedRoot",
+    "UnclaimInfo",
     "UnsignedAnswerMembers",
     "UnsignedNotificationV1",
     "UnsignedSubscriptionStatus",
@@ -344,7 +350,8 @@ class ResolveCall(Message):
     """The items, in the order of their bytes: at least one, at most the server's limit."""
     at: Optional[int] = None
     """The moment of the decision, in milliseconds since 1970. Absent: the server's clock. Evidence
-    that was signed later, with a tolerance of five minutes, is refused."""
+    is verified at the server's time, and what was signed after this moment counts too: did the
+    customer own it then, as known today? The policy's known_at leaves it out."""
     policy: Optional[EntitlementPolicy] = None
     """What the caller decides, because the evidence does not say it. Absent: all defaults."""
     expectations: Optional[Expectations] = None
@@ -383,8 +390,14 @@ class EntitlementPolicy(Message):
     refuse_family_sharing: Optional[bool] = None
     """Purchases that a family member shares do not entitle."""
     expected_app_account_token: Optional[str] = None
-    """The customer that the caller expects: an appAccountToken, a UUID compared
-    case-insensitively. Evidence of another one is a conflict, not a refusal."""
+    """The customer that the caller asks about: an appAccountToken, a UUID compared
+    case-insensitively. What names another one does not entitle; what names none does."""
+    renewal_leniency_ms: Optional[int] = None
+    """How long after the end of its period a subscription stays entitled that nothing excludes
+    from renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all."""
+    known_at: Optional[int] = None
+    """Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller knew
+    it then. Absent: everything counts."""
 
 
 @dataclass
@@ -395,6 +408,8 @@ class ProductDuration(Message):
     """The product identifier."""
     duration_ms: Optional[int] = None
     """Milliseconds from the purchase on."""
+    stacks: Optional[bool] = None
+    """Periods add up: the next one begins where the last one ends."""
 
 
 @dataclass
@@ -514,6 +529,20 @@ class ResolvedItem(Message):
     return_typed_payloads is set. Its kind is absent if the server could not detect it."""
     payload_json_length: Optional[int] = None
     """The number of bytes of the item's JSON in the response's body."""
+    is_superseded: Optional[bool] = None
+    """Newer statements about everything in this item are among the items, and nothing of the
+    answer comes from it: it can be deleted from a store without ever changing an answer."""
+    original_transaction_id: Optional[str] = None
+    """What to file the item under, beside its keys: the transaction identifier of the original
+    purchase. Absent, as the members below, where the item names none or several."""
+    app_account_token: Optional[str] = None
+    """A UUID that the app supplied."""
+    app_transaction_id: Optional[str] = None
+    """Identifier of the app's download."""
+    notification_type: Optional[str] = None
+    """Of a notification, in Apple's spelling."""
+    subtype: Optional[str] = None
+    """Of a notification, in Apple's spelling."""
 
 
 @dataclass
@@ -533,6 +562,22 @@ class Entitlements(Message):
     1970. Ask again then."""
     warnings: List[EntitlementWarning] = field(default_factory=list)
     """Remarks about the evidence, ordered by code."""
+    refresh: List[EntitlementRefresh] = field(default_factory=list)
+    """When to ask the App Store, because the evidence ends there. Empty: nothing is to be asked.
+    """
+
+
+@dataclass
+class EntitlementRefresh(Message):
+    """When to ask the App Store about one subscription."""
+
+    transaction_id: Optional[str] = None
+    """The transaction to ask about."""
+    at: Optional[int] = None
+    """In milliseconds since 1970. Not after the moment of the decision: at once."""
+    reason: Optional[str] = None
+    """PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened
+    after the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more."""
 
 
 @dataclass
@@ -569,7 +614,8 @@ class SubscriptionGroup(Message):
 
 @dataclass
 class Subscription(Message):
-    """One subscription: all transactions of one original transaction identifier."""
+    """One subscription: all transactions of one original transaction identifier, and of those from
+    which it moved."""
 
     original_transaction_id: Optional[str] = None
     """The transaction identifier of the original purchase."""
@@ -604,6 +650,19 @@ class Subscription(Message):
     """The evidence that decided."""
     expires_date: Optional[int] = None
     """The end of the deciding transaction's period, in milliseconds since 1970."""
+    seats: Optional[int] = None
+    """The number of seats that are paid for. Absent for a subscription of one customer."""
+    app_account_token: Optional[str] = None
+    """The account that the newest statement about the deciding purchase names, else the newest of
+    the subscription; in lower case."""
+    app_transaction_id: Optional[str] = None
+    """The app's download that bought it."""
+    purchase_date: Optional[int] = None
+    """The start of the deciding transaction's period, in milliseconds since 1970."""
+    renews_for_app_account_token: Optional[str] = None
+    """The account of the next period, where it is another one."""
+    belongs_to_another_account: Optional[bool] = None
+    """It names another account than the one that the policy expects, and does not entitle."""
 
 
 @dataclass
@@ -626,6 +685,32 @@ class ProductEntitlement(Message):
     """Of a partial refund, in thousandths of a percent."""
     decided_by: Optional[DecidedBy] = None
     """The evidence that decided."""
+    app_account_token: Optional[str] = None
+    """The account that the purchase names, in lower case."""
+    app_transaction_id: Optional[str] = None
+    """The app's download that bought it."""
+    purchase_date: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    belongs_to_another_account: Optional[bool] = None
+    """It names another account than the one that the policy expects, and does not entitle."""
+    purchases: List[ProductPurchase] = field(default_factory=list)
+    """Every purchase of a non-renewing subscription, by date."""
+
+
+@dataclass
+class ProductPurchase(Message):
+    """One purchase of a non-renewing subscription. Dates are milliseconds since 1970."""
+
+    transaction_id: Optional[str] = None
+    """The transaction identifier."""
+    purchase_date: Optional[int] = None
+    """When it was bought."""
+    from: Optional[int] = None
+    """When its period begins: the purchase, or the end of the period that it adds to."""
+    until: Optional[int] = None
+    """The end of its period. Absent: no end known."""
+    revocation_date: Optional[int] = None
+    """When Apple refunded or revoked it."""
 
 
 @dataclass
@@ -644,6 +729,14 @@ class ConsumablePurchase(Message):
     """Names the purchase: deliver it once by this key."""
     decided_by: Optional[DecidedBy] = None
     """The evidence that decided."""
+    purchase_date: Optional[int] = None
+    """When it was bought, in milliseconds since 1970."""
+    app_account_token: Optional[str] = None
+    """The account that the purchase names, in lower case."""
+    app_transaction_id: Optional[str] = None
+    """The app's download that bought it."""
+    belongs_to_another_account: Optional[bool] = None
+    """It names another account than the one that the policy expects."""
 
 
 @dataclass
@@ -660,14 +753,14 @@ class DecidedBy(Message):
 
 @dataclass
 class Customers(Message):
-    """The customers that the evidence names."""
+    """The customers that the entries of one app name."""
 
     app_account_tokens: List[str] = field(default_factory=list)
     """Sorted, in lower case."""
     app_transaction_ids: List[str] = field(default_factory=list)
     """Sorted."""
     is_conflicting: Optional[bool] = None
-    """Whether the evidence is of several customers, or not of the expected one."""
+    """Whether the entries name more than one account."""
 
 
 @dataclass
@@ -1019,6 +1112,33 @@ class JWSTransactionDecodedPayload(Message):
     """Transaction identifier of the bundle's own transaction."""
     bundle_original_transaction_id: Optional[str] = None
     """Transaction identifier of the bundle's original purchase."""
+    additional_transaction_reason: Optional[str] = None
+    """Why the transaction adds to a period instead of beginning one: SEAT_ADDITION."""
+    multi_seat_info: Optional[TransactionMultiSeatInfo] = None
+    """The seats of a subscription for a group or an organisation. quantity is their number, and
+    price the average of one."""
+
+
+@dataclass
+class TransactionMultiSeatInfo(Message):
+    """Apple: multiSeatInfo of a transaction."""
+
+    invitation_management: Optional[str] = None
+    """Who sends the invitations to the seats: APPLE or DEVELOPER."""
+    price_tiers: List[SeatPriceTier] = field(default_factory=list)
+    """The prices of the seats, by number."""
+    revoked_seat_quantity: Optional[int] = None
+    """The number of seats that Apple refunded."""
+
+
+@dataclass
+class SeatPriceTier(Message):
+    """The price of some seats."""
+
+    price: Optional[int] = None
+    """Of one seat, in milliunits of the currency."""
+    quantity: Optional[int] = None
+    """The number of seats at this price."""
 
 
 @dataclass
@@ -1103,6 +1223,18 @@ class JWSRenewalInfoDecodedPayload(Message):
     """Transaction identifier of the bundle's original purchase."""
     will_unbundle: Optional[bool] = None
     """Whether the subscription leaves the bundle at its next renewal."""
+    renewal_quantity: Optional[int] = None
+    """The number of seats of the next period."""
+    multi_seat_info: Optional[RenewalMultiSeatInfo] = None
+    """The prices of the seats of the next period."""
+
+
+@dataclass
+class RenewalMultiSeatInfo(Message):
+    """Apple: multiSeatInfo of renewal info."""
+
+    renewal_price_tiers: List[SeatPriceTier] = field(default_factory=list)
+    """The prices of the seats, by number."""
 
 
 @dataclass
@@ -1145,6 +1277,8 @@ class ResponseBodyV2DecodedPayload(Message):
     """Present in EXTERNAL_PURCHASE_TOKEN notifications."""
     app_data: Optional[AppData] = None
     """Present in notifications about the purchase of the app."""
+    unclaim_info: Optional[UnclaimInfo] = None
+    """Present in UNCLAIM_SEATS notifications."""
 
 
 @dataclass
@@ -1222,6 +1356,22 @@ class AppData(Message):
     """The environment: Production, Sandbox, Xcode, LocalTesting."""
     signed_app_transaction_info: Optional[str] = None
     """A nested JWS, verified together with the notification."""
+
+
+@dataclass
+class UnclaimInfo(Message):
+    """Apple: unclaimInfo. The seats that a group or an organisation took back."""
+
+    app_apple_id: Optional[int] = None
+    """App Store identifier of the app."""
+    bundle_id: Optional[str] = None
+    """Bundle identifier of the app."""
+    environment: Optional[str] = None
+    """The environment: Production, Sandbox, Xcode, LocalTesting."""
+    original_transaction_id: Optional[str] = None
+    """Transaction identifier of the original purchase."""
+    unclaim_seat_ids: List[str] = field(default_factory=list)
+    """The seats."""
 
 
 @dataclass
@@ -1626,10 +1776,13 @@ EntitlementPolicy.FIELDS = {
     3: ("durations", ProductDuration, True),
     4: ("refuse_family_sharing", "bool", False),
     5: ("expected_app_account_token", "string", False),
+    6: ("renewal_leniency_ms", "int64", False),
+    7: ("known_at", "int64", False),
 }
 ProductDuration.FIELDS = {
     1: ("product_id", "string", False),
     2: ("duration_ms", "int64", False),
+    3: ("stacks", "bool", False),
 }
 FetchCall.FIELDS = {
     1: ("transaction_id", "string", False),
@@ -1665,6 +1818,12 @@ ResolvedItem.FIELDS = {
     1: ("label", "string", False),
     2: ("verification", Verification, False),
     3: ("payload_json_length", "uint32", False),
+    4: ("is_superseded", "bool", False),
+    5: ("original_transaction_id", "string", False),
+    6: ("app_account_token", "string", False),
+    7: ("app_transaction_id", "string", False),
+    8: ("notification_type", "string", False),
+    9: ("subtype", "string", False),
 }
 Entitlements.FIELDS = {
     1: ("at", "int64", False),
@@ -1673,6 +1832,12 @@ Entitlements.FIELDS = {
     4: ("is_stale", "bool", False),
     5: ("next_change", "int64", False),
     6: ("warnings", EntitlementWarning, True),
+    7: ("refresh", EntitlementRefresh, True),
+}
+EntitlementRefresh.FIELDS = {
+    1: ("transaction_id", "string", False),
+    2: ("at", "int64", False),
+    3: ("reason", "string", False),
 }
 AppEntitlements.FIELDS = {
     1: ("environment", "string", False),
@@ -1704,6 +1869,12 @@ Subscription.FIELDS = {
     13: ("revocation_percentage", "int32", False),
     14: ("decided_by", DecidedBy, False),
     15: ("expires_date", "int64", False),
+    16: ("seats", "int64", False),
+    17: ("app_account_token", "string", False),
+    18: ("app_transaction_id", "string", False),
+    19: ("purchase_date", "int64", False),
+    20: ("renews_for_app_account_token", "string", False),
+    21: ("belongs_to_another_account", "bool", False),
 }
 ProductEntitlement.FIELDS = {
     1: ("product_id", "string", False),
@@ -1714,6 +1885,18 @@ ProductEntitlement.FIELDS = {
     6: ("revocation_date", "int64", False),
     7: ("revocation_percentage", "int32", False),
     8: ("decided_by", DecidedBy, False),
+    9: ("app_account_token", "string", False),
+    10: ("app_transaction_id", "string", False),
+    11: ("purchase_date", "int64", False),
+    12: ("belongs_to_another_account", "bool", False),
+    13: ("purchases", ProductPurchase, True),
+}
+ProductPurchase.FIELDS = {
+    1: ("transaction_id", "string", False),
+    2: ("purchase_date", "int64", False),
+    3: ("from", "int64", False),
+    4: ("until", "int64", False),
+    5: ("revocation_date", "int64", False),
 }
 ConsumablePurchase.FIELDS = {
     1: ("transaction_id", "string", False),
@@ -1722,6 +1905,10 @@ ConsumablePurchase.FIELDS = {
     4: ("revoked_percentage", "int32", False),
     5: ("dedup_key", "string", False),
     6: ("decided_by", DecidedBy, False),
+    7: ("purchase_date", "int64", False),
+    8: ("app_account_token", "string", False),
+    9: ("app_transaction_id", "string", False),
+    10: ("belongs_to_another_account", "bool", False),
 }
 DecidedBy.FIELDS = {
     1: ("item", "int32", False),
@@ -1880,6 +2067,17 @@ JWSTransactionDecodedPayload.FIELDS = {
     38: ("bundle_subscription_group_id", "string", False),
     39: ("bundle_transaction_id", "string", False),
     40: ("bundle_original_transaction_id", "string", False),
+    41: ("additional_transaction_reason", "string", False),
+    42: ("multi_seat_info", TransactionMultiSeatInfo, False),
+}
+TransactionMultiSeatInfo.FIELDS = {
+    1: ("invitation_management", "string", False),
+    2: ("price_tiers", SeatPriceTier, True),
+    3: ("revoked_seat_quantity", "int32", False),
+}
+SeatPriceTier.FIELDS = {
+    1: ("price", "int64", False),
+    2: ("quantity", "int32", False),
 }
 TransactionCommitmentInfo.FIELDS = {
     1: ("billing_period_number", "int32", False),
@@ -1918,6 +2116,11 @@ JWSRenewalInfoDecodedPayload.FIELDS = {
     28: ("bundle_subscription_group_id", "string", False),
     29: ("bundle_original_transaction_id", "string", False),
     30: ("will_unbundle", "bool", False),
+    31: ("renewal_quantity", "int32", False),
+    32: ("multi_seat_info", RenewalMultiSeatInfo, False),
+}
+RenewalMultiSeatInfo.FIELDS = {
+    1: ("renewal_price_tiers", SeatPriceTier, True),
 }
 RenewalCommitmentInfo.FIELDS = {
     1: ("commitment_auto_renew_product_id", "string", False),
@@ -1936,6 +2139,7 @@ ResponseBodyV2DecodedPayload.FIELDS = {
     7: ("summary", Summary, False),
     8: ("external_purchase_token", ExternalPurchaseToken, False),
     9: ("app_data", AppData, False),
+    10: ("unclaim_info", UnclaimInfo, False),
 }
 NotificationData.FIELDS = {
     1: ("environment", "string", False),
@@ -1970,6 +2174,13 @@ AppData.FIELDS = {
     2: ("bundle_id", "string", False),
     3: ("environment", "string", False),
     4: ("signed_app_transaction_info", "string", False),
+}
+UnclaimInfo.FIELDS = {
+    1: ("app_apple_id", "int64", False),
+    2: ("bundle_id", "string", False),
+    3: ("environment", "string", False),
+    4: ("original_transaction_id", "string", False),
+    5: ("unclaim_seat_ids", "string", True),
 }
 AppTransaction.FIELDS = {
     1: ("receipt_type", "string", False),

@@ -10,9 +10,14 @@ package assay.client.model;
  * @param revokedPercentage In thousandths of a percent: 0 nothing was refunded, 100000 all of it.
  * @param dedupKey Names the purchase: deliver it once by this key.
  * @param decidedBy The evidence that decided.
+ * @param purchaseDate When it was bought, in milliseconds since 1970.
+ * @param appAccountToken The account that the purchase names, in lower case.
+ * @param appTransactionId The app's download that bought it.
+ * @param belongsToAnotherAccount It names another account than the one that the policy expects.
  */
 public record ConsumablePurchase(String transactionId, String productId, Long quantity, Integer
-        revokedPercentage, String dedupKey, DecidedBy decidedBy) {
+        revokedPercentage, String dedupKey, DecidedBy decidedBy, Long purchaseDate, String
+        appAccountToken, String appTransactionId, boolean belongsToAnotherAccount) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -28,6 +33,10 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
                 case 4 -> b.revokedPercentage = (int) in.number();
                 case 5 -> b.dedupKey = in.text();
                 case 6 -> b.decidedBy = DecidedBy.decode(in.message());
+                case 7 -> b.purchaseDate = in.number();
+                case 8 -> b.appAccountToken = in.text();
+                case 9 -> b.appTransactionId = in.text();
+                case 10 -> b.belongsToAnotherAccount = in.number() != 0;
                 default -> in.skip();
             }
         }
@@ -53,6 +62,18 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
         if (decidedBy != null) {
             out.message(6, decidedBy::encode);
         }
+        if (purchaseDate != null) {
+            out.number(7, purchaseDate);
+        }
+        if (appAccountToken != null) {
+            out.text(8, appAccountToken);
+        }
+        if (appTransactionId != null) {
+            out.text(9, appTransactionId);
+        }
+        if (belongsToAnotherAccount) {
+            out.number(10, belongsToAnotherAccount ? 1 : 0);
+        }
     }
 
     /** Makes a ConsumablePurchase. What is not set is absent. */
@@ -63,6 +84,10 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
         private Integer revokedPercentage;
         private String dedupKey;
         private DecidedBy decidedBy;
+        private Long purchaseDate;
+        private String appAccountToken;
+        private String appTransactionId;
+        private boolean belongsToAnotherAccount;
 
         private Builder() {}
 
@@ -102,10 +127,35 @@ public record ConsumablePurchase(String transactionId, String productId, Long qu
             return this;
         }
 
+        /** When it was bought, in milliseconds since 1970. */
+        public Builder purchaseDate(Long purchaseDate) {
+            this.purchaseDate = purchaseDate;
+            return this;
+        }
+
+        /** The account that the purchase names, in lower case. */
+        public Builder appAccountToken(String appAccountToken) {
+            this.appAccountToken = appAccountToken;
+            return this;
+        }
+
+        /** The app's download that bought it. */
+        public Builder appTransactionId(String appTransactionId) {
+            this.appTransactionId = appTransactionId;
+            return this;
+        }
+
+        /** It names another account than the one that the policy expects. */
+        public Builder belongsToAnotherAccount(boolean belongsToAnotherAccount) {
+            this.belongsToAnotherAccount = belongsToAnotherAccount;
+            return this;
+        }
+
         /** Returns the message. */
         public ConsumablePurchase build() {
             return new ConsumablePurchase(transactionId, productId, quantity, revokedPercentage,
-                dedupKey, decidedBy);
+                dedupKey, decidedBy, purchaseDate, appAccountToken, appTransactionId,
+                belongsToAnotherAccount);
         }
     }
 }

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The customers that the evidence names.
+ * The customers that the entries of one app name.
  *
  * @param appAccountTokens Sorted, in lower case.
  * @param appTransactionIds Sorted.
- * @param isConflicting Whether the evidence is of several customers, or not of the expected one.
+ * @param isConflicting Whether the entries name more than one account.
  */
 public record Customers(List<String> appAccountTokens, List<String> appTransactionIds, boolean
         isConflicting) {
@@ -63,7 +63,7 @@ public record Customers(List<String> appAccountTokens, List<String> appTransacti
             return this;
         }
 
-        /** Whether the evidence is of several customers, or not of the expected one. */
+        /** Whether the entries name more than one account. */
         public Builder isConflicting(boolean isConflicting) {
             this.isConflicting = isConflicting;
             return this;

@@ -13,11 +13,18 @@ import java.util.List;
  *     retry still entitles, in milliseconds. Absent: not at all.
  * @param durations The durations of non-renewing subscriptions.
  * @param refuseFamilySharing Purchases that a family member shares do not entitle.
- * @param expectedAppAccountToken The customer that the caller expects: an appAccountToken, a UUID
- *     compared case-insensitively. Evidence of another one is a conflict, not a refusal.
+ * @param expectedAppAccountToken The customer that the caller asks about: an appAccountToken, a
+ *     UUID compared case-insensitively. What names another one does not entitle; what names none
+ *     does.
+ * @param renewalLeniencyMs How long after the end of its period a subscription stays entitled that
+ *     nothing excludes from renewing, in milliseconds. Renewals reach backends minutes late.
+ *     Absent: not at all.
+ * @param knownAt Leaves out what Apple signed later than this, in milliseconds since 1970, as the
+ *     caller knew it then. Absent: everything counts.
  */
 public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List<ProductDuration>
-        durations, boolean refuseFamilySharing, String expectedAppAccountToken) {
+        durations, boolean refuseFamilySharing, String expectedAppAccountToken, Long
+        renewalLeniencyMs, Long knownAt) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -32,6 +39,8 @@ public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List
                 case 3 -> b.durations.add(ProductDuration.decode(in.message()));
                 case 4 -> b.refuseFamilySharing = in.number() != 0;
                 case 5 -> b.expectedAppAccountToken = in.text();
+                case 6 -> b.renewalLeniencyMs = in.number();
+                case 7 -> b.knownAt = in.number();
                 default -> in.skip();
             }
         }
@@ -54,6 +63,12 @@ public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List
         if (expectedAppAccountToken != null) {
             out.text(5, expectedAppAccountToken);
         }
+        if (renewalLeniencyMs != null) {
+            out.number(6, renewalLeniencyMs);
+        }
+        if (knownAt != null) {
+            out.number(7, knownAt);
+        }
     }
 
     /** Makes a EntitlementPolicy. What is not set is absent. */
@@ -63,6 +78,8 @@ public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List
         private List<ProductDuration> durations = new ArrayList<>();
         private boolean refuseFamilySharing;
         private String expectedAppAccountToken;
+        private Long renewalLeniencyMs;
+        private Long knownAt;
 
         private Builder() {}
 
@@ -96,18 +113,36 @@ public record EntitlementPolicy(Long maxAgeMs, Long billingRetryLeniencyMs, List
         }
 
         /**
-         * The customer that the caller expects: an appAccountToken, a UUID compared
-         * case-insensitively. Evidence of another one is a conflict, not a refusal.
+         * The customer that the caller asks about: an appAccountToken, a UUID compared
+         * case-insensitively. What names another one does not entitle; what names none does.
          */
         public Builder expectedAppAccountToken(String expectedAppAccountToken) {
             this.expectedAppAccountToken = expectedAppAccountToken;
             return this;
         }
 
+        /**
+         * How long after the end of its period a subscription stays entitled that nothing excludes
+         * from renewing, in milliseconds. Renewals reach backends minutes late. Absent: not at all.
+         */
+        public Builder renewalLeniencyMs(Long renewalLeniencyMs) {
+            this.renewalLeniencyMs = renewalLeniencyMs;
+            return this;
+        }
+
+        /**
+         * Leaves out what Apple signed later than this, in milliseconds since 1970, as the caller
+         * knew it then. Absent: everything counts.
+         */
+        public Builder knownAt(Long knownAt) {
+            this.knownAt = knownAt;
+            return this;
+        }
+
         /** Returns the message. */
         public EntitlementPolicy build() {
             return new EntitlementPolicy(maxAgeMs, billingRetryLeniencyMs, List.copyOf(durations),
-                refuseFamilySharing, expectedAppAccountToken);
+                refuseFamilySharing, expectedAppAccountToken, renewalLeniencyMs, knownAt);
         }
     }
 }

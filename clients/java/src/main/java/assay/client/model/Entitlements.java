@@ -15,9 +15,12 @@ import java.util.List;
  * @param nextChange The earliest moment at which the answer changes without new evidence, in
  *     milliseconds since 1970. Ask again then.
  * @param warnings Remarks about the evidence, ordered by code.
+ * @param refresh When to ask the App Store, because the evidence ends there. Empty: nothing is to
+ *     be asked.
  */
 public record Entitlements(Long at, List<AppEntitlements> apps, Long newestSignedDate, boolean
-        isStale, Long nextChange, List<EntitlementWarning> warnings) {
+        isStale, Long nextChange, List<EntitlementWarning> warnings, List<EntitlementRefresh>
+        refresh) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -33,6 +36,7 @@ public record Entitlements(Long at, List<AppEntitlements> apps, Long newestSigne
                 case 4 -> b.isStale = in.number() != 0;
                 case 5 -> b.nextChange = in.number();
                 case 6 -> b.warnings.add(EntitlementWarning.decode(in.message()));
+                case 7 -> b.refresh.add(EntitlementRefresh.decode(in.message()));
                 default -> in.skip();
             }
         }
@@ -58,6 +62,9 @@ public record Entitlements(Long at, List<AppEntitlements> apps, Long newestSigne
         for (EntitlementWarning value : warnings) {
             out.message(6, value::encode);
         }
+        for (EntitlementRefresh value : refresh) {
+            out.message(7, value::encode);
+        }
     }
 
     /** Makes a Entitlements. What is not set is absent. */
@@ -68,6 +75,7 @@ public record Entitlements(Long at, List<AppEntitlements> apps, Long newestSigne
         private boolean isStale;
         private Long nextChange;
         private List<EntitlementWarning> warnings = new ArrayList<>();
+        private List<EntitlementRefresh> refresh = new ArrayList<>();
 
         private Builder() {}
 
@@ -112,10 +120,19 @@ public record Entitlements(Long at, List<AppEntitlements> apps, Long newestSigne
             return this;
         }
 
+        /**
+         * When to ask the App Store, because the evidence ends there. Empty: nothing is to be
+         * asked.
+         */
+        public Builder refresh(List<EntitlementRefresh> refresh) {
+            this.refresh = new ArrayList<>(refresh);
+            return this;
+        }
+
         /** Returns the message. */
         public Entitlements build() {
             return new Entitlements(at, List.copyOf(apps), newestSignedDate, isStale, nextChange,
-                List.copyOf(warnings));
+                List.copyOf(warnings), List.copyOf(refresh));
         }
     }
 }

@@ -42,6 +42,8 @@ package assay.client.model;
  * @param bundleSubscriptionGroupId Subscription group of the bundle.
  * @param bundleOriginalTransactionId Transaction identifier of the bundle's original purchase.
  * @param willUnbundle Whether the subscription leaves the bundle at its next renewal.
+ * @param renewalQuantity The number of seats of the next period.
+ * @param multiSeatInfo The prices of the seats of the next period.
  */
 public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String originalTransactionId,
         String autoRenewProductId, String productId, Integer autoRenewStatus, boolean
@@ -52,7 +54,8 @@ public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String orig
         appTransactionId, String offerPeriod, AdvancedCommerceRenewalInfo advancedCommerceInfo,
         RenewalCommitmentInfo commitmentInfo, String renewalBillingPlanType, String
         deviceVerification, String deviceVerificationNonce, String bundleProductId, String
-        bundleSubscriptionGroupId, String bundleOriginalTransactionId, boolean willUnbundle) {
+        bundleSubscriptionGroupId, String bundleOriginalTransactionId, boolean willUnbundle, Integer
+        renewalQuantity, RenewalMultiSeatInfo multiSeatInfo) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -92,6 +95,8 @@ public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String orig
                 case 28 -> b.bundleSubscriptionGroupId = in.text();
                 case 29 -> b.bundleOriginalTransactionId = in.text();
                 case 30 -> b.willUnbundle = in.number() != 0;
+                case 31 -> b.renewalQuantity = (int) in.number();
+                case 32 -> b.multiSeatInfo = RenewalMultiSeatInfo.decode(in.message());
                 default -> in.skip();
             }
         }
@@ -189,6 +194,12 @@ public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String orig
         if (willUnbundle) {
             out.number(30, willUnbundle ? 1 : 0);
         }
+        if (renewalQuantity != null) {
+            out.number(31, renewalQuantity);
+        }
+        if (multiSeatInfo != null) {
+            out.message(32, multiSeatInfo::encode);
+        }
     }
 
     /** Makes a JWSRenewalInfoDecodedPayload. What is not set is absent. */
@@ -223,6 +234,8 @@ public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String orig
         private String bundleSubscriptionGroupId;
         private String bundleOriginalTransactionId;
         private boolean willUnbundle;
+        private Integer renewalQuantity;
+        private RenewalMultiSeatInfo multiSeatInfo;
 
         private Builder() {}
 
@@ -420,6 +433,18 @@ public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String orig
             return this;
         }
 
+        /** The number of seats of the next period. */
+        public Builder renewalQuantity(Integer renewalQuantity) {
+            this.renewalQuantity = renewalQuantity;
+            return this;
+        }
+
+        /** The prices of the seats of the next period. */
+        public Builder multiSeatInfo(RenewalMultiSeatInfo multiSeatInfo) {
+            this.multiSeatInfo = multiSeatInfo;
+            return this;
+        }
+
         /** Returns the message. */
         public JWSRenewalInfoDecodedPayload build() {
             return new JWSRenewalInfoDecodedPayload(expirationIntent, originalTransactionId,
@@ -429,7 +454,8 @@ public record JWSRenewalInfoDecodedPayload(Integer expirationIntent, String orig
                 offerDiscountType, eligibleWinBackOfferIds, appAccountToken, appTransactionId,
                 offerPeriod, advancedCommerceInfo, commitmentInfo, renewalBillingPlanType,
                 deviceVerification, deviceVerificationNonce, bundleProductId,
-                bundleSubscriptionGroupId, bundleOriginalTransactionId, willUnbundle);
+                bundleSubscriptionGroupId, bundleOriginalTransactionId, willUnbundle,
+                renewalQuantity, multiSeatInfo);
         }
     }
 }

@@ -53,6 +53,10 @@ package assay.client.model;
  * @param bundleSubscriptionGroupId Subscription group of the bundle.
  * @param bundleTransactionId Transaction identifier of the bundle's own transaction.
  * @param bundleOriginalTransactionId Transaction identifier of the bundle's original purchase.
+ * @param additionalTransactionReason Why the transaction adds to a period instead of beginning one:
+ *     SEAT_ADDITION.
+ * @param multiSeatInfo The seats of a subscription for a group or an organisation. quantity is
+ *     their number, and price the average of one.
  */
 public record JWSTransactionDecodedPayload(String originalTransactionId, String transactionId,
         String webOrderLineItemId, String bundleId, String productId, String
@@ -66,7 +70,8 @@ public record JWSTransactionDecodedPayload(String originalTransactionId, String 
         billingPlanType, TransactionCommitmentInfo commitmentInfo, String deviceVerification, String
         deviceVerificationNonce, String previousOriginalTransactionId, String bundleProductId,
         String bundleSubscriptionGroupId, String bundleTransactionId, String
-        bundleOriginalTransactionId) {
+        bundleOriginalTransactionId, String additionalTransactionReason, TransactionMultiSeatInfo
+        multiSeatInfo) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -116,6 +121,8 @@ public record JWSTransactionDecodedPayload(String originalTransactionId, String 
                 case 38 -> b.bundleSubscriptionGroupId = in.text();
                 case 39 -> b.bundleTransactionId = in.text();
                 case 40 -> b.bundleOriginalTransactionId = in.text();
+                case 41 -> b.additionalTransactionReason = in.text();
+                case 42 -> b.multiSeatInfo = TransactionMultiSeatInfo.decode(in.message());
                 default -> in.skip();
             }
         }
@@ -243,6 +250,12 @@ public record JWSTransactionDecodedPayload(String originalTransactionId, String 
         if (bundleOriginalTransactionId != null) {
             out.text(40, bundleOriginalTransactionId);
         }
+        if (additionalTransactionReason != null) {
+            out.text(41, additionalTransactionReason);
+        }
+        if (multiSeatInfo != null) {
+            out.message(42, multiSeatInfo::encode);
+        }
     }
 
     /** Makes a JWSTransactionDecodedPayload. What is not set is absent. */
@@ -287,6 +300,8 @@ public record JWSTransactionDecodedPayload(String originalTransactionId, String 
         private String bundleSubscriptionGroupId;
         private String bundleTransactionId;
         private String bundleOriginalTransactionId;
+        private String additionalTransactionReason;
+        private TransactionMultiSeatInfo multiSeatInfo;
 
         private Builder() {}
 
@@ -547,6 +562,21 @@ public record JWSTransactionDecodedPayload(String originalTransactionId, String 
             return this;
         }
 
+        /** Why the transaction adds to a period instead of beginning one: SEAT_ADDITION. */
+        public Builder additionalTransactionReason(String additionalTransactionReason) {
+            this.additionalTransactionReason = additionalTransactionReason;
+            return this;
+        }
+
+        /**
+         * The seats of a subscription for a group or an organisation. quantity is their number, and
+         * price the average of one.
+         */
+        public Builder multiSeatInfo(TransactionMultiSeatInfo multiSeatInfo) {
+            this.multiSeatInfo = multiSeatInfo;
+            return this;
+        }
+
         /** Returns the message. */
         public JWSTransactionDecodedPayload build() {
             return new JWSTransactionDecodedPayload(originalTransactionId, transactionId,
@@ -558,7 +588,8 @@ public record JWSTransactionDecodedPayload(String originalTransactionId, String 
                 offerPeriod, revocationType, revocationPercentage, advancedCommerceInfo,
                 billingPlanType, commitmentInfo, deviceVerification, deviceVerificationNonce,
                 previousOriginalTransactionId, bundleProductId, bundleSubscriptionGroupId,
-                bundleTransactionId, bundleOriginalTransactionId);
+                bundleTransactionId, bundleOriginalTransactionId, additionalTransactionReason,
+                multiSeatInfo);
         }
     }
 }

@@ -6,8 +6,9 @@ package assay.client.model;
  *
  * @param productId The product identifier.
  * @param durationMs Milliseconds from the purchase on.
+ * @param stacks Periods add up: the next one begins where the last one ends.
  */
-public record ProductDuration(String productId, Long durationMs) {
+public record ProductDuration(String productId, Long durationMs, boolean stacks) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -19,6 +20,7 @@ public record ProductDuration(String productId, Long durationMs) {
             switch (in.field()) {
                 case 1 -> b.productId = in.text();
                 case 2 -> b.durationMs = in.number();
+                case 3 -> b.stacks = in.number() != 0;
                 default -> in.skip();
             }
         }
@@ -32,12 +34,16 @@ public record ProductDuration(String productId, Long durationMs) {
         if (durationMs != null) {
             out.number(2, durationMs);
         }
+        if (stacks) {
+            out.number(3, stacks ? 1 : 0);
+        }
     }
 
     /** Makes a ProductDuration. What is not set is absent. */
     public static final class Builder {
         private String productId;
         private Long durationMs;
+        private boolean stacks;
 
         private Builder() {}
 
@@ -53,9 +59,15 @@ public record ProductDuration(String productId, Long durationMs) {
             return this;
         }
 
+        /** Periods add up: the next one begins where the last one ends. */
+        public Builder stacks(boolean stacks) {
+            this.stacks = stacks;
+            return this;
+        }
+
         /** Returns the message. */
         public ProductDuration build() {
-            return new ProductDuration(productId, durationMs);
+            return new ProductDuration(productId, durationMs, stacks);
         }
     }
 }

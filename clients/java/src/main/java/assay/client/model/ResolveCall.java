@@ -12,7 +12,8 @@ import java.util.List;
  *
  * @param items The items, in the order of their bytes: at least one, at most the server's limit.
  * @param at The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
- *     Evidence that was signed later, with a tolerance of five minutes, is refused.
+ *     Evidence is verified at the server's time, and what was signed after this moment counts too:
+ *     did the customer own it then, as known today? The policy's known_at leaves it out.
  * @param policy What the caller decides, because the evidence does not say it. Absent: all
  *     defaults.
  * @param expectations The caller's expectations of every item. Absent: none beyond the server's
@@ -84,7 +85,8 @@ public record ResolveCall(List<EvidenceItem> items, Long at, EntitlementPolicy p
 
         /**
          * The moment of the decision, in milliseconds since 1970. Absent: the server's clock.
-         * Evidence that was signed later, with a tolerance of five minutes, is refused.
+         * Evidence is verified at the server's time, and what was signed after this moment counts
+         * too: did the customer own it then, as known today? The policy's known_at leaves it out.
          */
         public Builder at(Long at) {
             this.at = at;

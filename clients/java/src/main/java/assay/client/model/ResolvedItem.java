@@ -8,8 +8,20 @@ package assay.client.model;
  * @param verification The verification, as of a Verify of this item alone. Its payload is present
  *     if return_typed_payloads is set. Its kind is absent if the server could not detect it.
  * @param payloadJsonLength The number of bytes of the item's JSON in the response's body.
+ * @param isSuperseded Newer statements about everything in this item are among the items, and
+ *     nothing of the answer comes from it: it can be deleted from a store without ever changing an
+ *     answer.
+ * @param originalTransactionId What to file the item under, beside its keys: the transaction
+ *     identifier of the original purchase. Absent, as the members below, where the item names none
+ *     or several.
+ * @param appAccountToken A UUID that the app supplied.
+ * @param appTransactionId Identifier of the app's download.
+ * @param notificationType Of a notification, in Apple's spelling.
+ * @param subtype Of a notification, in Apple's spelling.
  */
-public record ResolvedItem(String label, Verification verification, Long payloadJsonLength) {
+public record ResolvedItem(String label, Verification verification, Long payloadJsonLength, boolean
+        isSuperseded, String originalTransactionId, String appAccountToken, String appTransactionId,
+        String notificationType, String subtype) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -22,6 +34,12 @@ public record ResolvedItem(String label, Verification verification, Long payload
                 case 1 -> b.label = in.text();
                 case 2 -> b.verification = Verification.decode(in.message());
                 case 3 -> b.payloadJsonLength = in.number() & 0xFFFFFFFFL;
+                case 4 -> b.isSuperseded = in.number() != 0;
+                case 5 -> b.originalTransactionId = in.text();
+                case 6 -> b.appAccountToken = in.text();
+                case 7 -> b.appTransactionId = in.text();
+                case 8 -> b.notificationType = in.text();
+                case 9 -> b.subtype = in.text();
                 default -> in.skip();
             }
         }
@@ -38,6 +56,24 @@ public record ResolvedItem(String label, Verification verification, Long payload
         if (payloadJsonLength != null) {
             out.number(3, payloadJsonLength);
         }
+        if (isSuperseded) {
+            out.number(4, isSuperseded ? 1 : 0);
+        }
+        if (originalTransactionId != null) {
+            out.text(5, originalTransactionId);
+        }
+        if (appAccountToken != null) {
+            out.text(6, appAccountToken);
+        }
+        if (appTransactionId != null) {
+            out.text(7, appTransactionId);
+        }
+        if (notificationType != null) {
+            out.text(8, notificationType);
+        }
+        if (subtype != null) {
+            out.text(9, subtype);
+        }
     }
 
     /** Makes a ResolvedItem. What is not set is absent. */
@@ -45,6 +81,12 @@ public record ResolvedItem(String label, Verification verification, Long payload
         private String label;
         private Verification verification;
         private Long payloadJsonLength;
+        private boolean isSuperseded;
+        private String originalTransactionId;
+        private String appAccountToken;
+        private String appTransactionId;
+        private String notificationType;
+        private String subtype;
 
         private Builder() {}
 
@@ -69,9 +111,53 @@ public record ResolvedItem(String label, Verification verification, Long payload
             return this;
         }
 
+        /**
+         * Newer statements about everything in this item are among the items, and nothing of the
+         * answer comes from it: it can be deleted from a store without ever changing an answer.
+         */
+        public Builder isSuperseded(boolean isSuperseded) {
+            this.isSuperseded = isSuperseded;
+            return this;
+        }
+
+        /**
+         * What to file the item under, beside its keys: the transaction identifier of the original
+         * purchase. Absent, as the members below, where the item names none or several.
+         */
+        public Builder originalTransactionId(String originalTransactionId) {
+            this.originalTransactionId = originalTransactionId;
+            return this;
+        }
+
+        /** A UUID that the app supplied. */
+        public Builder appAccountToken(String appAccountToken) {
+            this.appAccountToken = appAccountToken;
+            return this;
+        }
+
+        /** Identifier of the app's download. */
+        public Builder appTransactionId(String appTransactionId) {
+            this.appTransactionId = appTransactionId;
+            return this;
+        }
+
+        /** Of a notification, in Apple's spelling. */
+        public Builder notificationType(String notificationType) {
+            this.notificationType = notificationType;
+            return this;
+        }
+
+        /** Of a notification, in Apple's spelling. */
+        public Builder subtype(String subtype) {
+            this.subtype = subtype;
+            return this;
+        }
+
         /** Returns the message. */
         public ResolvedItem build() {
-            return new ResolvedItem(label, verification, payloadJsonLength);
+            return new ResolvedItem(label, verification, payloadJsonLength, isSuperseded,
+                originalTransactionId, appAccountToken, appTransactionId, notificationType,
+                subtype);
         }
     }
 }

@@ -15,10 +15,11 @@ package assay.client.model;
  * @param summary Present when Apple has completed a renewal extension.
  * @param externalPurchaseToken Present in EXTERNAL_PURCHASE_TOKEN notifications.
  * @param appData Present in notifications about the purchase of the app.
+ * @param unclaimInfo Present in UNCLAIM_SEATS notifications.
  */
 public record ResponseBodyV2DecodedPayload(String notificationType, String subtype, String
         notificationUuid, NotificationData data, String version, Long signedDate, Summary summary,
-        ExternalPurchaseToken externalPurchaseToken, AppData appData) {
+        ExternalPurchaseToken externalPurchaseToken, AppData appData, UnclaimInfo unclaimInfo) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -37,6 +38,7 @@ public record ResponseBodyV2DecodedPayload(String notificationType, String subty
                 case 7 -> b.summary = Summary.decode(in.message());
                 case 8 -> b.externalPurchaseToken = ExternalPurchaseToken.decode(in.message());
                 case 9 -> b.appData = AppData.decode(in.message());
+                case 10 -> b.unclaimInfo = UnclaimInfo.decode(in.message());
                 default -> in.skip();
             }
         }
@@ -71,6 +73,9 @@ public record ResponseBodyV2DecodedPayload(String notificationType, String subty
         if (appData != null) {
             out.message(9, appData::encode);
         }
+        if (unclaimInfo != null) {
+            out.message(10, unclaimInfo::encode);
+        }
     }
 
     /** Makes a ResponseBodyV2DecodedPayload. What is not set is absent. */
@@ -84,6 +89,7 @@ public record ResponseBodyV2DecodedPayload(String notificationType, String subty
         private Summary summary;
         private ExternalPurchaseToken externalPurchaseToken;
         private AppData appData;
+        private UnclaimInfo unclaimInfo;
 
         private Builder() {}
 
@@ -144,10 +150,16 @@ public record ResponseBodyV2DecodedPayload(String notificationType, String subty
             return this;
         }
 
+        /** Present in UNCLAIM_SEATS notifications. */
+        public Builder unclaimInfo(UnclaimInfo unclaimInfo) {
+            this.unclaimInfo = unclaimInfo;
+            return this;
+        }
+
         /** Returns the message. */
         public ResponseBodyV2DecodedPayload build() {
             return new ResponseBodyV2DecodedPayload(notificationType, subtype, notificationUuid,
-                data, version, signedDate, summary, externalPurchaseToken, appData);
+                data, version, signedDate, summary, externalPurchaseToken, appData, unclaimInfo);
         }
     }
 }

@@ -2,7 +2,8 @@
 package assay.client.model;
 
 /**
- * One subscription: all transactions of one original transaction identifier.
+ * One subscription: all transactions of one original transaction identifier, and of those from
+ * which it moved.
  *
  * @param originalTransactionId The transaction identifier of the original purchase.
  * @param status ACTIVE, GRACE_PERIOD, BILLING_RETRY, EXPIRED, REVOKED or UNKNOWN. Treat another
@@ -23,11 +24,21 @@ package assay.client.model;
  * @param revocationPercentage Of a partial refund, in thousandths of a percent.
  * @param decidedBy The evidence that decided.
  * @param expiresDate The end of the deciding transaction's period, in milliseconds since 1970.
+ * @param seats The number of seats that are paid for. Absent for a subscription of one customer.
+ * @param appAccountToken The account that the newest statement about the deciding purchase names,
+ *     else the newest of the subscription; in lower case.
+ * @param appTransactionId The app's download that bought it.
+ * @param purchaseDate The start of the deciding transaction's period, in milliseconds since 1970.
+ * @param renewsForAppAccountToken The account of the next period, where it is another one.
+ * @param belongsToAnotherAccount It names another account than the one that the policy expects, and
+ *     does not entitle.
  */
 public record Subscription(String originalTransactionId, String status, boolean isEntitled, String
         productId, Long entitledUntil, String ownership, boolean isTrial, Integer offerType, String
         billingPlanType, Boolean willRenew, String renewsAs, Integer expirationIntent, Integer
-        revocationPercentage, DecidedBy decidedBy, Long expiresDate) {
+        revocationPercentage, DecidedBy decidedBy, Long expiresDate, Long seats, String
+        appAccountToken, String appTransactionId, Long purchaseDate, String
+        renewsForAppAccountToken, boolean belongsToAnotherAccount) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -52,6 +63,12 @@ public record Subscription(String originalTransactionId, String status, boolean 
                 case 13 -> b.revocationPercentage = (int) in.number();
                 case 14 -> b.decidedBy = DecidedBy.decode(in.message());
                 case 15 -> b.expiresDate = in.number();
+                case 16 -> b.seats = in.number();
+                case 17 -> b.appAccountToken = in.text();
+                case 18 -> b.appTransactionId = in.text();
+                case 19 -> b.purchaseDate = in.number();
+                case 20 -> b.renewsForAppAccountToken = in.text();
+                case 21 -> b.belongsToAnotherAccount = in.number() != 0;
                 default -> in.skip();
             }
         }
@@ -104,6 +121,24 @@ public record Subscription(String originalTransactionId, String status, boolean 
         if (expiresDate != null) {
             out.number(15, expiresDate);
         }
+        if (seats != null) {
+            out.number(16, seats);
+        }
+        if (appAccountToken != null) {
+            out.text(17, appAccountToken);
+        }
+        if (appTransactionId != null) {
+            out.text(18, appTransactionId);
+        }
+        if (purchaseDate != null) {
+            out.number(19, purchaseDate);
+        }
+        if (renewsForAppAccountToken != null) {
+            out.text(20, renewsForAppAccountToken);
+        }
+        if (belongsToAnotherAccount) {
+            out.number(21, belongsToAnotherAccount ? 1 : 0);
+        }
     }
 
     /** Makes a Subscription. What is not set is absent. */
@@ -123,6 +158,12 @@ public record Subscription(String originalTransactionId, String status, boolean 
         private Integer revocationPercentage;
         private DecidedBy decidedBy;
         private Long expiresDate;
+        private Long seats;
+        private String appAccountToken;
+        private String appTransactionId;
+        private Long purchaseDate;
+        private String renewsForAppAccountToken;
+        private boolean belongsToAnotherAccount;
 
         private Builder() {}
 
@@ -225,11 +266,52 @@ public record Subscription(String originalTransactionId, String status, boolean 
             return this;
         }
 
+        /** The number of seats that are paid for. Absent for a subscription of one customer. */
+        public Builder seats(Long seats) {
+            this.seats = seats;
+            return this;
+        }
+
+        /**
+         * The account that the newest statement about the deciding purchase names, else the newest
+         * of the subscription; in lower case.
+         */
+        public Builder appAccountToken(String appAccountToken) {
+            this.appAccountToken = appAccountToken;
+            return this;
+        }
+
+        /** The app's download that bought it. */
+        public Builder appTransactionId(String appTransactionId) {
+            this.appTransactionId = appTransactionId;
+            return this;
+        }
+
+        /** The start of the deciding transaction's period, in milliseconds since 1970. */
+        public Builder purchaseDate(Long purchaseDate) {
+            this.purchaseDate = purchaseDate;
+            return this;
+        }
+
+        /** The account of the next period, where it is another one. */
+        public Builder renewsForAppAccountToken(String renewsForAppAccountToken) {
+            this.renewsForAppAccountToken = renewsForAppAccountToken;
+            return this;
+        }
+
+        /** It names another account than the one that the policy expects, and does not entitle. */
+        public Builder belongsToAnotherAccount(boolean belongsToAnotherAccount) {
+            this.belongsToAnotherAccount = belongsToAnotherAccount;
+            return this;
+        }
+
         /** Returns the message. */
         public Subscription build() {
             return new Subscription(originalTransactionId, status, isEntitled, productId,
                 entitledUntil, ownership, isTrial, offerType, billingPlanType, willRenew, renewsAs,
-                expirationIntent, revocationPercentage, decidedBy, expiresDate);
+                expirationIntent, revocationPercentage, decidedBy, expiresDate, seats,
+                appAccountToken, appTransactionId, purchaseDate, renewsForAppAccountToken,
+                belongsToAnotherAccount);
         }
     }
 }

@@ -1,0 +1,325 @@
+import AssayEntitlements
+import AssayModels
+import Testing
+
+/// The latest begun period decides alone, and what is paid counts from its signature on.
+@Suite("The latest period")
+struct LatestPeriodTests {
+    private static let day = Evidence.day
+
+    /// A period by its first and its last day.
+    private static func period(
+        _ id: String, _ days: ClosedRange<Int64>, signed: Int64? = nil,
+        product: String = "premium.monthly",
+        _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
+    ) -> EvidenceItem {
+        Evidence.period(
+            0, signed: Evidence.start + (signed ?? days.lowerBound) * day, product: product
+        ) {
+            $0.transactionId = id
+            $0.purchaseDate = Timestamp(day: days.lowerBound)
+            $0.expiresDate = Timestamp(day: days.upperBound)
+            change(&$0)
+        }
+    }
+
+    private func decide(
+        _ items: [EvidenceItem], at now: Timestamp, _ policy: EntitlementPolicy = .init()
+    ) throws -> Subscription {
+        let answer = Entitlements(of: items, at: now, policy: policy)
+        for order in [Array(items.reversed()), items + items] {
+            let other = Entitlements(of: order, at: now, policy: policy)
+            #expect(other.withoutPositions == answer.withoutPositions)
+        }
+        return try #require(answer.apps.first?.subscriptionGroups.first).deciding
+    }
+
+    // A year that was upgraded to a month: its notification carries the month alone.
+    private static let year = period("100", 0...365, product: "premium.yearly")
+    private static let month = period("101", 10...40, product: "pro.monthly")
+
+    @Test(
+        "A year upgraded to a month ends with the month, though nothing says that it was upgraded",
+        arguments: [
+            (9, .active, "100", 365), (10, .active, "101", 40), (39, .active, "101", 40),
+            (40, .unknown, "101", nil), (200, .unknown, "101", nil),
+        ] as [(Int64, SubscriptionState, String, Int64?)])
+    func upgrade(day: Int64, status: SubscriptionState, by: String, until: Int64?) throws {
+        // Before the upgrade was signed it was not known.
+        let items = day < 10 ? [Self.year] : [Self.year, Self.month]
+        let found = try decide(items, at: Timestamp(day: day))
+        #expect(found.status == status)
+        #expect(found.decidedBy.transactionId == by)
+        #expect(found.entitledUntil == until.map { Timestamp(day: $0) })
+    }
+
+    @Test("Four levels in one receipt, none of them cancelled: the last one decides")
+    func levels() throws {
+        let days: [ClosedRange<Int64>] = [0...365, 1...31, 2...32, 3...33]
+        let records = days.enumerated().map { index, days -> (inout InAppPurchaseReceipt) -> Void in
+            {
+                $0.transactionId = "10\(index)"
+                $0.originalTransactionId = "100"
+                $0.productId = "level.\(index)"
+                $0.purchaseDate = Timestamp(day: days.lowerBound)
+                $0.expiresDate = Timestamp(day: days.upperBound)
+            }
+        }
+        let receipt = Evidence.receipt(created: Evidence.start + 3 * Self.day, records)
+        #expect(try decide([receipt], at: Timestamp(day: 4)).entitledUntil == Timestamp(day: 33))
+        #expect(try decide([receipt], at: Timestamp(day: 60)).status == .unknown)
+    }
+
+    @Test("A cancellation in a receipt is an upgrade where another record is in force")
+    func cancelledRecord() throws {
+        func receipt(_ other: ClosedRange<Int64>) -> EvidenceItem {
+            Evidence.receipt(
+                created: Evidence.start + 5 * Self.day,
+                [(1, 5...35, true), (0, other, false)].map { id, days, isCancelled in
+                    {
+                        $0.transactionId = "10\(id)"
+                        $0.originalTransactionId = "100"
+                        $0.purchaseDate = Timestamp(day: days.lowerBound)
+                        $0.expiresDate = Timestamp(day: days.upperBound)
+                        if isCancelled { $0.cancellationDate = Timestamp(day: 5) }
+                    }
+                })
+        }
+        #expect(try decide([receipt(0...30)], at: Timestamp(day: 6)).status == .active)
+        #expect(try decide([receipt(0...4)], at: Timestamp(day: 6)).status == .revoked)
+    }
+
+    @Test("A renewal that was charged ahead and replaced by an upgrade does not come back")
+    func replacedAhead() throws {
+        let first = Self.period("100", 0...30)
+        let renewal = Self.period("101", 30...60, signed: 28)
+        let upgrade = Self.period("102", 29...59, product: "pro.monthly")
+        for day in [29, 30, 58] as [Int64] {
+            let found = try decide([first, renewal, upgrade], at: Timestamp(day: day))
+            #expect(found.decidedBy.transactionId == "102")
+            #expect(found.entitledUntil == Timestamp(day: 59))
+        }
+        // One that was charged after the upgrade renews it.
+        let later = Self.period("101", 59...89, signed: 58)
+        let found = try decide([first, later, upgrade], at: Timestamp(day: 58))
+        #expect(found.entitledUntil == Timestamp(day: 89))
+    }
+
+    @Test(
+        "Signed means charged: a period ahead is owned, unless an earlier one is in force",
+        arguments: [
+            // Periods with the day of their signature, the moment, and who decides until when.
+            ([(1...31, 0)], 0, "0", 31), ([(1...31, 1)], 0, nil, nil),
+            ([(0...30, 0), (31...61, 30)], 30, "1", 61),
+            ([(0...30, 0), (31...61, 31)], 30, nil, nil),
+            ([(0...30, 0), (31...61, 29)], 29, "0", 30),
+            ([(5...35, 0), (35...65, 0)], 0, "0", 65),
+        ] as [([(ClosedRange<Int64>, Int64)], Int64, String?, Int64?)])
+    func ahead(
+        periods: [(ClosedRange<Int64>, Int64)], day: Int64, by: String?, until: Int64?
+    ) throws {
+        let items = periods.enumerated().map { index, period in
+            Self.period("\(index)", period.0, signed: period.1)
+        }
+        let found = try decide(items, at: Timestamp(day: day))
+        #expect(found.isEntitled == (by != nil))
+        if let by { #expect(found.decidedBy.transactionId == by) }
+        #expect(found.entitledUntil == until.map { Timestamp(day: $0) })
+    }
+
+    @Test("A refund keeps a renewal that was charged before from counting before its date")
+    func aheadOfARefund() throws {
+        let refunded = Self.period("100", 0...30, signed: 29) {
+            $0.revocationDate = Timestamp(day: 29)
+        }
+        let before = Self.period("101", 30...60, signed: 28)
+        let after = Self.period("102", 30...60, signed: 29) {
+            $0.signedDate = Timestamp(day: 29, plus: 1)
+        }
+        let now = Timestamp(day: 29, plus: 2)
+        #expect(try decide([refunded, before], at: now).status == .revoked)
+        #expect(try decide([refunded, before], at: Timestamp(day: 30)).status == .active)
+        #expect(try decide([refunded, after], at: now).status == .active)
+    }
+
+    @Test("Access ends where a refunded period begins")
+    func refundedNext() throws {
+        let next = Self.period("101", 20...50, signed: 1) { $0.revocationDate = Timestamp(day: 1) }
+        let items = [Self.period("100", 0...30), next]
+        #expect(try decide(items, at: Timestamp(day: 2)).entitledUntil == Timestamp(day: 20))
+        #expect(try decide(items, at: Timestamp(day: 20)).status == .revoked)
+    }
+
+    // MARK: One purchase, several transactions
+
+    @Test(
+        "A refund of one transaction is a refund of the purchase",
+        arguments: [("5", "5", true), ("5", "6", false), ("0", "0", false), (nil, nil, false)]
+            as [(String?, String?, Bool)])
+    func twins(first: String?, second: String?, isOne: Bool) throws {
+        let refunded = Self.period("200", 0...30, signed: 2) {
+            $0.webOrderLineItemId = first
+            $0.revocationDate = Timestamp(day: 2)
+        }
+        let device = Self.period("201", 0...30, signed: 1) { $0.webOrderLineItemId = second }
+        let answer = Entitlements(of: [refunded, device], at: Timestamp(day: 3))
+        #expect(answer.superseded == (isOne ? [1] : []))
+        let status = try decide([refunded, device], at: Timestamp(day: 3)).status
+        #expect(status == .revoked, "of two that begin together the one that takes away more wins")
+    }
+
+    @Test("A refund of the original of a non-consumable is one of the restored copy")
+    func restored() throws {
+        func copy(
+            _ id: String, _ original: String, signed: Int64, refunded: Bool = false
+        ) -> EvidenceItem {
+            Evidence.product(id, "world.2", .nonConsumable, signed: Evidence.start + signed) {
+                $0.originalTransactionId = original
+                if refunded { $0.revocationDate = Timestamp(day: 1) }
+            }
+        }
+        let now = Timestamp(day: 3)
+        let refund = copy("401", "401", signed: 2, refunded: true)
+        for (original, isOwned) in [("401", false), ("402", true)] {
+            let answer = Entitlements(of: [copy("410", original, signed: 1), refund], at: now)
+            #expect(answer.apps.first?.nonConsumables.first?.isEntitled == isOwned)
+        }
+    }
+
+    // MARK: Renewal information names a period
+
+    @Test(
+        "A renewal date after the end of every purchase is a period that nobody sent",
+        arguments: [
+            // The end, the day of the signature, the moment, the status and the end of access.
+            (60, 31, 31, .active, 60), (60, 31, 59, .active, 60), (60, 31, 60, .unknown, nil),
+            (30, 31, 31, .expired, nil), (60, 29, 31, .active, 60), (60, -1, 31, .unknown, nil),
+        ] as [(Int64, Int64, Int64, SubscriptionState, Int64?)])
+    func renewalDate(
+        end: Int64, signed: Int64, day: Int64, status: SubscriptionState, until: Int64?
+    ) throws {
+        let renewal = Evidence.renewal(signed: Evidence.start + signed * Self.day) {
+            $0.renewalDate = Timestamp(day: end)
+            $0.productId = "pro.monthly"
+        }
+        let items = [Self.period("100", 0...30), renewal]
+        let found = try decide(items, at: Timestamp(day: day))
+        #expect(found.status == status)
+        #expect(found.entitledUntil == until.map { Timestamp(day: $0) })
+        let codes = Entitlements(of: items, at: Timestamp(day: day)).warnings.map(\.code)
+        #expect(codes == (end == 60 && signed >= 0 ? [.periodFromRenewalInfo] : []))
+        if until != nil { #expect(found.productId == "pro.monthly" && found.decidedBy.item == 1) }
+    }
+
+    @Test("A renewal date without any transaction counts where a notification names the app")
+    func renewalDateAlone() throws {
+        func renewal(_ end: Int64?) -> EvidenceItem {
+            Evidence.renewal(signed: Evidence.start) {
+                $0.renewalDate = end.map { Timestamp(day: $0) }
+            }
+        }
+        let now = Timestamp(day: 1)
+        for (end, codes) in [
+            (30, [.periodFromRenewalInfo]), (nil, [.renewalInfoWithoutTransaction]),
+        ] as [(Int64?, [EntitlementWarning.Code])] {
+            let item = Evidence.notification(.active, signed: Evidence.start, nil, renewal(end))
+            let answer = Entitlements(of: [item], at: now)
+            #expect(answer.warnings.map(\.code) == codes)
+            #expect(
+                answer.apps.first?.subscriptionGroups.first?.isEntitled ?? false == (end != nil))
+        }
+        let bare = Entitlements(of: [renewal(30)], at: now)
+        #expect(bare.apps.isEmpty && bare.warnings.map(\.code) == [.renewalInfoWithoutTransaction])
+    }
+
+    // MARK: Seats
+
+    @Test("Seats add to the period that they lie in; refunded ones are not counted")
+    func seats() throws {
+        func bought(
+            _ id: String, _ day: Int64, _ quantity: Int32, signed: Int64? = nil,
+            revokedSeats: Int32? = nil, isRevoked: Bool = false
+        ) -> EvidenceItem {
+            Self.period(id, day...30, signed: signed) {
+                $0.quantity = quantity
+                $0.multiSeatInfo = TransactionMultiSeatInfo()
+                $0.multiSeatInfo?.revokedSeatQuantity = revokedSeats
+                $0.additionalTransactionReason = .seatAddition
+                if isRevoked { $0.revocationDate = Timestamp(day: 12) }
+            }
+        }
+        let (ten, five) = (bought("100", 0, 10), bought("101", 10, 5))
+        let refundedFive = bought("101", 10, 5, signed: 12, isRevoked: true)
+        let refundedTen = bought("100", 0, 10, signed: 12, isRevoked: true)
+        let cases: [([EvidenceItem], SubscriptionState, Int64, String)] = [
+            ([ten], .active, 10, "100"), ([ten, five], .active, 15, "101"),
+            ([ten, five, refundedFive], .active, 10, "100"),
+            ([ten, five, refundedTen], .active, 5, "101"),
+            ([refundedTen, refundedFive], .revoked, 0, "101"),
+            ([bought("100", 0, 10, signed: 12, revokedSeats: 3), five], .active, 12, "101"),
+        ]
+        for (items, status, seats, by) in cases {
+            let found = try decide(items, at: Timestamp(day: 13))
+            #expect(found.status == status && found.seats == seats)
+            #expect(found.decidedBy.transactionId == by)
+            #expect(found.entitledUntil == (status == .active ? Timestamp(day: 30) : nil))
+        }
+        #expect(try decide([Self.period("100", 0...30)], at: Timestamp(day: 1)).seats == nil)
+        // The renewal has all seats of the next period.
+        let renewed = [ten, five, bought("102", 30, 15)].map { $0 }
+        #expect(try decide(renewed, at: Timestamp(day: 20)).seats == 15)
+    }
+
+    // MARK: Receipts
+
+    @Test("A newer receipt takes away nothing that it cannot say")
+    func receipts() throws {
+        let shared = Self.period("100", 0...30) {
+            $0.inAppOwnershipType = .familyShared
+            $0.appAccountToken = "AB"
+        }
+        let upgraded = Self.period("100", 0...30) { $0.isUpgraded = true }
+        let receipt = Evidence.receipt(
+            created: Evidence.start + 5 * Self.day,
+            [
+                {
+                    $0.transactionId = "100"
+                    $0.originalTransactionId = "100"
+                    $0.productId = "premium.monthly"
+                    $0.expiresDate = Timestamp(day: 30)
+                }
+            ])
+        var policy = EntitlementPolicy()
+        policy.acceptsFamilySharing = false
+        let found = try decide([shared, receipt], at: Timestamp(day: 6), policy)
+        #expect(found.ownership == .familyShared && !found.isEntitled)
+        #expect(found.appAccountToken == "ab" && found.decidedBy.item == 1)
+        let answer = Entitlements(of: [shared, receipt], at: Timestamp(day: 6))
+        #expect(answer.apps[0].subscriptionGroups[0].subscriptionGroupIdentifier == "2100")
+        #expect(answer.superseded.isEmpty, "the token says what the receipt cannot")
+        #expect(try decide([upgraded, receipt], at: Timestamp(day: 6)).status == .unknown)
+        #expect(try decide([receipt], at: Timestamp(day: 6)).isEntitled)
+    }
+
+    @Test("A volume purchase that has ended entitles to nothing")
+    func volume() throws {
+        func receipt(_ end: Int64?) -> EvidenceItem {
+            var item = AppReceipt()
+            item.receiptType = "Production"
+            item.bundleId = "com.example.game"
+            item.expirationDate = end.map { Timestamp(day: $0) }
+            var record = InAppPurchaseReceipt()
+            record.transactionId = "7"
+            record.productId = "world.2"
+            record.productType = .nonConsumable
+            item.inApp.append(record)
+            return Evidence.item(.appReceipt(item))
+        }
+        for (end, isOwned) in [(nil, true), (6, true), (5, false)] as [(Int64?, Bool)] {
+            let answer = Entitlements(of: [receipt(end)], at: Timestamp(day: 5))
+            #expect(answer.apps.first?.nonConsumables.first?.isEntitled ?? false == isOwned)
+            #expect(answer.warnings.contains { $0.code == .receiptExpired } == !isOwned)
+            #expect(answer.nextChange == (end == 6 ? Timestamp(day: 6) : nil))
+        }
+    }
+}
