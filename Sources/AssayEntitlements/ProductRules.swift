@@ -73,8 +73,8 @@ struct ProductRules {
         let snapshot = purchase.snapshot
         return ProductPurchase(
             transactionId: snapshot.transactionId, purchaseDate: snapshot.boughtAt,
-            from: purchase.from == .min ? nil : Timestamp(milliseconds: purchase.from),
-            until: purchase.until.map(Timestamp.init),
+            periodStart: purchase.from == .min ? nil : Timestamp(milliseconds: purchase.from),
+            periodEnd: purchase.until.map(Timestamp.init),
             revocationDate: snapshot.revocationDate.map(Timestamp.init))
     }
 

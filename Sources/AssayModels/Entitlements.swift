@@ -259,21 +259,21 @@ public struct ProductPurchase: Equatable, Sendable {
     /// When it was bought.
     public var purchaseDate: Timestamp?
     /// When its period begins: the purchase, or the end of the period that it adds to.
-    public var from: Timestamp?
+    public var periodStart: Timestamp?
     /// The end of its period; nil: no end known.
-    public var until: Timestamp?
+    public var periodEnd: Timestamp?
     /// When Apple refunded or revoked it.
     public var revocationDate: Timestamp?
 
     /// Creates a purchase.
     public init(
-        transactionId: String, purchaseDate: Timestamp? = nil, from: Timestamp? = nil,
-        until: Timestamp? = nil, revocationDate: Timestamp? = nil
+        transactionId: String, purchaseDate: Timestamp? = nil,
+        periodStart: Timestamp? = nil, periodEnd: Timestamp? = nil, revocationDate: Timestamp? = nil
     ) {
         self.transactionId = transactionId
         self.purchaseDate = purchaseDate
-        self.from = from
-        self.until = until
+        self.periodStart = periodStart
+        self.periodEnd = periodEnd
         self.revocationDate = revocationDate
     }
 }

@@ -5495,24 +5495,24 @@ static const ProtobufCFieldDescriptor assay__v1__product_purchase__field_descrip
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "from",
+    "period_start",
     3,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_INT64,
-    offsetof(Assay__V1__ProductPurchase, has_from),
-    offsetof(Assay__V1__ProductPurchase, from),
+    offsetof(Assay__V1__ProductPurchase, has_period_start),
+    offsetof(Assay__V1__ProductPurchase, period_start),
     NULL,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "until",
+    "period_end",
     4,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_INT64,
-    offsetof(Assay__V1__ProductPurchase, has_until),
-    offsetof(Assay__V1__ProductPurchase, until),
+    offsetof(Assay__V1__ProductPurchase, has_period_end),
+    offsetof(Assay__V1__ProductPurchase, period_end),
     NULL,
     NULL,
     0,             /* flags */
@@ -5532,11 +5532,11 @@ static const ProtobufCFieldDescriptor assay__v1__product_purchase__field_descrip
   },
 };
 static const unsigned assay__v1__product_purchase__field_indices_by_name[] = {
-  2,   /* field[2] = from */
+  3,   /* field[3] = period_end */
+  2,   /* field[2] = period_start */
   1,   /* field[1] = purchase_date */
   4,   /* field[4] = revocation_date */
   0,   /* field[0] = transaction_id */
-  3,   /* field[3] = until */
 };
 static const ProtobufCIntRange assay__v1__product_purchase__number_ranges[1 + 1] =
 {

@@ -189,7 +189,7 @@ struct AfterTheEndTests {
             policy.stackedProducts = stacks ? ["pass"] : []
             let found = Entitlements(of: items, at: Timestamp(day: 12), policy: policy)
             let product = try #require(found.apps.first?.nonRenewing.first)
-            #expect(product.purchases.map(\.until) == ends.map { Timestamp(day: $0) })
+            #expect(product.purchases.map(\.periodEnd) == ends.map { Timestamp(day: $0) })
             #expect(product.entitledUntil == Timestamp(day: until))
         }
     }

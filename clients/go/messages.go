@@ -671,9 +671,9 @@ type ProductPurchase struct {
 	// When it was bought.
 	PurchaseDate *int64
 	// When its period begins: the purchase, or the end of the period that it adds to.
-	From *int64
+	PeriodStart *int64
 	// The end of its period. Absent: no end known.
-	Until *int64
+	PeriodEnd *int64
 	// When Apple refunded or revoked it.
 	RevocationDate *int64
 }
@@ -2778,11 +2778,11 @@ func (m *ProductPurchase) marshal(b []byte) []byte {
 	if m.PurchaseDate != nil {
 		b = appendNumber(b, 2, uint64(*m.PurchaseDate))
 	}
-	if m.From != nil {
-		b = appendNumber(b, 3, uint64(*m.From))
+	if m.PeriodStart != nil {
+		b = appendNumber(b, 3, uint64(*m.PeriodStart))
 	}
-	if m.Until != nil {
-		b = appendNumber(b, 4, uint64(*m.Until))
+	if m.PeriodEnd != nil {
+		b = appendNumber(b, 4, uint64(*m.PeriodEnd))
 	}
 	if m.RevocationDate != nil {
 		b = appendNumber(b, 5, uint64(*m.RevocationDate))
@@ -2802,9 +2802,9 @@ func (m *ProductPurchase) unmarshal(d *decoder, b []byte) error {
 		case 2:
 			m.PurchaseDate, err = pointer[int64](f)
 		case 3:
-			m.From, err = pointer[int64](f)
+			m.PeriodStart, err = pointer[int64](f)
 		case 4:
-			m.Until, err = pointer[int64](f)
+			m.PeriodEnd, err = pointer[int64](f)
 		case 5:
 			m.RevocationDate, err = pointer[int64](f)
 		}

@@ -154,8 +154,8 @@ extension JSONWriter {
         object { object in
             object.member("transactionId", purchase.transactionId)
             object.member("purchaseDate", purchase.purchaseDate?.milliseconds)
-            object.member("from", purchase.from?.milliseconds)
-            object.member("until", purchase.until?.milliseconds)
+            object.member("from", purchase.periodStart?.milliseconds)
+            object.member("until", purchase.periodEnd?.milliseconds)
             object.member("revocationDate", purchase.revocationDate?.milliseconds)
         }
     }

@@ -207,8 +207,8 @@ extension ProductEntitlement: WritableMessage, @unsafe ReadableMessage {
 extension ProductPurchase: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
         output.set(5, revocationDate)
-        output.set(4, until)
-        output.set(3, from)
+        output.set(4, periodEnd)
+        output.set(3, periodStart)
         output.set(2, purchaseDate)
         output.set(1, transactionId)
     }
@@ -217,8 +217,8 @@ extension ProductPurchase: WritableMessage, @unsafe ReadableMessage {
         self.init(
             transactionId: try unsafe required(read(m.has_transaction_id, m.transaction_id)))
         purchaseDate = unsafe read(m.has_purchase_date, m.purchase_date)
-        from = unsafe read(m.has_from, m.from)
-        until = unsafe read(m.has_until, m.until)
+        periodStart = unsafe read(m.has_period_start, m.period_start)
+        periodEnd = unsafe read(m.has_period_end, m.period_end)
         revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
     }
 }

@@ -1348,13 +1348,13 @@ struct  Assay__V1__ProductPurchase
   /*
    * When its period begins: the purchase, or the end of the period that it adds to.
    */
-  protobuf_c_boolean has_from;
-  int64_t from;
+  protobuf_c_boolean has_period_start;
+  int64_t period_start;
   /*
    * The end of its period. Absent: no end known.
    */
-  protobuf_c_boolean has_until;
-  int64_t until;
+  protobuf_c_boolean has_period_end;
+  int64_t period_end;
   /*
    * When Apple refunded or revoked it.
    */

@@ -647,9 +647,9 @@ export interface ProductPurchase {
   /** When it was bought. */
   purchaseDate?: bigint
   /** When its period begins: the purchase, or the end of the period that it adds to. */
-  from?: bigint
+  periodStart?: bigint
   /** The end of its period. Absent: no end known. */
-  until?: bigint
+  periodEnd?: bigint
   /** When Apple refunded or revoked it. */
   revocationDate?: bigint
 }

@@ -297,8 +297,8 @@ Object.assign(ProductEntitlement, {
 Object.assign(ProductPurchase, {
   1: ['transactionId', 'string'],
   2: ['purchaseDate', 'int64'],
-  3: ['from', 'int64'],
-  4: ['until', 'int64'],
+  3: ['periodStart', 'int64'],
+  4: ['periodEnd', 'int64'],
   5: ['revocationDate', 'int64'],
 })
 

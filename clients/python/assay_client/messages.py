@@ -705,9 +705,9 @@ class ProductPurchase(Message):
     """The transaction identifier."""
     purchase_date: Optional[int] = None
     """When it was bought."""
-    from: Optional[int] = None
+    period_start: Optional[int] = None
     """When its period begins: the purchase, or the end of the period that it adds to."""
-    until: Optional[int] = None
+    period_end: Optional[int] = None
     """The end of its period. Absent: no end known."""
     revocation_date: Optional[int] = None
     """When Apple refunded or revoked it."""
@@ -1894,8 +1894,8 @@ ProductEntitlement.FIELDS = {
 ProductPurchase.FIELDS = {
     1: ("transaction_id", "string", False),
     2: ("purchase_date", "int64", False),
-    3: ("from", "int64", False),
-    4: ("until", "int64", False),
+    3: ("period_start", "int64", False),
+    4: ("period_end", "int64", False),
     5: ("revocation_date", "int64", False),
 }
 ConsumablePurchase.FIELDS = {

@@ -6,12 +6,13 @@ package assay.client.model;
  *
  * @param transactionId The transaction identifier.
  * @param purchaseDate When it was bought.
- * @param from When its period begins: the purchase, or the end of the period that it adds to.
- * @param until The end of its period. Absent: no end known.
+ * @param periodStart When its period begins: the purchase, or the end of the period that it adds
+ *     to.
+ * @param periodEnd The end of its period. Absent: no end known.
  * @param revocationDate When Apple refunded or revoked it.
  */
-public record ProductPurchase(String transactionId, Long purchaseDate, Long from, Long until, Long
-        revocationDate) {
+public record ProductPurchase(String transactionId, Long purchaseDate, Long periodStart, Long
+        periodEnd, Long revocationDate) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -23,8 +24,8 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long from
             switch (in.field()) {
                 case 1 -> b.transactionId = in.text();
                 case 2 -> b.purchaseDate = in.number();
-                case 3 -> b.from = in.number();
-                case 4 -> b.until = in.number();
+                case 3 -> b.periodStart = in.number();
+                case 4 -> b.periodEnd = in.number();
                 case 5 -> b.revocationDate = in.number();
                 default -> in.skip();
             }
@@ -39,11 +40,11 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long from
         if (purchaseDate != null) {
             out.number(2, purchaseDate);
         }
-        if (from != null) {
-            out.number(3, from);
+        if (periodStart != null) {
+            out.number(3, periodStart);
         }
-        if (until != null) {
-            out.number(4, until);
+        if (periodEnd != null) {
+            out.number(4, periodEnd);
         }
         if (revocationDate != null) {
             out.number(5, revocationDate);
@@ -54,8 +55,8 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long from
     public static final class Builder {
         private String transactionId;
         private Long purchaseDate;
-        private Long from;
-        private Long until;
+        private Long periodStart;
+        private Long periodEnd;
         private Long revocationDate;
 
         private Builder() {}
@@ -73,14 +74,14 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long from
         }
 
         /** When its period begins: the purchase, or the end of the period that it adds to. */
-        public Builder from(Long from) {
-            this.from = from;
+        public Builder periodStart(Long periodStart) {
+            this.periodStart = periodStart;
             return this;
         }
 
         /** The end of its period. Absent: no end known. */
-        public Builder until(Long until) {
-            this.until = until;
+        public Builder periodEnd(Long periodEnd) {
+            this.periodEnd = periodEnd;
             return this;
         }
 
@@ -92,7 +93,8 @@ public record ProductPurchase(String transactionId, Long purchaseDate, Long from
 
         /** Returns the message. */
         public ProductPurchase build() {
-            return new ProductPurchase(transactionId, purchaseDate, from, until, revocationDate);
+            return new ProductPurchase(transactionId, purchaseDate, periodStart, periodEnd,
+                revocationDate);
         }
     }
 }
