@@ -249,7 +249,10 @@ struct ChainValidationQueueTests {
         }
     }
 
-    @Test("line 39: in a flood of unknown chains the one with most waiters is first")
+    @Test(
+        "line 39: in a flood of unknown chains the one with most waiters is first",
+        .enabled(if: TimedTests.areEnabled)
+    )
     func mostWanted() throws {
         let token = try Minted.transaction.get()
         let unknownChains = try Self.unknownChains(60)

@@ -215,7 +215,10 @@ struct StorePagesTests {
         #expect(transport.targets[1].hasSuffix("/history?paginationToken=t%201"))
     }
 
-    @Test("10,000 pages take the memory of one", .enabled(if: !Sanitizer.isOn))
+    @Test(
+        "10,000 pages take the memory of one", .enabled(if: !Sanitizer.isOn),
+        .enabled(if: TimedTests.areEnabled)
+    )
     func memory() async throws {
         let tokens = try (0..<4).map { try Self.fixture.transaction($0) }
         let transport = ScriptedTransport(keeps: false) { _, number in
