@@ -1,5 +1,6 @@
 import Assay
 import AssayAdmin
+import AssayHTTP
 import AssayIO
 import AssayServer
 import TestSupport
