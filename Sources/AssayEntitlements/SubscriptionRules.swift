@@ -96,11 +96,17 @@ struct SubscriptionRules {
         return decision(state, next, until: nil, evidence)
     }
 
-    /// Every purchase was upgraded: the transaction that replaced them is missing.
+    /// Every purchase was upgraded, and the transaction that replaced them is missing; or there is
+    /// none, and the period that renewal information names has not begun.
     private func withoutPeriod(_ evidence: SubscriptionEvidence) -> SubscriptionDecision {
-        // A caller gives purchases or a renewal that names a period, which began before its end.
         guard let latest = Timeline.latest(evidence.purchases) else {
-            preconditionFailure("a subscription without evidence")
+            guard let renewal = evidence.newestRenewal else {
+                preconditionFailure("a subscription has purchases or renewal information")
+            }
+            var found = Self.subscription(of: renewal)
+            name(nil, renewal, evidence, &found)
+            entitle(&found, until: nil)
+            return SubscriptionDecision(subscription: found)
         }
         var decision = SubscriptionDecision(
             subscription: subscription(.unknown, latest, nil, until: nil, evidence))
@@ -133,18 +139,24 @@ struct SubscriptionRules {
         return timeline.periods.isEmpty ? renewal.signedDate : min(lastEnd, renewal.signedDate)
     }
 
+    /// A subscription of which renewal information alone is known.
+    private static func subscription(of renewal: RenewalState) -> Subscription {
+        let original = renewal.evidence.payload.originalTransactionId ?? ""
+        return Subscription(
+            originalTransactionId: original, productId: renewal.productId,
+            decidedBy: DecidedBy(
+                item: renewal.item, transactionId: original,
+                signedDate: Timestamp(milliseconds: renewal.signedDate)))
+    }
+
     private func periodOfRenewalInfo(
         _ renewal: RenewalState, until end: Int64, _ timeline: Timeline,
         _ evidence: SubscriptionEvidence
     ) -> SubscriptionDecision {
         let known = timeline.periods.last?.deciding ?? Timeline.latest(evidence.purchases)
-        let original = renewal.evidence.payload.originalTransactionId ?? ""
-        var found = Subscription(
-            originalTransactionId: original, status: .active, productId: renewal.productId,
-            decidedBy: DecidedBy(
-                item: renewal.item, transactionId: original,
-                signedDate: Timestamp(milliseconds: renewal.signedDate)),
-            expiresDate: Timestamp(milliseconds: end))
+        var found = Self.subscription(of: renewal)
+        found.status = .active
+        found.expiresDate = Timestamp(milliseconds: end)
         found.ownership = known?.ownership
         found.seats = renewal.evidence.payload.multiSeatInfo.flatMap { _ in
             renewal.evidence.payload.renewalQuantity.map(Int64.init)

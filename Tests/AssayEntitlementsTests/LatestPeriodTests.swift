@@ -228,6 +228,15 @@ struct LatestPeriodTests {
             #expect(
                 answer.apps.first?.subscriptionGroups.first?.isEntitled ?? false == (end != nil))
         }
+        // Before it was signed, and where a newer one names no period, it is known and no more.
+        let item = Evidence.notification(.active, signed: Evidence.start, nil, renewal(30))
+        let newer = Evidence.renewal(signed: Evidence.start + 1)
+        for (items, moment) in [([item], Timestamp(day: -1)), ([item, newer], now)] {
+            let answer = Entitlements(of: items, at: moment)
+            let states = answer.apps.flatMap(\.subscriptionGroups).map(\.deciding)
+            #expect(states.allSatisfy { $0.status == .unknown && !$0.isEntitled })
+            #expect(states.count == (moment == now ? 0 : 1))
+        }
         let bare = Entitlements(of: [renewal(30)], at: now)
         #expect(bare.apps.isEmpty && bare.warnings.map(\.code) == [.renewalInfoWithoutTransaction])
     }
