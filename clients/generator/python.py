@@ -20,6 +20,17 @@ __all__ = [
 %s]
 
 
+class Enumeration(IntEnum):
+    """What all enumerations have in common: a number that print() and f-strings write as its name."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        # A number's type, as in f"{verdict:d}", formats the number.
+        return int.__format__(self, spec) if spec[-1:] in tuple("bcdoxXneEfFgG%%") else format(self.name, spec)
+
+
 class Message:
     """What all messages have in common."""
 
@@ -53,7 +64,7 @@ class Python:
 
     @staticmethod
     def enumeration(enum):
-        lines = [f"\n\nclass {enum.name}(IntEnum):\n", docstring(enum.comment), "\n"]
+        lines = [f"\n\nclass {enum.name}(Enumeration):\n", docstring(enum.comment), "\n"]
         for name, number, comment in enum.values:
             lines += [f"    {name} = {number}\n", docstring(comment)]
         return "".join(lines)

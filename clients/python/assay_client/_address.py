@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Union
 
+from ._checks import check_text, wrong
 from .errors import AddressError
 
 ENVIRONMENT = "ASSAY_ADDRESS"
@@ -37,6 +39,17 @@ class TLS:
     server_name: Optional[str] = None
     """The name that the server's certificate needs; None for the host of its address."""
 
+    def __post_init__(self) -> None:
+        for name in ("authority", "certificate", "key"):
+            file = getattr(self, name)
+            if file is None or hasattr(file, "__fspath__"):
+                continue
+            check_text(f"tls.{name}", file)
+            if file.startswith("-----BEGIN"):
+                raise ValueError(f"tls.{name} is the text of a PEM file, not its path: write it to a file")
+        if self.server_name is not None:
+            check_text("tls.server_name", self.server_name)
+
     def context(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=self.authority)
         if self.certificate:
@@ -50,7 +63,14 @@ def parse_addresses(addresses: Union[str, Sequence[str], None]) -> List[Address]
         addresses = os.environ.get(ENVIRONMENT, "").replace(",", " ").split()
         if not addresses:
             raise AddressError(f"no address: name one, or set {ENVIRONMENT}")
-    texts = addresses.replace(",", " ").split() if isinstance(addresses, str) else list(addresses)
+    if isinstance(addresses, str):
+        texts = addresses.replace(",", " ").split()
+    elif isinstance(addresses, (bytes, bytearray, Mapping)) or not isinstance(addresses, Iterable):
+        raise wrong("addresses", addresses, "a str or a list of them")
+    else:
+        texts = list(addresses)
+    for index, text in enumerate(texts):
+        check_text(f"addresses[{index}]", text)
     if not texts:
         raise AddressError("no address")
     return [parse_address(text) for text in texts]

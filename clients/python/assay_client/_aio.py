@@ -7,7 +7,8 @@ from typing import Any, Optional, Sequence, Tuple, Union
 from . import _calls as calls
 from ._address import parse_addresses
 from ._calls import Evidence, FetchAnswer, Item, Moment, Resolved, Verified
-from ._channel import LONGEST_TIMEOUT, Channel, Options
+from ._channel import LONGEST_TIMEOUT, Channel, options_of
+from ._checks import check_seconds
 from .messages import (
     EntitlementPolicy, EvidenceKind, Expectations, HealthCall, InAppSelection, InfoCall, PingCall, RequestHead,
     ResponseHead, ServerInfo, StoreList)
@@ -25,7 +26,7 @@ class AsyncClient:
     """
 
     def __init__(self, addresses: Union[str, Sequence[str], None] = None, **options: Any) -> None:
-        self._channel = Channel(parse_addresses(addresses), Options(**options))
+        self._channel = Channel(parse_addresses(addresses), options_of(options))
 
     async def verify(
         self, evidence: Evidence, kind: Optional[EvidenceKind] = EvidenceKind.TRANSACTION, *,
@@ -52,7 +53,8 @@ class AsyncClient:
         """Verifies all evidence of a customer, and returns what the customer owns. A refused item
         is a result, not an error. `at` is the moment of the decision; None for the server's clock."""
         head, body = calls.resolve_request(items, at, policy, expectations, json, typed, app, may_wait)
-        return calls.resolved(await self._perform(head, body, timeout), len(items))
+        count = len(head.resolve.items) if head.resolve is not None else 0
+        return calls.resolved(await self._perform(head, body, timeout), count)
 
     async def fetch(
         self, transaction_id: str, *, lists: Sequence[StoreList] = (), at: Optional[Moment] = None,
@@ -93,6 +95,13 @@ class AsyncClient:
         await self.close()
 
     async def _perform(
+        self, head: RequestHead, body: bytes, timeout: Optional[float]
+    ) -> Tuple[ResponseHead, bytes]:
+        if timeout is not None:
+            check_seconds("timeout", timeout)
+        return await self._send(head, body, timeout)
+
+    async def _send(
         self, head: RequestHead, body: bytes, timeout: Optional[float]
     ) -> Tuple[ResponseHead, bytes]:
         return await self._channel.perform(head, body, timeout)

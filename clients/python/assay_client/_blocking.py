@@ -6,11 +6,13 @@ import asyncio
 import itertools
 import os
 import threading
+from collections.abc import Iterable as IterableOf, Mapping
 from concurrent.futures import Future
 from typing import Any, Callable, Coroutine, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union
 
 from ._aio import AsyncClient
 from ._calls import Evidence, FetchAnswer, Item, Moment, Resolved, Verified
+from ._checks import check_count, wrong
 from .messages import (
     EntitlementPolicy, EvidenceKind, Expectations, InAppSelection, ServerInfo, StoreList)
 
@@ -63,8 +65,17 @@ class Client:
         """Verifies many items, pipelined, and yields their results in order. It reads at most two
         windows ahead, and raises the error of the first item that has one. `options` are those of
         `verify`; `may_wait` is set and the timeout is 30 s, unless they say otherwise."""
-        options = {"may_wait": True, "timeout": 30.0, **options}
-        rest = iter(evidence)
+        check_count("window", window)
+        # A text is an iterable of its characters.
+        if isinstance(evidence, (str, bytes, bytearray, memoryview, Mapping)):
+            raise wrong("evidence", evidence, "an iterable of evidence", "put it into a list")
+        if not isinstance(evidence, IterableOf):
+            raise wrong("evidence", evidence, "an iterable of evidence")
+        return self._results(iter(evidence), kind, window, {"may_wait": True, "timeout": 30.0, **options})
+
+    def _results(
+        self, rest: Iterator[Evidence], kind: Optional[EvidenceKind], window: int, options: Any
+    ) -> Iterator[Verified]:
         before: Optional["Future[List[Verified]]"] = None
         while chunk := list(itertools.islice(rest, window)):
             current = self._start(self._verify_chunk(self._mine, chunk, kind, options))

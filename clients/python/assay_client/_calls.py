@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
-from ._checks import check
+from ._checks import check, check_bool, check_names, check_text, wrong
 from .errors import ProtocolError
 from .messages import (
     Entitlements, EntitlementPolicy, EvidenceItem, EvidenceKind, Expectations, FetchCall, InAppSelection,
@@ -101,19 +103,49 @@ class FetchAnswer:
     """The revision at the end of the history, if the call asked for it."""
 
 
-def data_of(evidence: Evidence) -> bytes:
+def data_of(evidence: Evidence, name: str = "evidence") -> bytes:
     if isinstance(evidence, str):
         return evidence.encode()
     # bytes() makes zeros of a number.
     if not isinstance(evidence, (bytes, bytearray, memoryview)):
-        raise TypeError(f"evidence is a {type(evidence).__name__}, not bytes or a str")
+        raise wrong(name, evidence, "bytes or a str", _hint_of_evidence(evidence))
     return bytes(evidence)
+
+
+def _hint_of_evidence(evidence: Any) -> str:
+    if isinstance(evidence, Item):
+        return "pass its evidence and its kind"
+    if isinstance(evidence, (list, tuple)):
+        return "resolve takes several items, verify one"
+    if isinstance(evidence, Mapping):
+        return "pass the member that the App Store signed, or the whole as json.dumps writes it"
+    return "read the file" if hasattr(evidence, "read") or hasattr(evidence, "__fspath__") else ""
+
+
+def _item(item: Union[Item, Evidence], name: str) -> Item:
+    if isinstance(item, Item):
+        check_names(item, ["evidence", "kind", "label"], name)
+        return item
+    if isinstance(item, (str, bytes, bytearray, memoryview)):
+        return Item(item)
+    hint = "write Item(evidence, kind, label)" if isinstance(item, (Mapping, list, tuple)) else ""
+    raise wrong(name, item, "bytes, a str or an Item", hint)
+
+
+def list_of(name: str, values: Any, element: str) -> List[Any]:
+    """The elements of an argument that is a list. A text has elements, too: its characters."""
+    is_one = isinstance(values, (str, bytes, bytearray, memoryview, Mapping, Item, IntEnum))
+    if is_one or not isinstance(values, Iterable):
+        raise wrong(name, values, f"a list of {element}", "put it into a list" if is_one else "")
+    return list(values)
 
 
 def verify_request(
     evidence: Evidence, kind: Optional[EvidenceKind], expectations: Optional[Expectations], json: bool,
     typed: bool, in_app: Optional[InAppSelection], in_app_product_id: Optional[str], app: str, may_wait: bool,
 ) -> Tuple[RequestHead, bytes]:
+    check_bool("json", json)
+    check_bool("typed", typed)
     call = VerifyCall(
         kind=kind, expectations=expectations, omit_typed_payload=None if typed else True,
         return_payload_json=True if json else None, in_app=in_app, in_app_product_id=in_app_product_id)
@@ -124,8 +156,11 @@ def resolve_request(
     items: Sequence[Union[Item, Evidence]], at: Optional[Moment], policy: Optional[EntitlementPolicy],
     expectations: Optional[Expectations], json: bool, typed: bool, app: str, may_wait: bool,
 ) -> Tuple[RequestHead, bytes]:
-    listed = [item if isinstance(item, Item) else Item(item) for item in items]
-    bodies = [data_of(item.evidence) for item in listed]
+    check_bool("json", json)
+    check_bool("typed", typed)
+    listed = [
+        _item(item, f"items[{index}]") for index, item in enumerate(list_of("items", items, "evidence"))]
+    bodies = [data_of(item.evidence, f"items[{index}].evidence") for index, item in enumerate(listed)]
     call = ResolveCall(
         items=[
             EvidenceItem(kind=item.kind, length=len(body), label=item.label)
@@ -140,18 +175,25 @@ def fetch_request(
     transaction_id: str, lists: Sequence[StoreList], at: Optional[Moment], policy: Optional[EntitlementPolicy],
     typed: bool, app: str,
 ) -> RequestHead:
+    check_bool("typed", typed)
+    check_text("transaction_id", transaction_id)
     return request(app=app, fetch=FetchCall(
-        transaction_id=transaction_id, lists=list(lists), at=_milliseconds(at), policy=policy,
+        transaction_id=transaction_id, lists=list_of("lists", lists, "StoreList"), at=_milliseconds(at), policy=policy,
         return_typed_payloads=True if typed else None))
 
 
 def _milliseconds(moment: Optional[Moment]) -> Optional[int]:
-    return int(moment.timestamp() * 1000) if isinstance(moment, datetime) else moment
+    if isinstance(moment, datetime):
+        return int(moment.timestamp() * 1000)
+    if moment is not None and (isinstance(moment, bool) or not isinstance(moment, int)):
+        hint = "write int(1000 * seconds)" if isinstance(moment, float) else ""
+        raise wrong("at", moment, "a datetime or an int, milliseconds since 1970", hint)
+    return moment
 
 
 def request(app: str = "", may_wait: bool = False, **call: Message) -> RequestHead:
-    if not isinstance(app, str):
-        raise TypeError(f"app is a {type(app).__name__}, not a str")
+    check_text("app", app)
+    check_bool("may_wait", may_wait)
     for message in call.values():
         # The paths of the members are those of the arguments.
         check(message, type(message), "")

@@ -7,10 +7,11 @@ import copy
 import itertools
 import random
 import ssl
-from dataclasses import dataclass
-from typing import Dict, Iterable, List, Optional, Tuple, Union
+from dataclasses import dataclass, fields
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from ._address import TLS, Address
+from ._checks import check_bool, check_count, check_seconds, unknown, wrong
 from ._codec import FRAME_BYTES
 from ._connection import Call, Connection
 from .errors import (
@@ -47,6 +48,29 @@ class Options:
     longest_pause: float = 2.0
     frame_bytes: int = FRAME_BYTES
     tls: Union[TLS, ssl.SSLContext, None] = None
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "connect_timeout", "longest_wait", "shortest_pause", "longest_pause"):
+            seconds = getattr(self, name)
+            if seconds is None and name == "longest_wait":
+                continue
+            check_seconds(name, seconds)
+            if seconds <= 0:
+                raise ValueError(f"{name} is not above 0: {seconds}")
+        for name in ("in_flight_limit", "waiting_limit", "frame_bytes"):
+            check_count(name, getattr(self, name))
+        check_bool("retries_once", self.retries_once)
+        if self.tls is not None and not isinstance(self.tls, (TLS, ssl.SSLContext)):
+            raise wrong("tls", self.tls, "a TLS or an ssl.SSLContext", "write TLS(authority=FILE)")
+
+
+def options_of(options: Dict[str, Any]) -> Options:
+    """Makes the options of a client from its arguments."""
+    names = [field.name for field in fields(Options)]
+    for name in options:
+        if name not in names:
+            raise unknown(name, name, names)
+    return Options(**options)
 
 
 class Channel:

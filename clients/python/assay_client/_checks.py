@@ -7,8 +7,10 @@ make the evidence of any app VALID.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from datetime import timedelta
 from enum import IntEnum
-from typing import Any, Dict, List, Tuple, Type
+from typing import Any, Dict, List, Optional, Tuple, Type
 
 from .messages import Message
 
@@ -23,45 +25,136 @@ def check(value: Any, kind: Type[Message], path: str) -> None:
     """Raises TypeError for what is no such message, or has a member that the message does not have
     or cannot have; ValueError for a number out of range."""
     if not isinstance(value, kind):
-        raise TypeError(f"{path} is a {type(value).__name__}, not a {kind.__name__}")
-    fields = _fields.get(kind)
-    if fields is None:
-        fields = _fields[kind] = {name: (of, repeated) for name, of, repeated in kind.FIELDS.values()}
+        fields = [name for name, _, _ in kind.FIELDS.values()]
+        raise wrong(path, value, with_article(kind.__name__), _construction(value, kind.__name__, fields))
+    fields_of_kind = _fields.get(kind)
+    if fields_of_kind is None:
+        fields_of_kind = _fields[kind] = {name: (of, repeated) for name, of, repeated in kind.FIELDS.values()}
     for name, member in vars(value).items():
-        if name not in fields:
-            raise _unknown(f"{path}.{name}" if path else name, name, list(fields))
+        place = f"{path}.{name}" if path else name
+        if name not in fields_of_kind:
+            raise unknown(place, name, list(fields_of_kind))
         if member is None:
             continue
-        of, repeated = fields[name]
-        place = f"{path}.{name}" if path else name
+        of, repeated = fields_of_kind[name]
         if not repeated:
             _check_value(member, of, place)
         elif isinstance(member, (list, tuple)):
             for index, one in enumerate(member):
                 _check_value(one, of, f"{place}[{index}]")
         else:
-            raise TypeError(f"{place} is a {type(member).__name__}, not a list")
+            hint = f"write [{member!r}]" if isinstance(member, (str, IntEnum)) else ""
+            raise wrong(place, member, "a list", hint)
+
+
+def check_names(value: Any, names: List[str], path: str) -> None:
+    """Raises TypeError for an attribute that an object has beside these."""
+    for name in vars(value):
+        if name not in names:
+            raise unknown(f"{path}.{name}", name, names)
+
+
+def check_bool(name: str, value: Any) -> None:
+    """A text such as "no" would count as true."""
+    if not isinstance(value, bool):
+        raise wrong(name, value, "a bool")
+
+
+def check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise wrong(name, value, "a str", "decode them" if isinstance(value, (bytes, bytearray)) else "")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    if isinstance(value, timedelta):
+        raise wrong(name, value, "a number of seconds", "write its total_seconds()")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong(name, value, "a number of seconds")
+    if value != value:
+        raise ValueError(f"{name} is not a number: {value}")
+
+
+def check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong(name, value, "an int")
+    if value < 1:
+        raise ValueError(f"{name} is not above 0: {value}")
+
+
+def wrong(place: str, value: Any, what: str, hint: str = "") -> TypeError:
+    """The error of an argument of the wrong type."""
+    return TypeError(f"{place} is {described(value)}, not {what}{': ' + hint if hint else ''}")
+
+
+def unknown(place: str, name: str, names: List[str]) -> TypeError:
+    """The error of a name that there is not."""
+    near = _nearest(name, names)
+    if near is not None:
+        return TypeError(f"{place}: do you mean {near}?")
+    return TypeError(f"{place}: unknown; there are {', '.join(names)}")
+
+
+def described(value: Any) -> str:
+    """The type of a value, with its article."""
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, IntEnum):
+        return f"{type(value).__name__}.{value.name}"
+    name = type(value).__name__
+    return name if name in ("bytes", "kwargs") else with_article(name)
+
+
+def with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOaeiou' else 'a'} {name}"
 
 
 def _check_value(value: Any, of: Any, place: str) -> None:
-    if of in _TYPES:
+    if of == "string":
+        check_text(place, value)
+    elif of in _TYPES:
         types, what = _TYPES[of]
         if not isinstance(value, types):
-            raise TypeError(f"{place} is a {type(value).__name__}, not {what}")
-    elif of in _BITS or issubclass(of, IntEnum):
-        if not isinstance(value, int) or isinstance(value, bool):
-            shown = "an int" if of in _BITS else f"one of {of.__name__}"
-            raise TypeError(f"{place} is a {type(value).__name__}, not {shown}")
-        low, high = _BITS.get(of, _BITS["int32"])
-        if not low <= value < high:
-            raise ValueError(f"{place} is out of range: {value}")
+            raise wrong(place, value, what)
+    elif of in _BITS:
+        if not isinstance(value, int) or isinstance(value, (bool, IntEnum)):
+            raise wrong(place, value, "an int")
+        _check_range(value, of, place)
+    elif issubclass(of, IntEnum):
+        # A number that this version does not know can be an enumerator of a newer one.
+        is_other = isinstance(value, (bool, IntEnum)) and not isinstance(value, of)
+        if is_other or not isinstance(value, int):
+            raise wrong(place, value, with_article(of.__name__), _enumerators(value, of))
+        _check_range(value, "int32", place)
     else:
         check(value, of, place)
 
 
-def _unknown(place: str, name: str, names: List[str]) -> TypeError:
-    plain = {known.replace("_", ""): known for known in names}
-    near = difflib.get_close_matches(name.replace("_", "").lower(), list(plain), 1, 0.7)
-    if near:
-        return TypeError(f"{place}: do you mean {plain[near[0]]}?")
-    return TypeError(f"{place}: unknown; there are {', '.join(names)}")
+def _check_range(value: int, of: str, place: str) -> None:
+    low, high = _BITS[of]
+    if not low <= value < high:
+        raise ValueError(f"{place} is out of range: {int(value)}")
+
+
+def _enumerators(value: Any, of: Type[IntEnum]) -> str:
+    """What to write instead of a text, and all that there are."""
+    names = [one.name for one in of if one.value]
+    near = _nearest(value, names) if isinstance(value, str) else None
+    there = f"there are {', '.join(names)}"
+    return f"write {of.__name__}.{near}; {there}" if near is not None else f"{there} of {of.__name__}"
+
+
+def _construction(value: Any, name: str, fields: List[str]) -> str:
+    """How to write a message instead of a dict of its members."""
+    if not isinstance(value, Mapping):
+        return f"write {name}({fields[0]}=...)" if fields else ""
+    known = [_nearest(key, fields) or key for key in value if isinstance(key, str)] or fields[:1]
+    return f"write {name}({', '.join(f'{one}=...' for one in known)})"
+
+
+def _nearest(name: str, names: List[str]) -> Optional[str]:
+    plain = {known.replace("_", "").lower(): known for known in names}
+    wanted = name.replace("_", "").replace("-", "").replace(" ", "").lower()
+    near = difflib.get_close_matches(wanted, list(plain), 1, 0.7)
+    return plain[near[0]] if near else None

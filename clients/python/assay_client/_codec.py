@@ -36,6 +36,9 @@ def decode_frame(buffer: bytearray, start: int) -> Optional[Tuple[ResponseHead, 
         return None
     length = int.from_bytes(buffer[start : start + 4], "big")
     if not 4 <= length <= FRAME_BYTES:
+        foreign = _foreign_protocol(bytes(buffer[start : start + 4]))
+        if foreign:
+            raise ProtocolError(f"the peer is not an Assay server: {foreign}")
         raise ProtocolError(f"not a frame: its length would be {length}")
     if available < 8:
         return None
@@ -49,6 +52,17 @@ def decode_frame(buffer: bytearray, start: int) -> Optional[Tuple[ResponseHead, 
     with memoryview(buffer) as view:
         head = decode(ResponseHead, bytes(view[start + 8 : middle]))
         return head, bytes(view[middle:end]), end
+
+
+def _foreign_protocol(first: bytes) -> Optional[str]:
+    """Names another protocol by its first four bytes. Read as a length, they exceed the largest frame."""
+    if first == b"HTTP":
+        return ("this is HTTP: the port of --listen http://; a client needs that of --listen tcp://, tls:// "
+                "or unix:")
+    # RFC 8446, section 5.1: an alert or a handshake, and the version 3.x.
+    if first[:2] in (b"\x15\x03", b"\x16\x03"):
+        return "this is TLS: write tls://HOST:PORT as the address"
+    return None
 
 
 # ---- Messages ------------------------------------------------------------------------------------

@@ -93,6 +93,17 @@ __all__ = [
 ]
 
 
+class Enumeration(IntEnum):
+    """What all enumerations have in common: a number that print() and f-strings write as its name."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        # A number's type, as in f"{verdict:d}", formats the number.
+        return int.__format__(self, spec) if spec[-1:] in tuple("bcdoxXneEfFgG%") else format(self.name, spec)
+
+
 class Message:
     """What all messages have in common."""
 
@@ -100,7 +111,7 @@ class Message:
     FIELDS: ClassVar[Dict[int, Tuple[str, Any, bool]]] = {}
 
 
-class InAppSelection(IntEnum):
+class InAppSelection(Enumeration):
     """Selects the in-app records of an app receipt to return."""
 
     UNSPECIFIED = 0
@@ -115,7 +126,7 @@ class InAppSelection(IntEnum):
     """No record."""
 
 
-class StoreList(IntEnum):
+class StoreList(Enumeration):
     """A list of a customer's purchases that the App Store Server API has."""
 
     UNSPECIFIED = 0
@@ -127,7 +138,7 @@ class StoreList(IntEnum):
     """The transaction history: every purchase, also those that are no subscription."""
 
 
-class ServingStatus(IntEnum):
+class ServingStatus(Enumeration):
     """The state of the server, with the names of grpc.health.v1."""
 
     UNSPECIFIED = 0
@@ -138,7 +149,7 @@ class ServingStatus(IntEnum):
     """The server is draining or not ready."""
 
 
-class EvidenceKind(IntEnum):
+class EvidenceKind(Enumeration):
     """The kind of evidence. A JWS can end with one line break; no other white space can surround
     it."""
 
@@ -166,7 +177,7 @@ class EvidenceKind(IntEnum):
     unified_receipt.latest_receipt is signed."""
 
 
-class Verdict(IntEnum):
+class Verdict(Enumeration):
     """The outcome of a verification. Refunded purchases and expired subscriptions are valid
     evidence: payload fields report them. Treat an unknown number as a refusal."""
 
@@ -204,7 +215,7 @@ class Verdict(IntEnum):
     """Fails an expectation of the caller: product, account token, transaction, age, device."""
 
 
-class Status(IntEnum):
+class Status(Enumeration):
     """gRPC status codes with their numbers. The server uses those whose comment names a cause."""
 
     OK = 0

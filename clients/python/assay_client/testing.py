@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 from ._aio import AsyncClient
 from ._blocking import Client
 from ._calls import Evidence, data_of
+from ._checks import check, check_text, wrong
 from .errors import AssayError, ClientClosed, StatusError
 from .messages import (
     Entitlements, EvidenceKind, Fetched, HealthResult, Pong, RequestHead, Resolution, ResolvedItem,
@@ -39,30 +40,35 @@ class AsyncFakeClient(AsyncClient):
 
     def accept(self, evidence: Evidence, **members: Any) -> None:
         """Answers VALID for this evidence. `members` are those of Verification."""
-        self.outcomes[data_of(evidence)] = Verification(verdict=Verdict.VALID, **members)
+        self.outcomes[data_of(evidence)] = _checked(Verification(verdict=Verdict.VALID, **members))
 
     def refuse(self, evidence: Evidence, verdict: Verdict, detail: str = "refused by the test") -> None:
         """Answers with this verdict for this evidence."""
-        self.outcomes[data_of(evidence)] = Verification(verdict=verdict, detail=detail)
+        self.outcomes[data_of(evidence)] = _checked(Verification(verdict=verdict, detail=detail))
 
     def fail(self, evidence: Evidence, error: AssayError) -> None:
         """Raises this error for this evidence; in a Resolve, for the whole call."""
+        _check_error(error)
         self.outcomes[data_of(evidence)] = error
 
     def own(
         self, transaction_id: str, entitlements: Entitlements, environment: str = "Production"
     ) -> None:
         """Answers a Fetch of this transaction with these entitlements."""
+        check_text("transaction_id", transaction_id)
+        check(entitlements, Entitlements, "entitlements")
         self.customers[transaction_id] = Fetched(environment=environment, entitlements=entitlements)
 
     def fail_fetch(self, transaction_id: str, error: AssayError) -> None:
         """Raises this error for a Fetch of this transaction."""
+        check_text("transaction_id", transaction_id)
+        _check_error(error)
         self.customers[transaction_id] = error
 
     async def close(self) -> None:
         self._is_closed = True
 
-    async def _perform(
+    async def _send(
         self, head: RequestHead, body: bytes, timeout: Optional[float]
     ) -> Tuple[ResponseHead, bytes]:
         if self._is_closed:
@@ -95,6 +101,16 @@ class AsyncFakeClient(AsyncClient):
         if isinstance(customer, AssayError):
             raise customer
         return customer
+
+
+def _checked(verification: Verification) -> Verification:
+    check(verification, Verification, "")
+    return verification
+
+
+def _check_error(error: AssayError) -> None:
+    if not isinstance(error, AssayError):
+        raise wrong("error", error, "an AssayError", "write StatusError(message, status)")
 
 
 class FakeClient(Client):

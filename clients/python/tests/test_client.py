@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 
 import assay_client
 from assay_client import (
-    AddressError, AsyncClient, Client, ClientClosed, ConnectError, DeadlineExceeded, EntitlementPolicy, Entitlements,
-    EvidenceKind, Expectations, Item, RequestTooLarge, Status, StatusError, StoreList, Verdict)
+    AddressError, AsyncClient, Client, ClientClosed, ConnectError, DeadlineExceeded, Entitlements,
+    EvidenceKind, Item, RequestTooLarge, Status, StatusError, StoreList, Verdict)
 from assay_client._address import parse_address, parse_addresses
 from assay_client._codec import decode, encode
 from assay_client.messages import (
@@ -147,60 +147,6 @@ class RequestTests(unittest.TestCase):
         verification = decode(Verification, b"\x08\x63")
         self.assertEqual(verification.verdict, 99)
         self.assertFalse(assay_client.Verified(verification).is_valid)
-
-
-def misspelt(message, **members):
-    for name, value in members.items():
-        setattr(message, name, value)
-    return message
-
-
-class ArgumentTests(unittest.TestCase):
-    def test_what_the_client_does_not_know(self):
-        fake = FakeClient()
-        fake.accept("a")
-        bundle = "com.example.game"
-        for call, message in [
-            (lambda: Expectations(bundleId=bundle), "bundleId"),
-            (lambda: EntitlementPolicy(max_age=1), "max_age"),
-            (lambda: Item("a", king=EvidenceKind.TRANSACTION), "king"),
-            (lambda: fake.verify("a", expectation=Expectations(bundle_id=bundle)), "expectation"),
-            (lambda: fake.verify("a", bundle_id=bundle), "bundle_id"),
-            (lambda: fake.verify("a", expectations={"bundle_id": bundle}), "^expectations is a dict, not a Expect"),
-            (lambda: fake.verify("a", expectations=bundle), "^expectations is a str"),
-            (lambda: fake.verify("a", expectations=EntitlementPolicy()), "^expectations is a EntitlementPolicy"),
-            (lambda: fake.verify("a", expectations=misspelt(Expectations(), bundleId=bundle)),
-             r"^expectations\.bundleId: do you mean bundle_id\?$"),
-            (lambda: fake.verify("a", expectations=misspelt(Expectations(), color=1)),
-             r"^expectations\.color: unknown; there are bundle_id, "),
-            (lambda: fake.verify("a", expectations=Expectations(environments="Production")),
-             r"^expectations\.environments is a str, not a list$"),
-            (lambda: fake.verify("a", expectations=Expectations(bundle_id=7)), r"^expectations\.bundle_id is a int"),
-            (lambda: fake.verify("a", expectations=Expectations(product_ids=[7])), r"product_ids\[0\] is a int"),
-            (lambda: fake.verify("a", expectations=Expectations(app_apple_id="7")), "app_apple_id is a str, not an int"),
-            (lambda: fake.verify("a", expectations=Expectations(device_identifier="7E")), "is a str, not bytes"),
-            (lambda: fake.verify("a", "TRANSACTION"), "^kind is a str, not one of EvidenceKind$"),
-            (lambda: fake.verify(7), "^evidence is a int"),
-            (lambda: fake.verify("a", app=7), "^app is a int"),
-            (lambda: fake.resolve([{"evidence": "a"}]), "^evidence is a dict"),
-            (lambda: fake.resolve(["a"], policy={"max_age_ms": 1}), "^policy is a dict"),
-            (lambda: fake.resolve(["a"], policy=EntitlementPolicy(durations=[{"product_id": "x"}])),
-             r"^policy\.durations\[0\] is a dict"),
-            (lambda: fake.resolve(["a"], policy=EntitlementPolicy(refuse_family_sharing="no")), "not a bool$"),
-            (lambda: fake.fetch("1", list=[StoreList.HISTORY]), "list"),
-            (lambda: fake.fetch("1", lists=["HISTORY"]), r"^lists\[0\] is a str, not one of StoreList$"),
-            (lambda: fake.fetch(1), "^transaction_id is a int"),
-            (lambda: fake.ping(app="game"), "app"),
-            (lambda: Client("unix:/a", time_out=1), "time_out"),
-            (lambda: AsyncClient("unix:/a", timeouts=1), "timeouts"),
-        ]:
-            with self.subTest(message), self.assertRaisesRegex(TypeError, message):
-                call()
-        self.assertEqual(fake.calls, [])
-        with self.assertRaises(ValueError):
-            fake.verify("a", expectations=Expectations(app_apple_id=1 << 63))
-        self.assertTrue(fake.verify("a", expectations=Expectations(
-            bundle_id=bundle, environments=("Production",), app_apple_id=(1 << 63) - 1)).is_valid)
 
 
 async def silent_server():
