@@ -1,5 +1,8 @@
 // The encoding of protobuf messages, by the tables in messages.js.
 
+import { withJSON } from './json.js'
+import { described, nearest } from './names.js'
+
 /** Bytes that are no message. */
 export class MalformedError extends Error {}
 
@@ -12,6 +15,14 @@ const VARINT = 0
 const FIXED64 = 1
 const BYTES = 2
 const FIXED32 = 5
+
+// Whether JSON.stringify needs help with the members of a schema.
+const NEEDS_JSON = Symbol('a member is a bigint or bytes')
+
+function needsJSON(schema) {
+  return schema[NEEDS_JSON] ??= Object.values(schema)
+    .some(([, type]) => ['int64', 'uint64', 'bytes'].includes(type))
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -65,7 +76,7 @@ class Reader {
   }
 
   message(schema, end) {
-    const message = {}
+    const message = needsJSON(schema) ? withJSON({}) : {}
     for (const number in schema) if (schema[number][2]) message[schema[number][0]] = []
     while (this.position < end) {
       this.varint(end)
@@ -111,7 +122,8 @@ class Reader {
     }
     if (type === 'bytes') {
       this.position = after
-      return this.bytes.slice(start, after)
+      // A copy: the slice of a Buffer keeps all bytes that arrived with it.
+      return new Uint8Array(this.bytes.subarray(start, after))
     }
     if (++this.messages > MESSAGES_PER_HEAD) throw new MalformedError('too many messages in one head')
     return this.message(type, after)
@@ -193,42 +205,58 @@ function writeField(output, number, type, value, name) {
   }
 }
 
+/** Throws a TypeError for a value that a field of this type cannot have; `name` begins its text. */
+export function checkValue(type, value, name) {
+  if (type === 'string') expectText(value, name)
+  else if (type === 'bytes') expectBytes(value, name)
+  else numberOf(type, value, name)
+}
+
 function expectText(value, name) {
-  if (typeof value !== 'string') throw new TypeError(`${name} is not a string`)
+  if (typeof value !== 'string') throw new TypeError(`${name}: ${described(value)}, not a string`)
   return value
 }
 
 function expectBytes(value, name) {
-  if (!(value instanceof Uint8Array)) throw new TypeError(`${name} is not a Uint8Array`)
+  if (!(value instanceof Uint8Array)) throw new TypeError(`${name}: ${described(value)}, not a Uint8Array`)
   return value
 }
 
 function numberOf(type, value, name) {
   if (Array.isArray(type)) {
     const number = type.indexOf(value)
-    if (number < 0) throw new TypeError(`${name} has no value ${String(value)}`)
+    if (number < 0) throw noEnumerator(type, value, name)
     return number
   }
   if (type === 'bool') {
-    if (typeof value !== 'boolean') throw new TypeError(`${name} is neither true nor false`)
+    if (typeof value !== 'boolean') throw new TypeError(`${name}: ${described(value)}, not true or false`)
     return value ? 1 : 0
   }
   if (type === 'uint32') {
     if (Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value
-    throw new TypeError(`${name} is not a number from 0 to ${2 ** 32 - 1}`)
+    throw new TypeError(`${name}: ${described(value)}, not a number from 0 to ${2 ** 32 - 1}`)
   }
   // BigInt makes numbers of texts and of truth values, too. A larger number than a safe one has lost
   // digits already.
   if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
-    throw new TypeError(`${name} is not a bigint`)
+    const hint = value instanceof Date ? ': write BigInt(date.getTime())' : ''
+    throw new TypeError(`${name}: ${described(value)}, not a bigint${hint}`)
   }
   const number = BigInt(value)
   const isUnsigned = type === 'uint64'
   if (number !== (isUnsigned ? BigInt.asUintN(64, number) : BigInt.asIntN(64, number))) {
-    throw new TypeError(`${name} has more than 64 bits`)
+    throw new TypeError(`${name}: more than 64 bits`)
   }
   // int32 counts as 64 bits on the wire.
   return BigInt.asUintN(64, number)
+}
+
+function noEnumerator(names, value, name) {
+  const listed = names.filter((known) => known !== 'UNSPECIFIED').map((known) => `'${known}'`).join(', ')
+  if (typeof value !== 'string') return new TypeError(`${name}: ${described(value)}, not one of ${listed}`)
+  const near = nearest(value, names)
+  const hint = near === undefined ? '' : `do you mean '${near}'? `
+  return new TypeError(`${name}: '${value.slice(0, 40)}' is unknown; ${hint}there are ${listed}`)
 }
 
 function writeBytes(output, number, bytes) {

@@ -11,6 +11,14 @@ export class AssayError extends Error {
     if (appStoreErrorCode !== undefined) this.appStoreErrorCode = appStoreErrorCode
   }
 
+  /** The members that say why, for a log in JSON: a bigint has none. */
+  toJSON() {
+    const { name, message, code, status, retryAfter, retryable, appStoreErrorCode } = this
+    return {
+      name, message, code, status, retryAfter, retryable, appStoreErrorCode: appStoreErrorCode?.toString(),
+    }
+  }
+
   get retryable() {
     if (this.code !== 'status') return RETRYABLE.has(this.code)
     return this.retryAfter > 0 || this.status === 'UNAVAILABLE'

@@ -1,5 +1,6 @@
 import { AssayError } from './errors.js'
-import { checkCallOptions, checkFetch, checkNames, checkResolve, checkVerify } from './members.js'
+import { withJSONThroughout } from './json.js'
+import { checkCallOptions, checkFetch, checkFunction, checkNames, checkResolve, checkVerify } from './members.js'
 
 /** A client without a server, for the tests of programs that use one. */
 export class FakeAssay {
@@ -9,6 +10,7 @@ export class FakeAssay {
 
   constructor(functions = {}) {
     checkNames(['onVerify', 'onResolve', 'onFetch'], functions, '', 'the functions')
+    for (const [name, value] of Object.entries(functions)) checkFunction(name, value)
     const { onVerify, onResolve, onFetch } = functions
     this.onVerify = onVerify ?? ((_, call) => refused(call.kind))
     this.onResolve = onResolve ?? ((items) => ({
@@ -21,21 +23,21 @@ export class FakeAssay {
   }
 
   async verify(evidence, call, options = {}) {
-    checkVerify(call, options)
+    checkVerify(evidence, call, options)
     this.#record(options, evidence)
-    return this.onVerify(evidence, call)
+    return withJSONThroughout(await this.onVerify(evidence, call))
   }
 
   async resolve(items, call = {}, options = {}) {
     checkResolve(items, call, options)
     this.#record(options, ...items.map(({ evidence }) => evidence))
-    return this.onResolve(items, call)
+    return withJSONThroughout(await this.onResolve(items, call))
   }
 
   async fetch(transactionId, call = {}, options = {}) {
-    checkFetch(call, options)
+    checkFetch(transactionId, call, options)
     this.#record(options)
-    return this.onFetch(transactionId, call)
+    return withJSONThroughout(await this.onFetch(transactionId, call))
   }
 
   async health(options = {}) {
@@ -47,7 +49,7 @@ export class FakeAssay {
   async info(options = {}) {
     checkCallOptions(options)
     this.#record(options)
-    return { kinds: [], trustedRoots: [] }
+    return withJSONThroughout({ kinds: [], trustedRoots: [] })
   }
 
   async ping(options = {}) {

@@ -21,6 +21,16 @@ export function encodeFrame(head, bodyLength, limit) {
   return frame
 }
 
+/** Names another protocol by its first four bytes. Read as a length, they exceed the largest frame. */
+function foreignProtocol(bytes, start) {
+  if (bytes.toString('latin1', start, start + LENGTH_BYTES) === 'HTTP') {
+    return 'this is HTTP: the port of --listen http://; a client needs that of --listen tcp://, tls:// or unix:'
+  }
+  // RFC 8446, section 5.1: an alert or a handshake, and the version 3.x.
+  const isTLS = (bytes[start] === 0x15 || bytes[start] === 0x16) && bytes[start + 1] === 3
+  return isTLS ? 'this is TLS: write tls://HOST:PORT as the address' : undefined
+}
+
 /** Finds the frames of responses in a stream of bytes. */
 export class FrameReader {
   #buffer = Buffer.alloc(0)
@@ -57,7 +67,7 @@ export class FrameReader {
     if (size < LENGTH_BYTES) return undefined
     const length = this.#buffer.readUInt32BE(this.#start)
     if (length < LENGTH_BYTES || length > LARGEST_FRAME) {
-      throw new MalformedError(`a frame of ${length} bytes`)
+      throw new MalformedError(foreignProtocol(this.#buffer, this.#start) ?? `a frame of ${length} bytes`)
     }
     if (size < PREFIX_BYTES) return undefined
     const headLength = this.#buffer.readUInt32BE(this.#start + LENGTH_BYTES)

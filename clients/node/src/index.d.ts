@@ -203,4 +203,13 @@ export class AssayError extends Error {
   readonly appStoreErrorCode?: bigint
   /** Whether the same call can succeed later without a change. All calls are safe to repeat. */
   get retryable(): boolean
+  /** What JSON.stringify writes, the message included. */
+  toJSON(): object
 }
+
+/**
+ * The second argument of JSON.stringify for a copy of an answer, such as `{ ...answer, user }`. Answers
+ * need it not: JSON.stringify writes their numbers of 64 bits as decimal text, bytes as base64, and
+ * `payloadJson` as its text.
+ */
+export function jsonReplacer(name: string, value: unknown): unknown

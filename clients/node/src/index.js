@@ -2,11 +2,13 @@ import { parseAddresses } from './address.js'
 import { Channel } from './channel.js'
 import { AssayError, protocolError } from './errors.js'
 import { LARGEST_FRAME } from './frame.js'
+import { withJSON } from './json.js'
 import {
   checkCallOptions, checkClientOptions, checkFetch, checkResolve, checkVerify,
 } from './members.js'
 
 export { AssayError } from './errors.js'
+export { jsonReplacer } from './json.js'
 
 // The longest timeout that a server accepts.
 const LONGEST_TIMEOUT_MS = 30_000
@@ -55,12 +57,12 @@ export class AssayClient {
   #options
 
   constructor(options = {}) {
-    checkClientOptions(options, Object.keys(DEFAULTS))
+    checkClientOptions(options, DEFAULTS)
     const addresses = parseAddresses(options.addresses)
     this.#options = { ...DEFAULTS }
     for (const [name, value] of Object.entries(options)) {
       if (value === undefined || name === 'addresses') continue
-      if (name in DEFAULTS && name !== 'retriesOnce' && !(value > 0)) {
+      if (typeof DEFAULTS[name] === 'number' && !(value > 0)) {
         throw new RangeError(`${name} is not above 0: ${value}`)
       }
       this.#options[name] = value
@@ -71,11 +73,11 @@ export class AssayClient {
   }
 
   async verify(evidence, call, options = {}) {
-    checkVerify(call, options)
+    checkVerify(evidence, call, options)
     const { head, body } = await this.#perform({ verify: call }, bytesOf(evidence), options)
     const { verification } = head
     if (!verification) throw anotherCall()
-    return { verdict: 'UNSPECIFIED', ...verification, payloadJson: body }
+    return withJSON({ verdict: 'UNSPECIFIED', ...verification, payloadJson: body })
   }
 
   async resolve(items, call = {}, options = {}) {
@@ -87,17 +89,17 @@ export class AssayClient {
     if (!head.resolution) throw anotherCall()
     const answers = resolved(head.resolution.items, body)
     if (answers.length !== items.length) throw unfit()
-    return { items: answers, entitlements: head.resolution.entitlements ?? nothing() }
+    return withJSON({ items: answers, entitlements: head.resolution.entitlements ?? nothing() })
   }
 
   async fetch(transactionId, call = {}, options = {}) {
-    checkFetch(call, options)
+    checkFetch(transactionId, call, options)
     const { head: { fetched }, body } = await this.#perform(
       { fetch: { ...call, transactionId } }, undefined,
       { ...options, timeout: options.timeout ?? LONGEST_TIMEOUT_MS })
     if (!fetched) throw anotherCall()
     const { environment = '', revision, entitlements = nothing() } = fetched
-    return { environment, revision, items: resolved(fetched.items, body), entitlements }
+    return withJSON({ environment, revision, items: resolved(fetched.items, body), entitlements })
   }
 
   async health(options = {}) {
@@ -149,9 +151,7 @@ export class AssayClient {
 }
 
 function bytesOf(evidence) {
-  if (typeof evidence === 'string') return Buffer.from(evidence)
-  if (evidence instanceof Uint8Array) return evidence
-  throw new TypeError('evidence is a string or a Uint8Array')
+  return typeof evidence === 'string' ? Buffer.from(evidence) : evidence
 }
 
 function anotherCall() {
@@ -166,14 +166,14 @@ function resolved(items, body) {
     if (!verification || end > body.length) throw unfit()
     const item = { verdict: 'UNSPECIFIED', ...verification, label, payloadJson: body.subarray(start, end) }
     start = end
-    return item
+    return withJSON(item)
   })
   if (start !== body.length) throw unfit()
   return answers
 }
 
 function nothing() {
-  return { apps: [], warnings: [] }
+  return withJSON({ apps: [], warnings: [] })
 }
 
 function unfit() {

@@ -1,4 +1,6 @@
-import { Expectations, FetchCall, ResolveCall, VerifyCall } from './messages.js'
+import { checkValue } from './codec.js'
+import { EvidenceKind, Expectations, FetchCall, ResolveCall, VerifyCall } from './messages.js'
+import { described, nearest } from './names.js'
 
 // What a caller passes is checked before it is used: a misspelt expectation that were ignored would
 // make the evidence of any app VALID.
@@ -10,42 +12,121 @@ const TLS_OPTIONS = ['authority', 'certificate', 'key', 'serverName']
 const ITEM_MEMBERS = ['evidence', 'kind', 'label']
 
 /** Checks the arguments of `verify`. The checks of this file throw a TypeError. */
-export function checkVerify(call, options) {
+export function checkVerify(evidence, call, options) {
+  checkEvidence('evidence', evidence)
+  if (typeof call === 'string' || call === undefined) {
+    throw wrong('the call', call, 'an object', "write { kind: 'TRANSACTION' }")
+  }
   checkMessage(VerifyCall, call, '', 'the call')
-  checkNames(VERIFY_OPTIONS, options, 'options.', 'the options')
+  checkOptions(VERIFY_OPTIONS, options)
 }
 
 export function checkResolve(items, call, options) {
-  if (!Array.isArray(items)) throw new TypeError('the items are not an array')
-  items.forEach((item, index) => checkNames(ITEM_MEMBERS, item, `items[${index}].`, `items[${index}]`))
+  if (!Array.isArray(items)) throw wrong('items', items, 'an array', 'write [{ evidence }]')
+  items.forEach((item, index) => checkItem(`items[${index}]`, item))
   // The client makes these members itself.
   checkMessage(ResolveCall, call, '', 'the call', ['items'])
-  checkNames(VERIFY_OPTIONS, options, 'options.', 'the options')
+  checkOptions(VERIFY_OPTIONS, options)
 }
 
-export function checkFetch(call, options) {
+export function checkFetch(transactionId, call, options) {
+  if (typeof transactionId !== 'string') throw wrong('transactionId', transactionId, 'a string')
   checkMessage(FetchCall, call, '', 'the call', ['transactionId'])
-  checkNames(APP_OPTIONS, options, 'options.', 'the options')
+  checkOptions(APP_OPTIONS, options)
 }
 
 export function checkCallOptions(options) {
-  checkNames(CALL_OPTIONS, options, 'options.', 'the options')
+  checkOptions(CALL_OPTIONS, options)
 }
 
-export function checkClientOptions(options, names) {
-  checkNames([...names, 'addresses', 'tls'], options, '', 'the options of the client')
-  if (isPresent(options.tls)) checkNames(TLS_OPTIONS, options.tls, 'tls.', 'tls')
+export function checkClientOptions(options, defaults) {
+  if (typeof options === 'string' || Array.isArray(options)) {
+    throw wrong('the options of the client', options, 'an object', 'write { addresses }')
+  }
+  checkNames([...Object.keys(defaults), 'addresses', 'tls'], options, '', 'the options of the client')
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || !(name in defaults)) continue
+    const type = typeof defaults[name]
+    if (typeof value !== type) throw wrong(name, value, type === 'number' ? 'a number' : 'true or false')
+  }
+  checkAddresses(options.addresses)
+  if (isPresent(options.tls)) checkTLS(options.tls)
+}
+
+export function checkFunction(name, value) {
+  if (value !== undefined && typeof value !== 'function') throw wrong(name, value, 'a function')
+}
+
+function checkAddresses(addresses) {
+  if (addresses === undefined || typeof addresses === 'string') return
+  if (!Array.isArray(addresses)) throw wrong('addresses', addresses, 'a string or an array of them')
+  addresses.forEach((text, index) => {
+    if (typeof text !== 'string') throw wrong(`addresses[${index}]`, text, 'a string')
+  })
+}
+
+function checkTLS(tls) {
+  checkNames(TLS_OPTIONS, tls, 'tls.', 'tls')
+  const { serverName, ...texts } = tls
+  if (isPresent(serverName) && typeof serverName !== 'string') throw wrong('tls.serverName', serverName, 'a string')
+  for (const [name, value] of Object.entries(texts)) {
+    if (!isPresent(value)) continue
+    for (const text of Array.isArray(value) ? value : [value]) {
+      if (typeof text !== 'string' && !(text instanceof Uint8Array)) {
+        throw wrong(`tls.${name}`, text, 'PEM as a string or a Uint8Array')
+      }
+      if (typeof text === 'string' && !text.includes('-----BEGIN')) {
+        throw wrong(`tls.${name}`, text, 'PEM', 'read the file if this is its path')
+      }
+    }
+  }
+}
+
+function checkItem(place, item) {
+  if (typeof item === 'string' || item instanceof Uint8Array) {
+    throw wrong(place, item, 'an object', `write { evidence } with it, and a kind or a label if you like`)
+  }
+  checkNames(ITEM_MEMBERS, item, `${place}.`, place)
+  checkEvidence(`${place}.evidence`, item.evidence)
+  if (isPresent(item.kind)) checkValue(EvidenceKind, item.kind, `${place}.kind`)
+  if (isPresent(item.label)) checkValue('string', item.label, `${place}.label`)
+}
+
+function checkEvidence(place, evidence) {
+  if (typeof evidence === 'string' || evidence instanceof Uint8Array) return
+  const hint = Object.prototype.toString.call(evidence) === '[object Object]'
+    ? 'pass the member that the App Store signed, or the whole as JSON.stringify writes it'
+    : undefined
+  throw wrong(place, evidence, 'a string or a Uint8Array', hint)
+}
+
+function checkOptions(names, options) {
+  checkNames(names, options, 'options.', 'the options')
+  const { timeout, signal, app, mayWait } = options
+  if (timeout !== undefined && (typeof timeout !== 'number' || Number.isNaN(timeout))) {
+    throw wrong('options.timeout', timeout, 'a number of milliseconds')
+  }
+  if (isPresent(signal) && typeof signal.throwIfAborted !== 'function') {
+    throw wrong('options.signal', signal, 'an AbortSignal',
+      signal instanceof AbortController ? 'pass its member signal' : undefined)
+  }
+  if (isPresent(app) && typeof app !== 'string') throw wrong('options.app', app, 'a string')
+  if (isPresent(mayWait) && typeof mayWait !== 'boolean') {
+    throw wrong('options.mayWait', mayWait, 'true or false')
+  }
 }
 
 /** Checks that an object has no other members than these. */
 export function checkNames(names, value, path, what) {
-  if (Object.prototype.toString.call(value) !== '[object Object]') {
-    throw new TypeError(`${what}: not an object with members`)
-  }
+  if (Object.prototype.toString.call(value) !== '[object Object]') throw wrong(what, value, 'an object')
   for (const name in value) if (!names.includes(name)) throw unknown(path, name, names)
 }
 
-/** Checks the members of a message, and of the messages in it. The codec checks their values. */
+function wrong(place, value, what, hint) {
+  return new TypeError(`${place}: ${described(value)}, not ${what}${hint === undefined ? '' : `: ${hint}`}`)
+}
+
+/** Checks the members of a message and their values, and those of the messages in it. */
 function checkMessage(schema, value, path, what, excluded = []) {
   const fields = Object.values(schema).filter(([name]) => !excluded.includes(name))
   const names = fields.map(([name]) => name)
@@ -64,13 +145,13 @@ function checkMessage(schema, value, path, what, excluded = []) {
       continue
     }
     if (isRepeated && (typeof member === 'string' || !(Symbol.iterator in Object(member)))) {
-      throw new TypeError(`${path}${name}: not an array`)
+      throw wrong(path + name, member, 'an array')
     }
-    if (!isMessage(type)) continue
     const elements = isRepeated ? [...member] : [member]
     elements.forEach((element, index) => {
       const place = path + name + (isRepeated ? `[${index}]` : '')
-      checkMessage(type, element, `${place}.`, place)
+      if (isMessage(type)) checkMessage(type, element, `${place}.`, place)
+      else checkValue(type, element, place)
     })
   }
 }
@@ -80,7 +161,7 @@ function misplaced(fields, value, path) {
   for (const [name, type, isRepeated] of fields) {
     if (isRepeated || !isMessage(type)) continue
     for (const inner of Object.values(type).map(([inner]) => inner)) {
-      if (typeof value === 'object' && inner in value && !fields.some(([own]) => own === inner)) {
+      if (typeof value === 'object' && inner in (value ?? {}) && !fields.some(([own]) => own === inner)) {
         return new TypeError(`${path}${inner}: do you mean ${path}${name}.${inner}?`)
       }
     }
@@ -101,28 +182,4 @@ function unknown(path, name, names) {
   return new TypeError(near
     ? `${path}${name}: do you mean ${near}?`
     : `${path}${name}: unknown; there are ${names.join(', ')}`)
-}
-
-/** Returns the name that a misspelt one is near to. */
-function nearest(name, names) {
-  const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, '')
-  const distances = names.map((known) => distance(plain(name), plain(known)))
-  const least = Math.min(...distances)
-  // A third of a name that differs is another name.
-  return least <= Math.min(2, Math.floor(name.length / 3)) ? names[distances.indexOf(least)] : undefined
-}
-
-/** The number of letters to insert, delete or replace. */
-function distance(one, other) {
-  // A name from outside can have any length.
-  if (Math.abs(one.length - other.length) > 2) return Infinity
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let i = 0; i < one.length; i++) {
-    const next = [i + 1]
-    for (let j = 0; j < other.length; j++) {
-      next.push(Math.min(next[j] + 1, row[j + 1] + 1, row[j] + (one[i] === other[j] ? 0 : 1)))
-    }
-    row = next
-  }
-  return row[other.length]
 }

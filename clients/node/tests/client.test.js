@@ -1,83 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import net from 'node:net'
-import { tmpdir } from 'node:os'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { parseAddresses } from '../src/address.js'
-import { decode, encode } from '../src/codec.js'
 import { FakeAssay, refused, valid } from '../src/fake.js'
-import { AssayClient, AssayError } from '../src/index.js'
-import { RequestHead, ResponseHead } from '../src/messages.js'
-
-const folder = mkdtempSync(`${tmpdir()}/assay-`)
-after(() => rmSync(folder, { recursive: true }))
-let servers = 0
-
-/** A server whose connections, one after the other, are played by the functions. */
-async function serve(context, ...plays) {
-  const path = `${folder}/${servers++}`
-  const sockets = []
-  const server = net.createServer((socket) => {
-    sockets.push(socket)
-    socket.on('error', () => {})
-    const peer = new Peer(socket)
-    socket.on('data', (chunk) => peer.receive(chunk))
-    ;(plays.shift() ?? (() => socket.destroy()))(peer)
-  })
-  server.listen(path)
-  await once(server, 'listening')
-  context.after(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return `unix:${path}`
-}
-
-/** The server's side of one connection. */
-class Peer {
-  constructor(socket) {
-    this.socket = socket
-    this.bytes = Buffer.alloc(0)
-    this.onRequest = () => {}
-  }
-
-  receive(chunk) {
-    this.bytes = Buffer.concat([this.bytes, chunk])
-    while (this.bytes.length >= 8 && this.bytes.length >= 4 + this.bytes.readUInt32BE(0)) {
-      const end = 4 + this.bytes.readUInt32BE(0)
-      const head = decode(RequestHead, this.bytes.subarray(8, 8 + this.bytes.readUInt32BE(4)))
-      this.bytes = this.bytes.subarray(end)
-      this.onRequest(head)
-    }
-  }
-
-  send(head) {
-    const bytes = encode(ResponseHead, head)
-    const prefix = Buffer.alloc(8)
-    prefix.writeUInt32BE(4 + bytes.length, 0)
-    prefix.writeUInt32BE(bytes.length, 4)
-    this.socket.write(Buffer.concat([prefix, bytes]))
-  }
-
-  pong(id) {
-    this.send({ id, pong: {} })
-  }
-}
-
-const answers = (peer) => { peer.onRequest = ({ id }) => peer.pong(id) }
-const silent = () => {}
-const loses = (peer) => { peer.onRequest = () => peer.socket.destroy() }
-
-function client(context, addresses, options) {
-  const made = new AssayClient({ addresses, ...options })
-  context.after(() => made.close())
-  return made
-}
-
-const failsWith = (code, retryable) => (error) =>
-  error instanceof AssayError && error.code === code && error.retryable === retryable
+import { AssayError } from '../src/index.js'
+import { answers, client, failsWith, loses, serve, silent } from './peer.js'
 
 test('answers in any order', async (context) => {
   const ids = []
@@ -167,85 +94,6 @@ test('limits', async (context) => {
   await shared.ping()
   shared.close()
   await assert.rejects(shared.ping(), failsWith('closed', false))
-})
-
-test('what the client does not know', async (context) => {
-  const asked = []
-  const answering = (peer) => {
-    peer.onRequest = (head) => {
-      asked.push(head)
-      peer.send({ id: head.id, verification: { verdict: 'VALID' } })
-    }
-  }
-  const address = await serve(context, answering)
-  const services = [client(context, address), new FakeAssay({ onVerify: () => valid({}) })]
-  const kind = 'TRANSACTION'
-  const verify = (call, options) => (service) => service.verify('a', call, options)
-  const resolve = (items, call, options) => (service) => service.resolve(items, call, options)
-  const expecting = (expectations) => verify({ kind, expectations })
-  const known = { bundleId: 'com.example.game' }
-  for (const [call, message] of [
-    [expecting({ bundleID: 'com.example.game' }), /^expectations\.bundleID: do you mean bundleId\?$/],
-    [expecting({ bundle_id: 'com.example.game' }), /^expectations\.bundle_id: do you mean bundleId\?$/],
-    [expecting({ ...known, environment: 'Production' }), /environment: do you mean environments\?$/],
-    [expecting({ ...known, color: 1 }), /^expectations\.color: unknown; there are bundleId, /],
-    [expecting({ bundleId: undefined }), /^expectations\.bundleId: undefined; leave out what/],
-    [expecting({ ...known, appAccountToken: null }), /^expectations\.appAccountToken: null; leave/],
-    [expecting('com.example.game'), /^expectations: not an object/],
-    [expecting([known]), /^expectations: not an object/],
-    [expecting(new Map(Object.entries(known))), /^expectations: not an object/],
-    [expecting({ ...known, productIds: 'gold' }), /^expectations\.productIds: not an array$/],
-    [expecting(Object.create({ bundleID: 'com.example.game' })), /^expectations\.bundleID: do you mean/],
-    [verify({ kind, expectation: known }), /^expectation: do you mean expectations\?$/],
-    [verify({ kind, bundleId: 'com.example.game' }), /^bundleId: do you mean expectations\.bundleId\?$/],
-    [verify({ kind }, { expectations: known }), /^options\.expectations: unknown; there are timeout, /],
-    [verify({ kind }, { maywait: true }), /^options\.maywait: do you mean mayWait\?$/],
-    [verify(kind), /^the call: not an object/],
-    [verify(undefined), /^the call: not an object/],
-    [resolve([{ evidence: 'a', king: kind }]), /^items\[0\]\.king: do you mean kind\?$/],
-    [resolve(['a']), /^items\[0\]: not an object/],
-    [resolve('a'), /^the items are not an array$/],
-    [resolve([], { policy: { durations: [{ productID: 'x' }] } }), /^policy\.durations\[0\]\.productID: do/],
-    [resolve([], { expectations: { bundleID: 'x' } }), /^expectations\.bundleID: do you mean bundleId/],
-    [resolve([], { maxAgeMs: 1n }), /^maxAgeMs: do you mean policy\.maxAgeMs\?$/],
-    [resolve([], { items: [] }), /^items: unknown/],
-    [(service) => service.fetch('1', { list: ['HISTORY'] }), /^list: do you mean lists\?$/],
-    [(service) => service.fetch('1', {}, { mayWait: true }), /^options\.mayWait: unknown/],
-    [(service) => service.ping({ timeOut: 1 }), /^options\.timeOut: do you mean timeout\?$/],
-    [(service) => service.health({ app: 'game' }), /^options\.app: unknown/],
-    [(service) => service.info({ abort: 1 }), /^options\.abort: unknown/],
-  ]) {
-    for (const service of services) {
-      await assert.rejects(call(service), { name: 'TypeError', message }, String(message))
-    }
-  }
-  assert.equal(asked.length, 0)
-  for (const [options, message] of [
-    [{ adresses: address }, /^adresses: do you mean addresses\?$/],
-    [{ timeoutMs: 1 }, /^timeoutMs: do you mean timeout\?$/],
-    [{ tls: { ca: 'PEM' } }, /^tls\.ca: unknown; there are authority, /],
-    ['unix:/a', /^the options of the client: not/],
-  ]) assert.throws(() => new AssayClient(options), { name: 'TypeError', message })
-  assert.throws(() => new FakeAssay({ onverify: () => valid({}) }), TypeError)
-  // What it knows goes to the server as it is.
-  const sent = { ...known, environments: ['Production'] }
-  await services[0].verify('a', { kind, expectations: sent, omitTypedPayload: undefined })
-  assert.deepEqual(asked.pop().verify.expectations, { ...sent, productIds: [] })
-})
-
-test('values that their fields cannot have', async (context) => {
-  const shared = client(context, await serve(context, answers))
-  for (const [expectations, name] of [
-    [{ bundleId: 7 }, 'bundleId'], [{ environments: [7] }, 'environments'],
-    [{ appAppleId: '7' }, 'appAppleId'], [{ appAppleId: 1.5 }, 'appAppleId'],
-    [{ appAppleId: 2 ** 60 }, 'appAppleId'], [{ appAppleId: 1n << 63n }, 'appAppleId'],
-    [{ notOlderThan: true }, 'notOlderThan'], [{ deviceIdentifier: '7EB61F70' }, 'deviceIdentifier'],
-  ]) {
-    await assert.rejects(shared.verify('a', { kind: 'TRANSACTION', expectations }),
-      (error) => error instanceof TypeError && error.message.startsWith(name), name)
-  }
-  await assert.rejects(
-    shared.verify('a', { kind: 'TRANSACTION', omitTypedPayload: 'no' }), TypeError)
 })
 
 test('addresses', () => {

@@ -115,5 +115,5 @@ test('values that do not fit their fields are refused', () => {
   for (const message of [
     { verify: { kind: 'TRANSACTON' } }, { timeoutMs: -1 }, { timeoutMs: 2 ** 32 }, { app: 7 },
     { verify: { expectations: { notOlderThan: 1.5 } } }, { verify: { expectations: { bundleId: 1n } } },
-  ]) assert.throws(() => encode(RequestHead, message), /is not|has no value|cannot be converted/)
+  ]) assert.throws(() => encode(RequestHead, message), /not a|is unknown/)
 })

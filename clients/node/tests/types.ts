@@ -1,5 +1,5 @@
 // Compiled, never run: the declarations fit how the client is used.
-import { AssayClient, AssayError, type AssayService, type Verdict } from '../src/index.js'
+import { AssayClient, AssayError, jsonReplacer, type AssayService, type Verdict } from '../src/index.js'
 import { FakeAssay, valid } from '../src/fake.js'
 
 export async function unlock(service: AssayService, token: string): Promise<string | undefined> {
@@ -30,6 +30,11 @@ export async function owned(service: AssayService, transactionId: string): Promi
     if (error instanceof AssayError && error.appStoreErrorCode === 4040010n) return false
     throw error
   }
+}
+
+export async function logged(service: AssayService, token: string, user: bigint): Promise<string> {
+  const { transaction } = await service.verify(token, { kind: 'TRANSACTION' })
+  return JSON.stringify({ ...transaction, user }, jsonReplacer)
 }
 
 // @ts-expect-error: a list that there is not
