@@ -23,7 +23,9 @@ struct QueueLimit {
     /// The standing queue is a matter of each connection: one without requests in the queue has no
     /// part in it. A light connection waits for a quantum of each of the others, and its refusal
     /// would shorten no queue. So it has twice the configured limit, and the time that its request
-    /// waited in the socket does not count.
+    /// waited in the socket does not count. Where all have little in the queue, that time is the
+    /// length of the loop's turn, which no refusal shortens either: it counts against twice the
+    /// limit.
     ///
     /// - Parameter age: milliseconds that the request has already waited in the socket.
     func isExceeded(
@@ -32,7 +34,7 @@ struct QueueLimit {
     ) -> Bool {
         switch share {
         case .light: delay > 2 * configured
-        case .none: age + delay > configured
+        case .none: delay > configured || age + delay > 2 * configured
         case .queued:
             delay > milliseconds(of: configured, at: now) || age + delay > configured
         }
