@@ -63,6 +63,7 @@ static const char text[] = {
 #embed "../AssayMint/Scenarios/non-consumable-prorated-refund.json" prefix(0x1e, ) suffix(, )
 #embed "../AssayMint/Scenarios/non-renewing.json" prefix(0x1e, ) suffix(, )
 #embed "../AssayMint/Scenarios/non-renewing-twice.json" prefix(0x1e, ) suffix(, )
+#embed "../AssayMint/Scenarios/non-renewing-stacked.json" prefix(0x1e, ) suffix(, )
 #embed "../AssayMint/Scenarios/non-renewing-no-duration.json" prefix(0x1e, ) suffix(, )
 #embed "../AssayMint/Scenarios/metadata-update.json" prefix(0x1e, ) suffix(, )
 #embed "../AssayMint/Scenarios/price-change.json" prefix(0x1e, ) suffix(, )

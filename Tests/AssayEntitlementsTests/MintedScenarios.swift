@@ -103,6 +103,7 @@ struct ScenarioCase: CustomTestStringConvertible {
         policy.expectedAppAccountToken = scenario.policy.appAccountToken
         policy.acceptsFamilySharing = scenario.policy.acceptsFamilySharing
         policy.durations = scenario.policy.durationDays.mapValues { $0 * day }
+        policy.stackedProducts = scenario.policy.stackedProducts
         return policy
     }
 

@@ -166,11 +166,10 @@ class Life:
 
     def __init__(self, folder):
         self.name = folder.name
-        self.steps, self.is_silent = [], False
+        self.steps = []
         for step in sorted(folder.glob("step-*")):
             files = [(file.name, file.read_text().strip())
                      for file in sorted((step / "evidence").glob("*"))]
-            self.is_silent |= any("-notification-" not in file for file, _ in files)
             self.steps.append((files, json.loads((step / "expected.json").read_text())))
         options = (step / "options").read_text().split()
         values = dict(zip(options, options[1:]))
@@ -179,6 +178,8 @@ class Life:
             self.policy["billingRetryLeniencyMs"] = int(values["--billing-retry-days"]) * DAY
         if "--renewal-hours" in values:
             self.policy["renewalLeniencyMs"] = int(values["--renewal-hours"]) * DAY // 24
+        if values.get("--duration", "").endswith(":stack"):
+            self.policy["stackedProducts"] = [values["--duration"].split("=")[0]]
         if "--no-family-sharing" in options:
             self.policy["refuseFamilySharing"] = True
         # The user: the account that is asked about, or that the evidence names.
@@ -189,9 +190,11 @@ class Life:
             [account for account in self.accounts if account != self.user]
 
 
-# Their point is the date of an earlier signature. The local App Store has one state of each
-# transaction at a time, and signs it anew when the backend asks.
-NOT_LIVED = {"tie", "renewal-replaced-ahead", "stale-renewal-info"}
+# Their point is the date of an earlier signature, or what a notification lacks. The local App Store has
+# one state of each transaction at a time, and signs it anew and whole when the backend asks.
+NOT_LIVED = {"tie", "renewal-replaced-ahead", "stale-renewal-info", "grace-without-date"}
+# The notification of its purchase is lost, and none comes later: the backend has nothing to ask about.
+LOST = {"renewal-info-alone"}
 # The account of all scenarios.
 USER = "7e3fb204-2f45-4dfd-8b2b-1c3cf5ba2f41"
 
@@ -262,8 +265,8 @@ def lives_together(name, tool, ca, assay, folder, lives):
         return json.loads(answer)
 
     def app_sends(customer):
-        """The app sends what is new in StoreKit, in lives that notifications alone do not show."""
-        if not customers[customer["customer"] - 1][0].is_silent or not customer["transactions"]:
+        """The app sends what is new in StoreKit, in lives that no notification shows."""
+        if customers[customer["customer"] - 1][0].name not in LOST or not customer["transactions"]:
             return
         saved = tempfile.mkdtemp(dir=folder)
         subprocess.run([*ask.replace("statuses", "history").split(), "--save", saved,

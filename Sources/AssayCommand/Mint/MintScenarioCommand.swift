@@ -176,7 +176,8 @@ struct MintScenarioCommand: ParsableCommand {
         if let token = policy.appAccountToken { options += ["--app-account-token", token] }
         if !policy.acceptsFamilySharing { options.append("--no-family-sharing") }
         for (product, days) in policy.durationDays.sorted(by: { $0.key < $1.key }) {
-            options += ["--duration", "\(product)=\(days)"]
+            let suffix = policy.stackedProducts.contains(product) ? ":stack" : ""
+            options += ["--duration", "\(product)=\(days)\(suffix)"]
         }
         return options
     }

@@ -110,11 +110,7 @@ extension LocalStore {
         }
         guard let subscription else { throw .originalTransactionIdNotFound }
         let end = try extend(subscription, of: index, byDays: wanted.days)
-        let notification = try sign { () throws(MintError) in
-            try customers[index].life.notification(
-                "RENEWAL_EXTENDED", of: subscription.name, at: now)
-        }
-        send(notification, customer: customers[index].number)
+        try sendExtension("RENEWAL_EXTENDED", of: subscription, in: index)
         return .json { answer in
             answer.member("originalTransactionId", id)
             answer.member("webOrderLineItemId", subscription.transactionId)
@@ -159,9 +155,10 @@ extension LocalStore {
             for subscription in subscriptions {
                 if (try? extend(subscription, of: index, byDays: wanted.days)) != nil {
                     result.succeeded += 1
+                    try sendExtension("RENEWAL_EXTENDED", of: subscription, in: index)
                 } else if customers[index].life.status(of: subscription, at: now) == 1 {
                     result.failed += 1
-                    try sendFailure(of: subscription, of: index)
+                    try sendExtension("RENEWAL_EXTENSION", "FAILURE", of: subscription, in: index)
                 }
             }
         }
@@ -181,12 +178,14 @@ extension LocalStore {
         }
     }
 
-    private mutating func sendFailure(
-        of subscription: StoredTransaction, of index: Int
+    /// Sends what became of one subscription.
+    private mutating func sendExtension(
+        _ type: String, _ subtype: String? = nil, of subscription: StoredTransaction,
+        in index: Int
     ) throws(AppleError) {
         let notification = try sign { () throws(MintError) in
             try customers[index].life.notification(
-                "RENEWAL_EXTENSION", "FAILURE", of: subscription.name, at: now)
+                type, subtype, of: subscription.name, at: now)
         }
         send(notification, customer: customers[index].number)
     }
@@ -231,7 +230,13 @@ extension LocalStore {
         let found = try transaction(call.parameters[0], call.side, bundle)
         let (index, name) = (found.customer, found.transaction.name)
         switch call.variant {
-        case "cancel": customers[index].life.cancel(found.transaction.original)
+        case "cancel":
+            customers[index].life.cancel(found.transaction.original)
+            let notification = try sign { () throws(MintError) in
+                try customers[index].life.notification(
+                    "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: name, at: now)
+            }
+            send(notification, customer: customers[index].number)
         case "revoke", "requestRefund":
             customers[index].life.revoke(name, at: now)
             let notification = try sign { () throws(MintError) in

@@ -77,7 +77,13 @@ extension ScenarioPolicy {
         acceptsFamilySharing = try members["familySharing"]?.bool() ?? true
         appAccountToken = try members["appAccountToken"]?.string()
         for (product, days) in try members["durationDays"]?.pairs() ?? [] {
-            durationDays[product] = try days.days()
+            guard days.value.members != nil else {
+                durationDays[product] = try days.days()
+                continue
+            }
+            let duration = try days.members(["days", "stack"])
+            durationDays[product] = try days.required("days", duration).days()
+            if try duration["stack"]?.bool() ?? false { stackedProducts.insert(product) }
         }
     }
 }
@@ -100,7 +106,7 @@ extension ScenarioProduct {
 extension ScenarioStep {
     init(_ node: ScenarioNode) throws(MintError) {
         let members = try node.members([
-            "at", "title", "transactions", "renewals", "evidence", "expect",
+            "at", "title", "transactions", "renewals", "evidence", "notify", "expect",
         ])
         at = try node.required("at", members).time()
         title = try node.required("title", members).string()
@@ -111,6 +117,7 @@ extension ScenarioStep {
             evidence.append(try ScenarioEvidence(item))
         }
         self.evidence = evidence
+        notifies = try members["notify"]?.bool() ?? true
         expectation = try members["expect"].map(ScenarioExpectation.init)
     }
 }

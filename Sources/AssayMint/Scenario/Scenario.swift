@@ -49,6 +49,8 @@ public struct ScenarioPolicy: Sendable, Equatable {
     public internal(set) var acceptsFamilySharing = true
     /// Days that a non-renewing subscription lasts, by product identifier.
     public internal(set) var durationDays: [String: Int64] = [:]
+    /// Products of `durationDays` whose periods add up: each begins where the one before ends.
+    public internal(set) var stackedProducts: Set<String> = []
 }
 
 /// A product that transactions of a scenario can name.
@@ -68,6 +70,8 @@ public struct ScenarioStep: Sendable {
     let transactions: [NamedChanges]
     let renewals: [NamedChanges]
     let evidence: [ScenarioEvidence]
+    /// Whether a local App Store notifies of the step beyond the notifications of `evidence`.
+    let notifies: Bool
     /// Nil: what the customer owns is the same as after the step before.
     let expectation: ScenarioExpectation?
 

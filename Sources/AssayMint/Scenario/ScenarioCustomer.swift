@@ -38,14 +38,22 @@ package struct ScenarioCustomer: Sendable {
         return start.advanced(by: scenario.steps[stepsTaken].at)
     }
 
-    /// Takes the next step. Returns the notifications that the App Store sends then. Tokens and
-    /// receipts of the step are the app's, which a store does not send.
+    /// Takes the next step. Returns the notifications that the App Store sends then: those of the
+    /// step's evidence, after those about everything else that happened. Tokens and receipts of the
+    /// step are the app's, which a store does not send.
     package mutating func takeStep() throws(MintError) -> [MintedNotification] {
         let step = scenario.steps[stepsTaken]
+        let before = state
         try state.apply(step)
         stepsTaken += 1
         for transaction in step.transactions { didModify(transaction.name, at: step.at) }
         var notifications: [MintedNotification] = []
+        let now = start.advanced(by: step.at)
+        for notification in StepNotifications.list(step, from: before, to: state) {
+            guard let name = notification.transaction else { continue }
+            notifications.append(
+                try self.notification(notification.type, notification.subtype, of: name, at: now))
+        }
         for evidence in step.evidence {
             switch evidence.form {
             case .notification(let notification):

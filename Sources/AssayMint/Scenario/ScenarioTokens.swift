@@ -226,7 +226,7 @@ extension PayloadMembers {
     }
 
     /// Whether this is a transaction of a subscription that renews.
-    fileprivate var renews: Bool {
+    var renews: Bool {
         self["expiresDate"] != nil && string("type") != "Non-Renewing Subscription"
     }
 }
