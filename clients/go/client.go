@@ -170,6 +170,16 @@ type ResolvedAnswer struct {
 	Label string
 	// PayloadJSON is the signed JSON, if the call requested it and the verdict is VALID.
 	PayloadJSON []byte
+	// IsSuperseded: without the item the answer is the same. Delete it from a store.
+	IsSuperseded bool
+	// OriginalTransactionID, and the members below, are what to file the item under. Empty where
+	// the item names none or several.
+	OriginalTransactionID string
+	AppAccountToken       string
+	AppTransactionID      string
+	// NotificationType and Subtype are those of a notification, in Apple's spelling.
+	NotificationType string
+	Subtype          string
 }
 
 // ResolveAnswer is the answer to Resolve.
@@ -218,8 +228,12 @@ func resolved(items []*ResolvedItem, body []byte) ([]ResolvedAnswer, error) {
 		if item.Verification == nil || length > uint64(len(body)) {
 			return nil, protocolError("the answer does not fit its items")
 		}
-		answers = append(answers,
-			ResolvedAnswer{item.Verification, item.Label, body[:length:length]})
+		answers = append(answers, ResolvedAnswer{
+			Verification: item.Verification, Label: item.Label, PayloadJSON: body[:length:length],
+			IsSuperseded: item.IsSuperseded, OriginalTransactionID: item.OriginalTransactionID,
+			AppAccountToken: item.AppAccountToken, AppTransactionID: item.AppTransactionID,
+			NotificationType: item.NotificationType, Subtype: item.Subtype,
+		})
 		body = body[length:]
 	}
 	if len(body) != 0 {

@@ -129,8 +129,11 @@ struct Call: Sendable {
         policy.billingRetryLeniencyMilliseconds = number("billingRetryLeniencyMs") ?? 0
         policy.acceptsFamilySharing = !(members["refuseFamilySharing"] as? Bool ?? false)
         policy.expectedAppAccountToken = members["expectedAppAccountToken"] as? String
+        policy.renewalLeniencyMilliseconds = number("renewalLeniencyMs") ?? 0
+        policy.knownAt = time(members["knownAt"])
         policy.durations = (members["durations"] as? [String: String] ?? [:])
             .compactMapValues { Int64($0) }
+        policy.stackedProducts = Set(members["stackedProducts"] as? [String] ?? [])
         return policy
     }
 }

@@ -86,6 +86,18 @@ struct Outcome: @unchecked Sendable {
         members["ok"] = "resolution"
         members["items"] = answer.items.map(\.verification.verdict.name)
         members["labels"] = answer.items.map { $0.label ?? "" }
+        let superseded = answer.items.indices.filter { answer.items[$0].isSuperseded }
+        if !superseded.isEmpty { members["superseded"] = superseded }
+        func name(_ member: String, _ texts: [String?]) {
+            guard texts.contains(where: { $0 != nil }) else { return }
+            members[member] = texts.map { $0 ?? "" }
+        }
+        name("evidenceKeys", answer.items.map(\.verification.evidenceKey))
+        name("originals", answer.items.map(\.identifiers.originalTransactionId))
+        name("accounts", answer.items.map(\.identifiers.appAccountToken))
+        name("downloads", answer.items.map(\.identifiers.appTransactionId))
+        name("notifications", answer.items.map { $0.identifiers.notificationType?.rawValue })
+        name("subtypes", answer.items.map { $0.identifiers.subtype?.rawValue })
         return members
     }
 
@@ -113,6 +125,18 @@ struct Outcome: @unchecked Sendable {
         }
         var members: JSON = ["entitled": entitled.sorted(), "decidedBy": decidedBy]
         if entitlements.isStale { members["isStale"] = true }
+        let subscriptions = entitlements.apps.flatMap(\.subscriptionGroups).map(\.deciding)
+        let products = entitlements.apps.flatMap { $0.nonConsumables + $0.nonRenewing }
+        let seats = subscriptions.compactMap(\.seats).map { String($0) }
+        if !seats.isEmpty { members["seats"] = seats }
+        let others =
+            subscriptions.filter(\.belongsToAnotherAccount).compactMap(\.productId)
+            + products.filter(\.belongsToAnotherAccount).map(\.productId)
+        if !others.isEmpty { members["ofAnother"] = others.sorted() }
+        let refresh = entitlements.refresh.map {
+            "\($0.transactionId):\($0.at.milliseconds):\($0.reason.rawValue)"
+        }
+        if !refresh.isEmpty { members["refresh"] = refresh }
         return members
     }
 

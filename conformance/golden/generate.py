@@ -250,6 +250,13 @@ def responses():
         item.verification.verdict = verdict
         item.verification.detail = "one sentence"
         item.payload_json_length = 2 if index == 0 else 0
+    # What to keep, and what to file it under.
+    item = head.resolution.items[0]
+    item.is_superseded = True
+    item.verification.evidence_key = "Production/com.example.game/transaction/470001/1700000000000"
+    for name in ("original_transaction_id", "app_account_token", "app_transaction_id",
+                 "notification_type", "subtype"):
+        setattr(item, name, f"{name} é")
     file.add("resolution, full", head, b"{}")
     head = assay.ResponseHead(id=9, status=assay.STATUS_OK)
     head.resolution.entitlements.at = -(2**63)

@@ -106,7 +106,7 @@ def read_call(text):
 
 
 TEXTS = {"at", "notOlderThan", "appAppleId", "maxAgeMs", "billingRetryLeniencyMs", "app",
-         "transactionId"}
+         "transactionId", "renewalLeniencyMs", "knownAt"}
 
 
 def members(words):
@@ -126,11 +126,11 @@ def members(words):
             target.setdefault("items", []).append(item)
         elif name == "evidence":
             target[name] = read_evidence(value)
-        elif name in ("environments", "productIds", "lists"):
+        elif name in ("environments", "productIds", "lists", "stackedProducts"):
             target[name] = value.split(",")
         elif value in ("true", "false"):
             target[name] = value == "true"
-        elif re.fullmatch(r"\d+", value) and name not in TEXTS:
+        elif re.fullmatch(r"\d+", value) and name not in TEXTS and path[-1:] != ["durations"]:
             target[name] = int(value)
         else:
             target[name] = value.replace("LONG", "x" * 70000)

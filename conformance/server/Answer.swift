@@ -19,13 +19,25 @@ enum Answer {
 
     /// What a call carries, for events that name it.
     static func details(_ call: RequestHead.Call) -> String {
+        if case .resolve(let resolve) = call { return details(resolve.policy) }
         guard case .fetch(let fetch) = call else { return "" }
         let lists = fetch.lists.map { "\($0)" }.joined(separator: "+")
         let moment = fetch.at.map { ":at=\($0.milliseconds)" } ?? ""
         let leniency = fetch.policy.billingRetryLeniencyMilliseconds
         return ":of=\(fetch.transactionId):lists=\(lists)\(moment)"
             + (leniency == 0 ? "" : ":leniency=\(leniency)")
-            + (fetch.returnsTypedPayloads ? ":typed" : "")
+            + details(fetch.policy) + (fetch.returnsTypedPayloads ? ":typed" : "")
+    }
+
+    private static func details(_ policy: EntitlementPolicy) -> String {
+        let renewal = policy.renewalLeniencyMilliseconds
+        let durations = policy.durations.sorted { $0.key < $1.key }.map { product, duration in
+            ":\(product)=\(duration)" + (policy.stackedProducts.contains(product) ? "+" : "")
+        }
+        return (renewal == 0 ? "" : ":renewal=\(renewal)")
+            + (policy.knownAt.map { ":known=\($0.milliseconds)" } ?? "")
+            + (policy.expectedAppAccountToken.map { ":account=\($0)" } ?? "")
+            + durations.joined()
     }
 
     /// Returns the frame of an answer; without a request that of a notice.
@@ -72,6 +84,7 @@ enum Answer {
                     verdict: .invalidSignature, detail: "the signature does not verify",
                     kind: .transaction))
         case "resolve": .resolution(resolution(call))
+        case "owned": .resolution(OwnedAnswer.resolution)
         case "fetch": .fetched(fetched(call))
         case "health": .health(serving: true)
         case "not-serving": .health(serving: false)

@@ -3,6 +3,7 @@ package assaytest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	assay "assay.internal/assay"
@@ -113,7 +114,17 @@ func Valid(transaction *assay.JWSTransactionDecodedPayload) *assay.VerifyAnswer 
 	return &assay.VerifyAnswer{Verification: &assay.Verification{
 		Verdict: assay.VerdictValid, Kind: assay.KindTransaction, Transaction: transaction,
 		Environment: transaction.Environment, DedupKey: dedupKey(transaction),
+		EvidenceKey: evidenceKey(transaction),
 	}}
+}
+
+// evidenceKey returns the key that a server makes for a signed state of a transaction.
+func evidenceKey(transaction *assay.JWSTransactionDecodedPayload) string {
+	if transaction.SignedDate == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/transaction/%s/%d", transaction.Environment, transaction.BundleID,
+		transaction.TransactionID, *transaction.SignedDate)
 }
 
 // dedupKey returns the key that a server makes for a transaction.

@@ -31,6 +31,16 @@ func TestFake(t *testing.T) {
 	if product, err := unlock(ctx, fake, "b"); product != "gold" || err != nil {
 		t.Error(product, err)
 	}
+	if key := Valid(gold).EvidenceKey; key != "" {
+		t.Error("a key of a statement without a date:", key)
+	}
+	signed := &assay.JWSTransactionDecodedPayload{
+		Environment: "Production", BundleID: "com.example.game", TransactionID: "7",
+		SignedDate: assay.Pointer(int64(5)),
+	}
+	if key := Valid(signed).EvidenceKey; key != "Production/com.example.game/transaction/7/5" {
+		t.Error(key)
+	}
 	fake.Err = &assay.Error{Kind: assay.ErrLost, Message: "lost"}
 	if _, err := unlock(ctx, fake, "c"); !errors.Is(err, assay.ErrLost) {
 		t.Error(err)

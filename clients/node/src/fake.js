@@ -14,7 +14,7 @@ export class FakeAssay {
     const { onVerify, onResolve, onFetch } = functions
     this.onVerify = onVerify ?? ((_, call) => refused(call.kind))
     this.onResolve = onResolve ?? ((items) => ({
-      items: items.map(({ kind, label }) => ({ ...refused(kind), label })),
+      items: items.map(({ kind, label }) => ({ ...refused(kind), label, isSuperseded: false })),
       entitlements: { apps: [], warnings: [] },
     }))
     this.onFetch = onFetch ?? (() => {
@@ -70,8 +70,15 @@ export function valid(transaction) {
   const { environment = 'Production', bundleId = '' } = transaction
   return {
     verdict: 'VALID', kind: 'TRANSACTION', environment, transaction,
-    dedupKey: `${environment}/${bundleId}/${purchase(transaction)}`, payloadJson: new Uint8Array(0),
+    dedupKey: `${environment}/${bundleId}/${purchase(transaction)}`,
+    evidenceKey: statement(environment, bundleId, transaction), payloadJson: new Uint8Array(0),
   }
+}
+
+/** Names a signed state of a transaction as a server does. */
+function statement(environment, bundleId, { transactionId = '', signedDate }) {
+  if (signedDate === undefined) return undefined
+  return `${environment}/${bundleId}/transaction/${transactionId}/${signedDate}`
 }
 
 /** Names the purchase of a transaction as a server does. */

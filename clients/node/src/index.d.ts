@@ -97,6 +97,21 @@ export interface Item {
 export interface ResolvedAnswer extends VerifyAnswer {
   /** The label of the request. */
   label?: string
+  /** Whether the answer is the same without the item: it can be deleted from a store. */
+  isSuperseded: boolean
+  /**
+   * What to file the item under: the transaction identifier of the original purchase. Absent, as the
+   * members below, where the item names none or several.
+   */
+  originalTransactionId?: string
+  /** A UUID that the app supplied. */
+  appAccountToken?: string
+  /** Identifier of the app's download. */
+  appTransactionId?: string
+  /** Of a notification, in Apple's spelling. */
+  notificationType?: string
+  /** Of a notification, in Apple's spelling. */
+  subtype?: string
 }
 
 /** The answer to `resolve`. */

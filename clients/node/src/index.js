@@ -161,10 +161,13 @@ function anotherCall() {
 /** Gives each item its part of the body. */
 function resolved(items, body) {
   let start = 0
-  const answers = items.map(({ label, verification, payloadJsonLength = 0 }) => {
+  const answers = items.map(({ label, verification, payloadJsonLength = 0, ...named }) => {
     const end = start + payloadJsonLength
     if (!verification || end > body.length) throw unfit()
-    const item = { verdict: 'UNSPECIFIED', ...verification, label, payloadJson: body.subarray(start, end) }
+    const item = {
+      verdict: 'UNSPECIFIED', ...verification, label, isSuperseded: false, ...named,
+      payloadJson: body.subarray(start, end),
+    }
     start = end
     return withJSON(item)
   })

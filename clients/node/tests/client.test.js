@@ -130,6 +130,11 @@ test('the fake', async () => {
   assert.equal(await unlock(fake, 'a'), undefined)
   fake.onVerify = (evidence) => evidence === 'b' ? valid({ productId: 'gold' }) : refused('TRANSACTION')
   assert.equal(await unlock(fake, 'b'), 'gold')
+  assert.equal(valid({ productId: 'gold' }).evidenceKey, undefined)
+  assert.equal(
+    valid({ bundleId: 'com.example.game', transactionId: '7', signedDate: 5n }).evidenceKey,
+    'Production/com.example.game/transaction/7/5')
+  assert.equal((await new FakeAssay().resolve([{ evidence: 'c' }])).items[0].isSuperseded, false)
   assert.equal(await unlock(fake, 'c'), undefined)
   fake.error = new AssayError('lost', 'lost')
   await assert.rejects(unlock(fake, 'd'), { code: 'lost' })

@@ -89,12 +89,13 @@ function expectations(given) {
 
 function policy(given) {
   if (!given) return undefined
-  const { maxAgeMs, billingRetryLeniencyMs, durations = {} } = given
+  const { durations = {}, stackedProducts = [], ...others } = given
+  for (const name of ['maxAgeMs', 'billingRetryLeniencyMs', 'renewalLeniencyMs', 'knownAt']) {
+    if (others[name]) others[name] = BigInt(others[name])
+  }
   return {
-    ...given, maxAgeMs: maxAgeMs && BigInt(maxAgeMs),
-    billingRetryLeniencyMs: billingRetryLeniencyMs && BigInt(billingRetryLeniencyMs),
-    durations: Object.entries(durations).map(
-      ([productId, duration]) => ({ productId, durationMs: BigInt(duration) })),
+    ...others, durations: Object.entries(durations).map(([productId, duration]) => (
+      { productId, durationMs: BigInt(duration), stacks: stackedProducts.includes(productId) })),
   }
 }
 
@@ -162,12 +163,23 @@ function resolution({ items, entitlements }) {
   const groups = entitlements.apps.flatMap((app) => app.subscriptionGroups)
   const products = entitlements.apps.flatMap((app) => [...app.nonConsumables, ...app.nonRenewing])
   const first = entitlements.apps.flatMap((app) => app.subscriptionGroups.slice(0, 1))
+  const owned = [...groups.map((group) => group.deciding), ...products].filter((entry) => entry)
+  const some = (list) => list.some((entry) => entry !== '') ? list : undefined
+  const named = (name) => some(items.map((item) => item[name] ?? ''))
   return {
     ok: 'resolution', items: items.map(({ verdict }) => known(verdict)),
     labels: items.map(({ label = '' }) => label),
-    entitled: [...groups.map((group) => group.deciding), ...products].filter((entry) => entry?.isEntitled)
-      .map(({ productId }) => productId).sort(),
+    entitled: owned.filter(({ isEntitled }) => isEntitled).map(({ productId }) => productId).sort(),
     isStale: entitlements.isStale || undefined,
     decidedBy: first.map((group) => group.deciding?.decidedBy?.item ?? 0),
+    superseded: some(items.flatMap(({ isSuperseded }, index) => isSuperseded ? [index] : [])),
+    evidenceKeys: named('evidenceKey'), originals: named('originalTransactionId'),
+    accounts: named('appAccountToken'), downloads: named('appTransactionId'),
+    notifications: named('notificationType'), subtypes: named('subtype'),
+    seats: some(owned.flatMap(({ seats }) => seats === undefined ? [] : [`${seats}`])),
+    ofAnother: some(owned.filter((entry) => entry.belongsToAnotherAccount)
+      .map(({ productId }) => productId).sort()),
+    refresh: some((entitlements.refresh ?? []).map(
+      ({ transactionId, at, reason }) => `${transactionId}:${at}:${reason}`)),
   }
 }

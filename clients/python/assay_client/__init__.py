@@ -14,7 +14,7 @@ A verdict of `verify` says that a purchase is genuine, and not that it has not e
 from ._address import TLS
 from ._aio import AsyncClient
 from ._blocking import Client
-from ._calls import FetchAnswer, Item, Resolved, Verified
+from ._calls import FetchAnswer, Item, Resolved, Verified, VerifiedItem
 from ._channel import Options
 from .errors import (
     AddressError, AssayError, ClientClosed, ConnectError, ConnectionLost, DeadlineExceeded, ProtocolError,
@@ -28,5 +28,5 @@ __all__ = [
     "DeadlineExceeded", "EntitlementPolicy", "Entitlements", "EvidenceKind", "Expectations", "FetchAnswer",
     "InAppSelection", "Item", "Options", "ProductDuration", "ProtocolError", "RequestTooLarge", "Resolved",
     "ServerInfo", "Status", "StatusError", "StoreList", "TLS", "TLSError", "TooManyWaiting", "Verdict",
-    "Verification", "Verified",
+    "Verification", "Verified", "VerifiedItem",
 ]

@@ -71,6 +71,24 @@ class Verified:
 
 
 @dataclass
+class VerifiedItem(Verified):
+    """The outcome of one item of a Resolve or Fetch."""
+
+    is_superseded: bool = False
+    """Whether the answer is the same without the item: it can be deleted from a store."""
+    original_transaction_id: Optional[str] = None
+    """What to file the item under. Absent, as the members below, where the item names none or several."""
+    app_account_token: Optional[str] = None
+    """A UUID that the app supplied."""
+    app_transaction_id: Optional[str] = None
+    """Identifier of the app's download."""
+    notification_type: Optional[str] = None
+    """Of a notification, in Apple's spelling."""
+    subtype: Optional[str] = None
+    """Of a notification, in Apple's spelling."""
+
+
+@dataclass
 class Item:
     """One item of evidence for a Resolve. Without a kind the server detects it."""
 
@@ -83,7 +101,7 @@ class Item:
 class Resolved:
     """The answer to a Resolve."""
 
-    items: List[Verified]
+    items: List[VerifiedItem]
     """One for each item of the call, in its order. A refused one is no error."""
     entitlements: Entitlements
     """What the valid items say together. `decided_by` names items by their index."""
@@ -95,7 +113,7 @@ class FetchAnswer:
 
     environment: str
     """The environment that knows the customer: Production or Sandbox."""
-    items: List[Verified]
+    items: List[VerifiedItem]
     """The App Store's answers as evidence, all verified, in the order in which they came."""
     entitlements: Entitlements
     """What the answers say together. `decided_by` names items by their index."""
@@ -222,12 +240,15 @@ def fetched(answer: Answer) -> FetchAnswer:
         result.revision)
 
 
-def _items(items: List[ResolvedItem], body: bytes) -> List[Verified]:
+def _items(items: List[ResolvedItem], body: bytes) -> List[VerifiedItem]:
     """Gives each item its part of the body."""
     parts, start = [], 0
     for item in items:
         end = start + (item.payload_json_length or 0)
-        parts.append(Verified(item.verification or Verification(), body[start:end], item.label))
+        parts.append(VerifiedItem(
+            item.verification or Verification(), body[start:end], item.label, bool(item.is_superseded),
+            item.original_transaction_id, item.app_account_token, item.app_transaction_id,
+            item.notification_type, item.subtype))
         start = end
     if start != len(body):
         raise ProtocolError("the answer does not fit the items")

@@ -2,6 +2,7 @@
 
     fake = FakeClient()
     fake.accept("token", transaction=JWSTransactionDecodedPayload(product_id="gold"))
+    fake.name("token", original_transaction_id="470001", is_superseded=True)
     fake.fail("later", StatusError("busy", Status.RESOURCE_EXHAUSTED, 0.1))
     assert fake.verify("token").is_valid
 
@@ -31,6 +32,7 @@ class AsyncFakeClient(AsyncClient):
     def __init__(self) -> None:
         self.calls: List[Tuple[RequestHead, bytes]] = []
         self.outcomes: Dict[bytes, Outcome] = {}
+        self.names: Dict[bytes, Dict[str, Any]] = {}
         self.is_serving = True
         self.server_info = ServerInfo(version="0.0.0")
         self.entitlements = Entitlements()
@@ -41,6 +43,10 @@ class AsyncFakeClient(AsyncClient):
     def accept(self, evidence: Evidence, **members: Any) -> None:
         """Answers VALID for this evidence. `members` are those of Verification."""
         self.outcomes[data_of(evidence)] = _checked(Verification(verdict=Verdict.VALID, **members))
+
+    def name(self, evidence: Evidence, **members: Any) -> None:
+        """Answers a Resolve of this evidence with these members of ResolvedItem."""
+        self.names[data_of(evidence)] = members
 
     def refuse(self, evidence: Evidence, verdict: Verdict, detail: str = "refused by the test") -> None:
         """Answers with this verdict for this evidence."""
@@ -80,8 +86,10 @@ class AsyncFakeClient(AsyncClient):
             items, start = [], 0
             for item in head.resolve.items:
                 end = start + (item.length or 0)
+                evidence = body[start:end]
                 items.append(ResolvedItem(
-                    label=item.label, verification=self._verification(body[start:end], item.kind)))
+                    label=item.label, verification=self._verification(evidence, item.kind),
+                    **self.names.get(evidence, {})))
                 start = end
             return ResponseHead(resolution=Resolution(items=items, entitlements=self.entitlements)), b""
         if head.fetch is not None:
@@ -119,6 +127,7 @@ class FakeClient(Client):
     def __init__(self) -> None:
         self.fake = AsyncFakeClient()
         self.accept, self.refuse, self.fail = self.fake.accept, self.fake.refuse, self.fake.fail
+        self.name = self.fake.name
         self.own, self.fail_fetch = self.fake.own, self.fake.fail_fetch
         self.calls = self.fake.calls
 

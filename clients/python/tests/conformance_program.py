@@ -70,7 +70,9 @@ def policy_of(call):
         billing_retry_leniency_ms=number(given.get("billingRetryLeniencyMs")),
         refuse_family_sharing=given.get("refuseFamilySharing"),
         expected_app_account_token=given.get("expectedAppAccountToken"),
-        durations=[ProductDuration(product_id=product, duration_ms=int(duration))
+        renewal_leniency_ms=number(given.get("renewalLeniencyMs")), known_at=number(given.get("knownAt")),
+        durations=[ProductDuration(product_id=product, duration_ms=int(duration),
+                                   stacks=product in given.get("stackedProducts", []) or None)
                    for product, duration in given.get("durations", {}).items()])
 
 
@@ -133,7 +135,23 @@ def resolution(answer):
         "entitled": sorted(one.product_id for one in owned if one.is_entitled),
         "isStale": True if answer.entitlements.is_stale else None,
         "decidedBy": [app.subscription_groups[0].deciding.decided_by.item for app in apps
-                      if app.subscription_groups]}
+                      if app.subscription_groups],
+        "superseded": [index for index, item in enumerate(answer.items) if item.is_superseded] or None,
+        "evidenceKeys": named(item.evidence_key for item in answer.items),
+        "originals": named(item.original_transaction_id for item in answer.items),
+        "accounts": named(item.app_account_token for item in answer.items),
+        "downloads": named(item.app_transaction_id for item in answer.items),
+        "notifications": named(item.notification_type for item in answer.items),
+        "subtypes": named(item.subtype for item in answer.items),
+        "seats": [str(one.seats) for one in owned if getattr(one, "seats", None) is not None] or None,
+        "ofAnother": sorted(one.product_id for one in owned if one.belongs_to_another_account) or None,
+        "refresh": [f"{one.transaction_id}:{one.at}:{one.reason}" for one in answer.entitlements.refresh] or None}
+
+
+def named(texts):
+    """One text for each item, empty where there is none; None if all are empty."""
+    listed = [text or "" for text in texts]
+    return listed if any(listed) else None
 
 
 def fetch(answer):

@@ -94,6 +94,12 @@ class FakeTests(unittest.TestCase):
         answer = self.fake.resolve(["token", Item("old", label="second")])
         self.assertEqual([item.is_valid for item in answer.items], [True, False])
         self.assertEqual(answer.items[1].label, "second")
+        self.assertFalse(answer.items[0].is_superseded)
+        self.fake.name("token", is_superseded=True, original_transaction_id="470001", subtype="UPGRADE")
+        first, second = self.fake.resolve(["token", "old"]).items
+        self.assertEqual(
+            (first.is_superseded, first.original_transaction_id, first.subtype), (True, "470001", "UPGRADE"))
+        self.assertEqual((second.is_superseded, second.original_transaction_id), (False, None))
         self.fake.close()
         with self.assertRaises(ClientClosed):
             self.fake.ping()

@@ -49,9 +49,12 @@ type call struct {
 type policy struct {
 	MaxAgeMs                *int64 `json:",string"`
 	BillingRetryLeniencyMs  *int64 `json:",string"`
+	RenewalLeniencyMs       *int64 `json:",string"`
+	KnownAt                 *int64 `json:",string"`
 	RefuseFamilySharing     bool
 	ExpectedAppAccountToken string
 	Durations               map[string]string
+	StackedProducts         []string
 }
 
 func (p *policy) message() *assay.EntitlementPolicy {
@@ -62,12 +65,16 @@ func (p *policy) message() *assay.EntitlementPolicy {
 		MaxAgeMs: p.MaxAgeMs, BillingRetryLeniencyMs: p.BillingRetryLeniencyMs,
 		RefuseFamilySharing:     p.RefuseFamilySharing,
 		ExpectedAppAccountToken: p.ExpectedAppAccountToken,
+		RenewalLeniencyMs:       p.RenewalLeniencyMs, KnownAt: p.KnownAt,
 	}
 	for product, text := range p.Durations {
 		var duration int64
 		fmt.Sscan(text, &duration)
-		result.Durations = append(result.Durations,
-			&assay.ProductDuration{ProductID: product, DurationMs: &duration})
+		message := &assay.ProductDuration{ProductID: product, DurationMs: &duration}
+		for _, stacked := range p.StackedProducts {
+			message.Stacks = message.Stacks || stacked == product
+		}
+		result.Durations = append(result.Durations, message)
 	}
 	return result
 }

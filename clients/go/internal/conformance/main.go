@@ -322,5 +322,67 @@ func owned(
 	if entitlements.IsStale {
 		result["isStale"] = true
 	}
+	describe(result, items, entitlements)
 	return result
+}
+
+// describe adds what only some answers have.
+func describe(result outcome, items []assay.ResolvedAnswer, entitlements *assay.Entitlements) {
+	texts := map[string]func(assay.ResolvedAnswer) string{
+		"evidenceKeys":  func(item assay.ResolvedAnswer) string { return item.EvidenceKey },
+		"originals":     func(item assay.ResolvedAnswer) string { return item.OriginalTransactionID },
+		"accounts":      func(item assay.ResolvedAnswer) string { return item.AppAccountToken },
+		"downloads":     func(item assay.ResolvedAnswer) string { return item.AppTransactionID },
+		"notifications": func(item assay.ResolvedAnswer) string { return item.NotificationType },
+		"subtypes":      func(item assay.ResolvedAnswer) string { return item.Subtype },
+	}
+	for name, text := range texts {
+		list := []string{}
+		for _, item := range items {
+			list = append(list, text(item))
+		}
+		if strings.Join(list, "") != "" {
+			result[name] = list
+		}
+	}
+	var superseded []int
+	for i, item := range items {
+		if item.IsSuperseded {
+			superseded = append(superseded, i)
+		}
+	}
+	var seats, others, refresh []string
+	for _, app := range entitlements.Apps {
+		for _, group := range app.SubscriptionGroups {
+			if group.Deciding == nil {
+				continue
+			}
+			if group.Deciding.Seats != nil {
+				seats = append(seats, fmt.Sprint(*group.Deciding.Seats))
+			}
+			if group.Deciding.BelongsToAnotherAccount {
+				others = append(others, group.Deciding.ProductID)
+			}
+		}
+		for _, product := range append(app.NonConsumables, app.NonRenewing...) {
+			if product.BelongsToAnotherAccount {
+				others = append(others, product.ProductID)
+			}
+		}
+	}
+	for _, one := range entitlements.Refresh {
+		refresh = append(refresh, fmt.Sprintf(
+			"%s:%d:%s", one.TransactionID, assay.Value(one.At), one.Reason))
+	}
+	sort.Strings(others)
+	if len(superseded) > 0 {
+		result["superseded"] = superseded
+	}
+	for name, list := range map[string][]string{
+		"seats": seats, "ofAnother": others, "refresh": refresh,
+	} {
+		if len(list) > 0 {
+			result[name] = list
+		}
+	}
 }

@@ -29,11 +29,13 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** Performs the cases of the conformance suite; see conformance/README.md. */
 public final class Conformance {
@@ -276,12 +278,15 @@ public final class Conformance {
         Map<String, Object> given = Json.object(call.get("policy"));
         List<ProductDuration> durations = new ArrayList<>();
         Json.object(given.get("durations")).forEach((product, time) ->
-                durations.add(new ProductDuration(product, number(time))));
+                durations.add(new ProductDuration(product, number(time),
+                        texts(given.get("stackedProducts")).contains(product))));
         return EntitlementPolicy.builder().maxAgeMs(number(given.get("maxAgeMs")))
                 .billingRetryLeniencyMs(number(given.get("billingRetryLeniencyMs")))
                 .durations(durations)
                 .refuseFamilySharing(Boolean.TRUE.equals(given.get("refuseFamilySharing")))
                 .expectedAppAccountToken((String) given.get("expectedAppAccountToken"))
+                .renewalLeniencyMs(number(given.get("renewalLeniencyMs")))
+                .knownAt(number(given.get("knownAt")))
                 .build();
     }
 
@@ -362,11 +367,56 @@ public final class Conformance {
             app.subscriptionGroups().stream().limit(1)
                     .forEach(group -> decidedBy.add(group.deciding().decidedBy().item()));
         });
-        return map("ok", call,
+        Map<String, Object> result = map("ok", call,
                 "items", items.stream().map(item -> name(item.verdict())).toList(),
                 "labels", items.stream()
                         .map(item -> item.label() == null ? "" : item.label()).toList(),
                 "entitled", entitled.stream().sorted().toList(),
                 "isStale", entitlements.isStale() ? true : null, "decidedBy", decidedBy);
+        describe(result, items, entitlements);
+        return result;
+    }
+
+    /** Adds what only some answers have. */
+    private static void describe(
+            Map<String, Object> result, List<Resolved> items, Entitlements entitlements) {
+        put(result, "evidenceKeys", items.stream().map(item -> item.verification().evidenceKey()));
+        put(result, "originals", items.stream().map(Resolved::originalTransactionId));
+        put(result, "accounts", items.stream().map(Resolved::appAccountToken));
+        put(result, "downloads", items.stream().map(Resolved::appTransactionId));
+        put(result, "notifications", items.stream().map(Resolved::notificationType));
+        put(result, "subtypes", items.stream().map(Resolved::subtype));
+        List<Integer> superseded = new ArrayList<>();
+        for (int index = 0; index < items.size(); index++) {
+            if (items.get(index).isSuperseded()) {
+                superseded.add(index);
+            }
+        }
+        if (!superseded.isEmpty()) {
+            result.put("superseded", superseded);
+        }
+        List<Subscription> deciding = entitlements.apps().stream()
+                .flatMap(app -> app.subscriptionGroups().stream())
+                .map(SubscriptionGroup::deciding).filter(Objects::nonNull).toList();
+        put(result, "seats", deciding.stream().map(Subscription::seats)
+                .filter(Objects::nonNull).map(String::valueOf));
+        Stream<String> products = entitlements.apps().stream()
+                .flatMap(app -> Stream.concat(
+                        app.nonConsumables().stream(), app.nonRenewing().stream()))
+                .filter(ProductEntitlement::belongsToAnotherAccount)
+                .map(ProductEntitlement::productId);
+        put(result, "ofAnother", Stream.concat(
+                deciding.stream().filter(Subscription::belongsToAnotherAccount)
+                        .map(Subscription::productId), products).sorted());
+        put(result, "refresh", entitlements.refresh().stream()
+                .map(one -> one.transactionId() + ":" + one.at() + ":" + one.reason()));
+    }
+
+    /** Puts the texts, empty where there is none, if any is not. */
+    private static void put(Map<String, Object> result, String name, Stream<String> texts) {
+        List<String> list = texts.map(text -> text == null ? "" : text).toList();
+        if (list.stream().anyMatch(text -> !text.isEmpty())) {
+            result.put(name, list);
+        }
     }
 }

@@ -40,6 +40,13 @@ final class FakeTests {
         fake.onVerify((evidence, call) -> FakeAssay.valid(
                 JWSTransactionDecodedPayload.builder().productId("gold").build()));
         equal(unlock(fake, "b"), "gold");
+        JWSTransactionDecodedPayload signed = JWSTransactionDecodedPayload.builder()
+                .environment("Production").bundleId("com.example.game").transactionId("7")
+                .signedDate(5L).build();
+        equal(FakeAssay.valid(signed).verification().evidenceKey(),
+                "Production/com.example.game/transaction/7/5");
+        signed = JWSTransactionDecodedPayload.builder().transactionId("7").build();
+        equal(FakeAssay.valid(signed).verification().evidenceKey(), null);
         fake.failWith(new AssayException(AssayException.Kind.LOST, "lost"));
         fails(CompletionException.class,
                 error -> ((AssayException) error.getCause()).isRetryable(),
@@ -49,6 +56,7 @@ final class FakeTests {
         ResolveAnswer answer = new FakeAssay()
                 .resolve(List.of(item), ResolveCall.builder().build()).join();
         equal(answer.items().get(0).label(), "x");
+        equal(answer.items().get(0).isSuperseded(), false);
         equal(answer.entitlements().apps(), List.of());
     }
 

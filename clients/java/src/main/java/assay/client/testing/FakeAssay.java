@@ -138,7 +138,15 @@ public final class FakeAssay implements AssayService {
                 + purchase(transaction);
         return new VerifyAnswer(Verification.builder().verdict(Verdict.VALID)
                 .kind(EvidenceKind.TRANSACTION).environment(transaction.environment())
-                .dedupKey(key).transaction(transaction).build(), new byte[0]);
+                .dedupKey(key).evidenceKey(statement(transaction)).transaction(transaction)
+                .build(), new byte[0]);
+    }
+
+    /** Names a signed state of a transaction as a server does. */
+    private static String statement(JWSTransactionDecodedPayload transaction) {
+        return transaction.signedDate() == null ? null
+                : transaction.environment() + "/" + transaction.bundleId() + "/transaction/"
+                        + transaction.transactionId() + "/" + transaction.signedDate();
     }
 
     /** Names the purchase of a transaction as a server does. */
