@@ -210,8 +210,11 @@ extension Snapshot {
         guard let id = record.transactionId, let purchase = PurchaseIdentity(record) else {
             return nil
         }
+        // Xcode writes 0 for all originals, too: a product is a subscription of its own there.
+        let original = record.originalTransactionId ?? id
         self.init(
-            purchase, transactionId: id, originalTransactionId: record.originalTransactionId ?? id,
+            purchase, transactionId: id,
+            originalTransactionId: original == "0" ? "0/" + (record.productId ?? "") : original,
             productId: record.productId,
             type: Kind(record.productType, isPeriodic: record.expiresDate != nil),
             signedDate: created?.milliseconds ?? .min,

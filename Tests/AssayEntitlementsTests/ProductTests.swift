@@ -135,6 +135,46 @@ struct ProductTests {
         #expect(refunded.subscriptionGroups[0].deciding.status == .revoked)
     }
 
+    @Test("Records of Xcode, all of transaction 0, are purchases by product and date")
+    func xcodeRecords() throws {
+        func record(
+            _ product: String, _ type: InAppProductType, day: Int64, id: String = "0"
+        ) -> (inout InAppPurchaseReceipt) -> Void {
+            {
+                $0.transactionId = id
+                $0.originalTransactionId = id
+                $0.productId = product
+                $0.productType = type
+                $0.purchaseDate = Timestamp(day: day)
+                if type == .autoRenewableSubscription { $0.expiresDate = Timestamp(day: day + 30) }
+            }
+        }
+        let records = [
+            record("gold", .consumable, day: 1), record("gold", .consumable, day: 2),
+            record("gold", .consumable, day: 2), record("world", .nonConsumable, day: 1),
+            record("sea", .nonConsumable, day: 1),
+            record("news", .autoRenewableSubscription, day: -29),
+            record("news", .autoRenewableSubscription, day: 1),
+            record("films", .autoRenewableSubscription, day: -1),
+        ]
+        let created = Evidence.start + 3 * Evidence.day
+        let found = try app(
+            [Evidence.receipt(created: created, records)], at: Timestamp(day: 3))
+        #expect(found.consumables.count == 2)
+        #expect(Set(found.consumables.map(\.dedupKey)).count == 2)
+        #expect(found.nonConsumables.map(\.productId) == ["sea", "world"])
+        #expect(found.nonConsumables.map(\.isEntitled) == [true, true])
+        let subscriptions = found.subscriptionGroups.flatMap(\.subscriptions)
+        #expect(Set(subscriptions.compactMap(\.productId)) == ["films", "news"])
+        #expect(subscriptions.map(\.isEntitled) == [true, true])
+        // One without a product names no purchase, which is said.
+        let nameless = Evidence.receipt(
+            created: created, [{ $0.transactionId = "0" }, record("gold", .consumable, day: 1)])
+        let answer = Entitlements(of: [nameless], at: Timestamp(day: 3))
+        #expect(answer.warnings.map(\.code).contains(.transactionWithoutId))
+        #expect(answer.apps.flatMap(\.consumables).count == 1)
+    }
+
     // MARK: Apart and together
 
     @Test("Equal identifiers in two environments and two apps never mix")
