@@ -112,6 +112,7 @@ struct Ledger {
         if let renewal = notification.renewalInfo { add(renewal, in: around, item) }
         if let transaction = notification.appTransaction { add(transaction, in: around, item) }
         addStatus(of: notification, in: around, item)
+        add(notification.warnings, item)
     }
 
     /// A status without a subscription says nothing, and an absent one never means expired.

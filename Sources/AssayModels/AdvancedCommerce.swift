@@ -39,6 +39,9 @@ public struct AdvancedCommerceTransactionItem: Equatable, Sendable {
     public var refunds: [AdvancedCommerceRefund]?
     /// When Apple refunded or revoked the item. Present means no entitlement.
     public var revocationDate: Timestamp?
+    /// The partners of the item (Apple: partners), as JSON text: the names of their members could
+    /// not be confirmed.
+    public var partners: String?
 
     /// Creates an empty value.
     public init() {}
@@ -134,6 +137,9 @@ public struct AdvancedCommerceRenewalItem: Equatable, Sendable {
     public var price: Int64?
     /// The pending price increase.
     public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo?
+    /// The partners of the item (Apple: partners), as JSON text: the names of their members could
+    /// not be confirmed.
+    public var partners: String?
 
     /// Creates an empty value.
     public init() {}

@@ -361,6 +361,8 @@ public struct EntitlementWarning: Equatable, Sendable {
         case statusDisagrees = "STATUS_DISAGREES"
         /// The volume purchase of a receipt has ended (attribute 21): it entitles to nothing.
         case receiptExpired = "RECEIPT_EXPIRED"
+        /// A notification names its app in a member that this version does not know.
+        case unknownContainer = "UNKNOWN_CONTAINER"
         /// A subscription was replaced by a bundle whose transaction is not among the evidence.
         case bundleMissing = "BUNDLE_MISSING"
         /// The transactions of one subscription name two subscription groups.

@@ -20,6 +20,9 @@ public struct ResponseBodyV2DecodedPayload: Equatable, Sendable {
     public var appData: AppData?
     /// Present in notifications about seats that nobody has any longer.
     public var unclaimInfo: UnclaimInfo?
+    /// Where none of the objects above is there: the other members that name an app or an
+    /// environment. Apple adds such objects every year.
+    public var unknownContainers: [NotificationContainer] = []
 
     /// Creates an empty value.
     public init() {}
@@ -129,6 +132,22 @@ public struct UnclaimInfo: Equatable, Sendable {
     public var originalTransactionId: String?
     /// The seats.
     public var unclaimSeatIds: [String] = []
+
+    /// Creates an empty value.
+    public init() {}
+}
+
+/// A member of a notification that this version does not know, with the app and the environment
+/// that it names.
+public struct NotificationContainer: Equatable, Sendable {
+    /// The member's name.
+    public var name: String?
+    /// The environment of the purchase.
+    public var environment: StoreEnvironment?
+    /// App Store identifier of the app.
+    public var appAppleId: Int64?
+    /// Bundle identifier of the app.
+    public var bundleId: String?
 
     /// Creates an empty value.
     public init() {}
@@ -273,7 +292,7 @@ public struct ConsumptionRequestReason: RawRepresentable, Hashable, Sendable {
 
 extension ResponseBodyV2DecodedPayload {
     /// The environment that the notification signs, in the first member present of data, summary,
-    /// externalPurchaseToken, appData and unclaimInfo.
+    /// externalPurchaseToken, appData, unclaimInfo and a member that this version does not know.
     package var environment: StoreEnvironment {
         if let data { return data.environment ?? .unspecified }
         if let summary { return summary.environment ?? .unspecified }
@@ -281,6 +300,7 @@ extension ResponseBodyV2DecodedPayload {
             let isSandbox = externalPurchaseToken.externalPurchaseId?.hasPrefix("SANDBOX") == true
             return isSandbox ? .sandbox : .production
         }
-        return appData?.environment ?? unclaimInfo?.environment ?? .unspecified
+        return appData?.environment ?? unclaimInfo?.environment
+            ?? unknownContainers.lazy.compactMap(\.environment).first ?? .unspecified
     }
 }

@@ -35,6 +35,8 @@ public struct AppReceipt: Equatable, Sendable {
     public var bundleIdOctets: [UInt8] = []
     /// Attributes without a field here, in the receipt's order.
     public var unknownAttributes: [ReceiptAttribute] = []
+    /// Remarks about the receipt. They never change the verdict.
+    public var warnings: [EvidenceWarning] = []
 
     /// Creates an empty value.
     public init() {}

@@ -87,6 +87,10 @@ public struct EvidenceWarning: Equatable, Sendable {
         public static let customersMixed = Self(rawValue: "CUSTOMERS_MIXED")
         /// An entry pairs a transaction with the renewal information of another original.
         public static let pairDisagrees = Self(rawValue: "PAIR_DISAGREES")
+        /// A notification names its app in a member that this version does not know.
+        public static let unknownContainer = Self(rawValue: "UNKNOWN_CONTAINER")
+        /// The volume purchase of a receipt has ended (attribute 21): it entitles to nothing.
+        public static let receiptExpired = Self(rawValue: "RECEIPT_EXPIRED")
     }
 
     /// The kind of warning.

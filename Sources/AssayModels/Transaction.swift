@@ -246,6 +246,9 @@ public struct RevocationType: RawRepresentable, Hashable, Sendable {
     public static let refundProrated = Self(rawValue: "REFUND_PRORATED")
     /// The end of Family Sharing for the purchase.
     public static let familyRevoke = Self(rawValue: "FAMILY_REVOKE")
+    /// The end of a seat that a group or an organisation had assigned. The spelling could not be
+    /// confirmed.
+    public static let assignmentRevoke = Self(rawValue: "ASSIGNMENT_REVOKE")
 }
 
 /// The billing plan of a subscription. An open enumeration: keeps values that Apple adds later.

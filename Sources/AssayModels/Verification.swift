@@ -111,18 +111,22 @@ public struct VerifiedNotification: Equatable, Sendable {
     public let appTransaction: VerifiedPayload<AppTransaction>?
     /// Names the purchase of the transaction: grant it once by this key. Nil without a transaction.
     public let dedupKey: String?
+    /// Remarks about the notification. They never change the verdict.
+    public let warnings: [EvidenceWarning]
 
     package init(
         notification: VerifiedPayload<ResponseBodyV2DecodedPayload>,
         transaction: VerifiedPayload<JWSTransactionDecodedPayload>?,
         renewalInfo: VerifiedPayload<JWSRenewalInfoDecodedPayload>?,
-        appTransaction: VerifiedPayload<AppTransaction>?, dedupKey: String? = nil
+        appTransaction: VerifiedPayload<AppTransaction>?, dedupKey: String? = nil,
+        warnings: [EvidenceWarning] = []
     ) {
         self.notification = notification
         self.transaction = transaction
         self.renewalInfo = renewalInfo
         self.appTransaction = appTransaction
         self.dedupKey = dedupKey
+        self.warnings = warnings
     }
 }
 

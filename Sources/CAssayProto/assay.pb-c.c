@@ -2437,6 +2437,51 @@ void   assay__v1__unclaim_info__free_unpacked
   assert(message->base.descriptor == &assay__v1__unclaim_info__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   assay__v1__notification_container__init
+                     (Assay__V1__NotificationContainer         *message)
+{
+  static const Assay__V1__NotificationContainer init_value = ASSAY__V1__NOTIFICATION_CONTAINER__INIT;
+  *message = init_value;
+}
+size_t assay__v1__notification_container__get_packed_size
+                     (const Assay__V1__NotificationContainer *message)
+{
+  assert(message->base.descriptor == &assay__v1__notification_container__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t assay__v1__notification_container__pack
+                     (const Assay__V1__NotificationContainer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &assay__v1__notification_container__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t assay__v1__notification_container__pack_to_buffer
+                     (const Assay__V1__NotificationContainer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &assay__v1__notification_container__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Assay__V1__NotificationContainer *
+       assay__v1__notification_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Assay__V1__NotificationContainer *)
+     protobuf_c_message_unpack (&assay__v1__notification_container__descriptor,
+                                allocator, len, data);
+}
+void   assay__v1__notification_container__free_unpacked
+                     (Assay__V1__NotificationContainer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &assay__v1__notification_container__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   assay__v1__app_transaction__init
                      (Assay__V1__AppTransaction         *message)
 {
@@ -6202,7 +6247,7 @@ const ProtobufCMessageDescriptor assay__v1__signing_certificate__descriptor =
   (ProtobufCMessageInit) assay__v1__signing_certificate__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verified_notification__field_descriptors[5] =
+static const ProtobufCFieldDescriptor assay__v1__verified_notification__field_descriptors[6] =
 {
   {
     "notification",
@@ -6264,6 +6309,18 @@ static const ProtobufCFieldDescriptor assay__v1__verified_notification__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "warnings",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__VerifiedNotification, n_warnings),
+    offsetof(Assay__V1__VerifiedNotification, warnings),
+    &assay__v1__evidence_warning__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verified_notification__field_indices_by_name[] = {
   3,   /* field[3] = app_transaction */
@@ -6271,11 +6328,12 @@ static const unsigned assay__v1__verified_notification__field_indices_by_name[] 
   0,   /* field[0] = notification */
   2,   /* field[2] = renewal_info */
   1,   /* field[1] = transaction */
+  5,   /* field[5] = warnings */
 };
 static const ProtobufCIntRange assay__v1__verified_notification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor assay__v1__verified_notification__descriptor =
 {
@@ -6285,7 +6343,7 @@ const ProtobufCMessageDescriptor assay__v1__verified_notification__descriptor =
   "Assay__V1__VerifiedNotification",
   "assay.v1",
   sizeof(Assay__V1__VerifiedNotification),
-  5,
+  6,
   assay__v1__verified_notification__field_descriptors,
   assay__v1__verified_notification__field_indices_by_name,
   1,  assay__v1__verified_notification__number_ranges,
@@ -8554,7 +8612,7 @@ const ProtobufCMessageDescriptor assay__v1__renewal_commitment_info__descriptor 
   (ProtobufCMessageInit) assay__v1__renewal_commitment_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__response_body_v2_decoded_payload__field_descriptors[10] =
+static const ProtobufCFieldDescriptor assay__v1__response_body_v2_decoded_payload__field_descriptors[11] =
 {
   {
     "notification_type",
@@ -8676,6 +8734,18 @@ static const ProtobufCFieldDescriptor assay__v1__response_body_v2_decoded_payloa
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "unknown_containers",
+    11,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__ResponseBodyV2DecodedPayload, n_unknown_containers),
+    offsetof(Assay__V1__ResponseBodyV2DecodedPayload, unknown_containers),
+    &assay__v1__notification_container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__response_body_v2_decoded_payload__field_indices_by_name[] = {
   8,   /* field[8] = app_data */
@@ -8687,12 +8757,13 @@ static const unsigned assay__v1__response_body_v2_decoded_payload__field_indices
   1,   /* field[1] = subtype */
   6,   /* field[6] = summary */
   9,   /* field[9] = unclaim_info */
+  10,   /* field[10] = unknown_containers */
   4,   /* field[4] = version */
 };
 static const ProtobufCIntRange assay__v1__response_body_v2_decoded_payload__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor assay__v1__response_body_v2_decoded_payload__descriptor =
 {
@@ -8702,7 +8773,7 @@ const ProtobufCMessageDescriptor assay__v1__response_body_v2_decoded_payload__de
   "Assay__V1__ResponseBodyV2DecodedPayload",
   "assay.v1",
   sizeof(Assay__V1__ResponseBodyV2DecodedPayload),
-  10,
+  11,
   assay__v1__response_body_v2_decoded_payload__field_descriptors,
   assay__v1__response_body_v2_decoded_payload__field_indices_by_name,
   1,  assay__v1__response_body_v2_decoded_payload__number_ranges,
@@ -9237,6 +9308,83 @@ const ProtobufCMessageDescriptor assay__v1__unclaim_info__descriptor =
   (ProtobufCMessageInit) assay__v1__unclaim_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor assay__v1__notification_container__field_descriptors[4] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__NotificationContainer, has_name),
+    offsetof(Assay__V1__NotificationContainer, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__NotificationContainer, has_environment),
+    offsetof(Assay__V1__NotificationContainer, environment),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_apple_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Assay__V1__NotificationContainer, has_app_apple_id),
+    offsetof(Assay__V1__NotificationContainer, app_apple_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bundle_id",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__NotificationContainer, has_bundle_id),
+    offsetof(Assay__V1__NotificationContainer, bundle_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned assay__v1__notification_container__field_indices_by_name[] = {
+  2,   /* field[2] = app_apple_id */
+  3,   /* field[3] = bundle_id */
+  1,   /* field[1] = environment */
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange assay__v1__notification_container__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor assay__v1__notification_container__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "assay.v1.NotificationContainer",
+  "NotificationContainer",
+  "Assay__V1__NotificationContainer",
+  "assay.v1",
+  sizeof(Assay__V1__NotificationContainer),
+  4,
+  assay__v1__notification_container__field_descriptors,
+  assay__v1__notification_container__field_indices_by_name,
+  1,  assay__v1__notification_container__number_ranges,
+  (ProtobufCMessageInit) assay__v1__notification_container__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor assay__v1__app_transaction__field_descriptors[16] =
 {
   {
@@ -9715,7 +9863,7 @@ const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_info__
   (ProtobufCMessageInit) assay__v1__advanced_commerce_transaction_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__advanced_commerce_transaction_item__field_descriptors[7] =
+static const ProtobufCFieldDescriptor assay__v1__advanced_commerce_transaction_item__field_descriptors[8] =
 {
   {
     "sku",
@@ -9801,11 +9949,24 @@ static const ProtobufCFieldDescriptor assay__v1__advanced_commerce_transaction_i
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "partners",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AdvancedCommerceTransactionItem, has_partners),
+    offsetof(Assay__V1__AdvancedCommerceTransactionItem, partners),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__advanced_commerce_transaction_item__field_indices_by_name[] = {
   1,   /* field[1] = description */
   2,   /* field[2] = display_name */
   3,   /* field[3] = offer */
+  7,   /* field[7] = partners */
   4,   /* field[4] = price */
   5,   /* field[5] = refunds */
   6,   /* field[6] = revocation_date */
@@ -9814,7 +9975,7 @@ static const unsigned assay__v1__advanced_commerce_transaction_item__field_indic
 static const ProtobufCIntRange assay__v1__advanced_commerce_transaction_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_item__descriptor =
 {
@@ -9824,7 +9985,7 @@ const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_item__
   "Assay__V1__AdvancedCommerceTransactionItem",
   "assay.v1",
   sizeof(Assay__V1__AdvancedCommerceTransactionItem),
-  7,
+  8,
   assay__v1__advanced_commerce_transaction_item__field_descriptors,
   assay__v1__advanced_commerce_transaction_item__field_indices_by_name,
   1,  assay__v1__advanced_commerce_transaction_item__number_ranges,
@@ -10139,7 +10300,7 @@ const ProtobufCMessageDescriptor assay__v1__advanced_commerce_renewal_info__desc
   (ProtobufCMessageInit) assay__v1__advanced_commerce_renewal_info__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__advanced_commerce_renewal_item__field_descriptors[6] =
+static const ProtobufCFieldDescriptor assay__v1__advanced_commerce_renewal_item__field_descriptors[7] =
 {
   {
     "sku",
@@ -10213,11 +10374,24 @@ static const ProtobufCFieldDescriptor assay__v1__advanced_commerce_renewal_item_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "partners",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__AdvancedCommerceRenewalItem, has_partners),
+    offsetof(Assay__V1__AdvancedCommerceRenewalItem, partners),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__advanced_commerce_renewal_item__field_indices_by_name[] = {
   1,   /* field[1] = description */
   2,   /* field[2] = display_name */
   3,   /* field[3] = offer */
+  6,   /* field[6] = partners */
   4,   /* field[4] = price */
   5,   /* field[5] = price_increase_info */
   0,   /* field[0] = sku */
@@ -10225,7 +10399,7 @@ static const unsigned assay__v1__advanced_commerce_renewal_item__field_indices_b
 static const ProtobufCIntRange assay__v1__advanced_commerce_renewal_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor assay__v1__advanced_commerce_renewal_item__descriptor =
 {
@@ -10235,7 +10409,7 @@ const ProtobufCMessageDescriptor assay__v1__advanced_commerce_renewal_item__desc
   "Assay__V1__AdvancedCommerceRenewalItem",
   "assay.v1",
   sizeof(Assay__V1__AdvancedCommerceRenewalItem),
-  6,
+  7,
   assay__v1__advanced_commerce_renewal_item__field_descriptors,
   assay__v1__advanced_commerce_renewal_item__field_indices_by_name,
   1,  assay__v1__advanced_commerce_renewal_item__number_ranges,
@@ -10420,7 +10594,7 @@ const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_item_l
   (ProtobufCMessageInit) assay__v1__advanced_commerce_transaction_item_list__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__app_receipt__field_descriptors[17] =
+static const ProtobufCFieldDescriptor assay__v1__app_receipt__field_descriptors[18] =
 {
   {
     "receipt_type",
@@ -10626,6 +10800,18 @@ static const ProtobufCFieldDescriptor assay__v1__app_receipt__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "warnings",
+    18,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Assay__V1__AppReceipt, n_warnings),
+    offsetof(Assay__V1__AppReceipt, warnings),
+    &assay__v1__evidence_warning__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__app_receipt__field_indices_by_name[] = {
   1,   /* field[1] = adam_id */
@@ -10645,11 +10831,12 @@ static const unsigned assay__v1__app_receipt__field_indices_by_name[] = {
   13,   /* field[13] = sha1_hash */
   16,   /* field[16] = unknown_attributes */
   10,   /* field[10] = version_external_identifier */
+  17,   /* field[17] = warnings */
 };
 static const ProtobufCIntRange assay__v1__app_receipt__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor assay__v1__app_receipt__descriptor =
 {
@@ -10659,7 +10846,7 @@ const ProtobufCMessageDescriptor assay__v1__app_receipt__descriptor =
   "Assay__V1__AppReceipt",
   "assay.v1",
   sizeof(Assay__V1__AppReceipt),
-  17,
+  18,
   assay__v1__app_receipt__field_descriptors,
   assay__v1__app_receipt__field_indices_by_name,
   1,  assay__v1__app_receipt__number_ranges,

@@ -24,6 +24,7 @@ extension AdvancedCommerceTransactionItem: Sampled {
         price = sample.number()
         refunds = sample.list()
         revocationDate = sample.time()
+        partners = sample.text()
     }
 }
 
@@ -78,6 +79,7 @@ extension AdvancedCommerceRenewalItem: Sampled {
         offer = sample.object()
         price = sample.number()
         priceIncreaseInfo = sample.object()
+        partners = sample.text()
     }
 }
 

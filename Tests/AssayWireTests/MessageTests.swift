@@ -223,6 +223,7 @@ extension VerifiedNotificationV1 {
         var record = InAppPurchaseReceipt()
         (record.productId, record.dedupKey) = ("p", "a key of another rule")
         receipt.inApp.append(record)
+        receipt.warnings = [EvidenceWarning(code: .receiptExpired, message: "", member: "")]
         return VerifiedNotificationV1(
             receipt: receipt, unsigned: .sample(style),
             warnings: [EvidenceWarning(code: .unsignedDisagrees, message: "m", member: "bid")])
@@ -238,7 +239,8 @@ extension ServerAnswer {
                 VerifiedNotification(
                     notification: bare(.sample(style)), transaction: bare(.sample(style)),
                     renewalInfo: bare(.sample(style)), appTransaction: bare(.sample(style)),
-                    dedupKey: "")
+                    dedupKey: "",
+                    warnings: [EvidenceWarning(code: .unknownContainer, message: "m", member: "n")])
             ],
             unsigned: .sample(style),
             warnings: [

@@ -144,6 +144,17 @@ extension ResponseBodyV2DecodedPayload: Sampled {
         externalPurchaseToken = sample.object()
         appData = sample.object()
         unclaimInfo = sample.object()
+        unknownContainers = sample.list()
+    }
+}
+
+extension NotificationContainer: Sampled {
+    init(_ sample: inout Sample) {
+        self.init()
+        name = sample.text()
+        environment = sample.named()
+        appAppleId = sample.number()
+        bundleId = sample.text()
     }
 }
 

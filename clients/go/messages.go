@@ -297,8 +297,8 @@ type VerifyCall struct {
 	// Return the signed JSON in the response's body: {"payload": …}. A notification adds
 	// "transaction", "renewalInfo" and "appTransaction" if it contains them. A Server API answer has
 	// "transactions", "renewalInfos", "appTransaction" and "notifications" if it contains them,
-	// "unsigned", and "warnings" if there are any. A version 1 notification adds "unsigned" and
-	// "warnings" to its receipt.
+	// "unsigned". A version 1 notification adds "unsigned" to its receipt. "warnings" follow if there
+	// are any.
 	ReturnPayloadJSON bool
 	// For an app receipt: the in-app records to return. The server checks all records.
 	InApp InAppSelection
@@ -795,6 +795,8 @@ type VerifiedNotification struct {
 	AppTransaction *AppTransaction
 	// Names the purchase of the transaction: grant it once by this key. Absent without a transaction.
 	DedupKey string
+	// Remarks about the notification. They never change the verdict.
+	Warnings []*EvidenceWarning
 }
 
 // ServerAnswer: An answer of the App Store Server API, all signed members verified.
@@ -880,7 +882,9 @@ type EvidenceWarning struct {
 	// NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
 	// pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
 	// the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
-	// entry pairs a transaction with the renewal information of another original.
+	// entry pairs a transaction with the renewal information of another original. UNKNOWN_CONTAINER: a
+	// notification names its app in a member that this version does not know. RECEIPT_EXPIRED: the
+	// volume purchase of a receipt has ended, so it entitles to nothing.
 	Code string
 	// One sentence.
 	Message string
@@ -1191,6 +1195,9 @@ type ResponseBodyV2DecodedPayload struct {
 	AppData *AppData
 	// Present in UNCLAIM_SEATS notifications.
 	UnclaimInfo *UnclaimInfo
+	// Where none of the objects above is there: the other members that name an app or an environment.
+	// Apple adds such objects every year.
+	UnknownContainers []*NotificationContainer
 }
 
 // NotificationData: Apple: NotificationData. The purchase of a notification.
@@ -1273,6 +1280,19 @@ type UnclaimInfo struct {
 	OriginalTransactionID string
 	// The seats.
 	UnclaimSeatIDs []string
+}
+
+// NotificationContainer: A member of a notification that this version does not know, with the app
+// and the environment that it names.
+type NotificationContainer struct {
+	// The member's name.
+	Name string
+	// The environment: Production, Sandbox, Xcode, LocalTesting.
+	Environment string
+	// App Store identifier of the app.
+	AppAppleID *int64
+	// Bundle identifier of the app.
+	BundleID string
 }
 
 // AppTransaction: Apple: AppTransaction. Payload of a signed app transaction: the purchase of the
@@ -1370,6 +1390,8 @@ type AdvancedCommerceTransactionItem struct {
 	// When Apple refunded or revoked the purchase. Present means no entitlement. Milliseconds since
 	// 1970.
 	RevocationDate *int64
+	// The partners of the item, as JSON text: the names of their members could not be confirmed.
+	Partners string
 }
 
 // AdvancedCommerceRefund: Apple: AdvancedCommerceRefund. One refund of an item.
@@ -1437,6 +1459,8 @@ type AdvancedCommerceRenewalItem struct {
 	Price *int64
 	// The pending price increase.
 	PriceIncreaseInfo *AdvancedCommercePriceIncreaseInfo
+	// The partners of the item, as JSON text: the names of their members could not be confirmed.
+	Partners string
 }
 
 // AdvancedCommercePriceIncreaseInfo: Apple: AdvancedCommercePriceIncreaseInfo. The price increase
@@ -1508,6 +1532,8 @@ type AppReceipt struct {
 	InApp []*InAppPurchaseReceipt
 	// Attributes without a field here.
 	UnknownAttributes []*ReceiptAttribute
+	// Remarks about the receipt. They never change the verdict.
+	Warnings []*EvidenceWarning
 }
 
 // ReceiptAttribute: One attribute of a receipt as encoded: SEQUENCE { type, version, value }.
@@ -3188,6 +3214,9 @@ func (m *VerifiedNotification) marshal(b []byte) []byte {
 	if m.DedupKey != "" {
 		b = appendText(b, 5, m.DedupKey)
 	}
+	for _, v := range m.Warnings {
+		b = appendMessage(b, 6, v)
+	}
 	return b
 }
 
@@ -3220,6 +3249,10 @@ func (m *VerifiedNotification) unmarshal(d *decoder, b []byte) error {
 			err = f.message(d, m.AppTransaction)
 		case 5:
 			m.DedupKey, err = f.text()
+		case 6:
+			v := new(EvidenceWarning)
+			m.Warnings = append(m.Warnings, v)
+			err = f.message(d, v)
 		}
 		if err != nil {
 			return err
@@ -4381,6 +4414,9 @@ func (m *ResponseBodyV2DecodedPayload) marshal(b []byte) []byte {
 	if m.UnclaimInfo != nil {
 		b = appendMessage(b, 10, m.UnclaimInfo)
 	}
+	for _, v := range m.UnknownContainers {
+		b = appendMessage(b, 11, v)
+	}
 	return b
 }
 
@@ -4426,6 +4462,10 @@ func (m *ResponseBodyV2DecodedPayload) unmarshal(d *decoder, b []byte) error {
 				m.UnclaimInfo = new(UnclaimInfo)
 			}
 			err = f.message(d, m.UnclaimInfo)
+		case 11:
+			v := new(NotificationContainer)
+			m.UnknownContainers = append(m.UnknownContainers, v)
+			err = f.message(d, v)
 		}
 		if err != nil {
 			return err
@@ -4695,6 +4735,46 @@ func (m *UnclaimInfo) unmarshal(d *decoder, b []byte) error {
 	return nil
 }
 
+func (m *NotificationContainer) marshal(b []byte) []byte {
+	if m.Name != "" {
+		b = appendText(b, 1, m.Name)
+	}
+	if m.Environment != "" {
+		b = appendText(b, 2, m.Environment)
+	}
+	if m.AppAppleID != nil {
+		b = appendNumber(b, 3, uint64(*m.AppAppleID))
+	}
+	if m.BundleID != "" {
+		b = appendText(b, 4, m.BundleID)
+	}
+	return b
+}
+
+func (m *NotificationContainer) unmarshal(d *decoder, b []byte) error {
+	for len(b) > 0 {
+		f, rest, err := nextField(b)
+		if err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			m.Name, err = f.text()
+		case 2:
+			m.Environment, err = f.text()
+		case 3:
+			m.AppAppleID, err = pointer[int64](f)
+		case 4:
+			m.BundleID, err = f.text()
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
 func (m *AppTransaction) marshal(b []byte) []byte {
 	if m.ReceiptType != "" {
 		b = appendText(b, 1, m.ReceiptType)
@@ -4938,6 +5018,9 @@ func (m *AdvancedCommerceTransactionItem) marshal(b []byte) []byte {
 	if m.RevocationDate != nil {
 		b = appendNumber(b, 7, uint64(*m.RevocationDate))
 	}
+	if m.Partners != "" {
+		b = appendText(b, 8, m.Partners)
+	}
 	return b
 }
 
@@ -4968,6 +5051,8 @@ func (m *AdvancedCommerceTransactionItem) unmarshal(d *decoder, b []byte) error 
 			err = f.message(d, m.Refunds)
 		case 7:
 			m.RevocationDate, err = pointer[int64](f)
+		case 8:
+			m.Partners, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -5162,6 +5247,9 @@ func (m *AdvancedCommerceRenewalItem) marshal(b []byte) []byte {
 	if m.PriceIncreaseInfo != nil {
 		b = appendMessage(b, 6, m.PriceIncreaseInfo)
 	}
+	if m.Partners != "" {
+		b = appendText(b, 7, m.Partners)
+	}
 	return b
 }
 
@@ -5190,6 +5278,8 @@ func (m *AdvancedCommerceRenewalItem) unmarshal(d *decoder, b []byte) error {
 				m.PriceIncreaseInfo = new(AdvancedCommercePriceIncreaseInfo)
 			}
 			err = f.message(d, m.PriceIncreaseInfo)
+		case 7:
+			m.Partners, err = f.text()
 		}
 		if err != nil {
 			return err
@@ -5370,6 +5460,9 @@ func (m *AppReceipt) marshal(b []byte) []byte {
 	for _, v := range m.UnknownAttributes {
 		b = appendMessage(b, 17, v)
 	}
+	for _, v := range m.Warnings {
+		b = appendMessage(b, 18, v)
+	}
 	return b
 }
 
@@ -5417,6 +5510,10 @@ func (m *AppReceipt) unmarshal(d *decoder, b []byte) error {
 		case 17:
 			v := new(ReceiptAttribute)
 			m.UnknownAttributes = append(m.UnknownAttributes, v)
+			err = f.message(d, v)
+		case 18:
+			v := new(EvidenceWarning)
+			m.Warnings = append(m.Warnings, v)
 			err = f.message(d, v)
 		}
 		if err != nil {

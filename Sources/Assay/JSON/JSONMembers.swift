@@ -115,6 +115,11 @@ package struct JSONMembers: ~Escapable {
         return try string(other)
     }
 
+    /// The JSON text of a value of any type.
+    package mutating func text(_ name: JSONName) -> String? {
+        present(name).map { text.validatedText(tokens[$0].range) }
+    }
+
     package mutating func bool(_ name: JSONName) throws(JSONError) -> Bool? {
         guard let index = present(name) else { return nil }
         switch tokens[index].kind {
@@ -198,6 +203,26 @@ package struct JSONMembers: ~Escapable {
             var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
             objects.append(try Object(from: &members))
             index = Int(tokens[index].next)
+        }
+        return objects
+    }
+
+    /// The members, of any name, that are objects with one of two members.
+    package mutating func objects<Object: PayloadObject>(
+        having first: JSONName, or second: JSONName
+    ) throws(JSONError) -> [(name: String, object: Object)] {
+        var objects: [(name: String, object: Object)] = []
+        var index = start
+        while index < end {
+            let value = index + 1
+            if tokens[value].kind == .object {
+                var members = JSONMembers(
+                    text: text, tokens: tokens, places: .unknown, object: value)
+                if members.has(first) ? true : members.has(second) {
+                    objects.append((text.string(tokens[index]), try Object(from: &members)))
+                }
+            }
+            index = Int(tokens[value].next)
         }
         return objects
     }

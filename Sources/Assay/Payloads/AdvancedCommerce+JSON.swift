@@ -24,6 +24,7 @@ extension AdvancedCommerceTransactionItem: PayloadObject {
         price = try members.int64("price")
         refunds = try members.objects("refunds")
         revocationDate = try members.date("revocationDate")
+        partners = members.text("partners")
     }
 }
 
@@ -78,6 +79,7 @@ extension AdvancedCommerceRenewalItem: PayloadObject {
         offer = try members.object("offer")
         price = try members.int64("price")
         priceIncreaseInfo = try members.object("priceIncreaseInfo")
+        partners = members.text("partners")
     }
 }
 

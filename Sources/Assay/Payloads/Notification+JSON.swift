@@ -13,6 +13,48 @@ extension ResponseBodyV2DecodedPayload: PayloadObject {
         externalPurchaseToken = try members.object("externalPurchaseToken")
         appData = try members.object("appData")
         unclaimInfo = try members.object("unclaimInfo")
+        guard data == nil, summary == nil, externalPurchaseToken == nil, appData == nil,
+            unclaimInfo == nil
+        else { return }
+        let others: [(name: String, object: NotificationContainer)] = try members.objects(
+            having: "bundleId", or: "environment")
+        unknownContainers = others.map { name, object in
+            var container = object
+            container.name = name
+            return container
+        }
+    }
+}
+
+extension ResponseBodyV2DecodedPayload {
+    var warnings: [EvidenceWarning] {
+        guard let container = unknownContainers.first else { return [] }
+        return [
+            EvidenceWarning(
+                code: .unknownContainer,
+                message: "this version does not know the member \(quoted(container.name)), which "
+                    + "names the notification's app: what else it holds has no effect",
+                member: container.name)
+        ]
+    }
+
+    /// Whether two members that this version does not know name different apps or environments.
+    var unknownContainersDisagree: Bool {
+        func disagree<Value: Hashable>(_ values: [Value?]) -> Bool {
+            Set(values.compactMap(\.self)).count > 1
+        }
+        return disagree(unknownContainers.map(\.environment))
+            || disagree(unknownContainers.map { $0.bundleId.map { Array($0.utf8) } })
+            || disagree(unknownContainers.map(\.appAppleId))
+    }
+}
+
+extension NotificationContainer: PayloadObject {
+    package init(from members: inout JSONMembers) throws(JSONError) {
+        self.init()
+        environment = try members.enumeration("environment")
+        appAppleId = try members.int64("appAppleId")
+        bundleId = try members.string("bundleId")
     }
 }
 

@@ -27,13 +27,15 @@ extension ServerAnswer {
             }
         }
         add("unsigned") { $0.unsigned(unsigned) }
-        if !warnings.isEmpty { members.append(("warnings", warnings.json)) }
-        return members
+        return members + warnings.members
     }
 }
 
 extension [EvidenceWarning] {
-    var json: [UInt8] {
+    /// The member `warnings`, if there are any.
+    var members: [(name: String, json: [UInt8])] { isEmpty ? [] : [("warnings", json)] }
+
+    private var json: [UInt8] {
         var writer = JSONWriter()
         writer.array { list in
             for warning in self { list.warning(warning) }

@@ -14,7 +14,8 @@ extension VerifiedEvidence {
         case .appTransaction(let payload): [("payload", payload.json)]
         case .realtimeRequest(let payload): [("payload", payload.json)]
         case .notification(let verified): verified.membersJSON
-        case .appReceipt(let receipt): [("payload", receipt.json)]
+        case .appReceipt(let receipt):
+            [("payload", receipt.json)] + receipt.warnings.members
         case .transactionReceipt(let receipt): [("payload", receipt.json)]
         case .serverAnswer(let answer): answer.membersJSON
         case .notificationV1(let notification): notification.membersJSON
@@ -27,15 +28,14 @@ extension VerifiedNotification {
         [
             ("payload", notification.json), ("transaction", transaction?.json),
             ("renewalInfo", renewalInfo?.json), ("appTransaction", appTransaction?.json),
-        ].compactMap { name, json in json.map { (name, $0) } }
+        ].compactMap { name, json in json.map { (name, $0) } } + warnings.members
     }
 }
 
 extension VerifiedNotificationV1 {
     fileprivate var membersJSON: [(name: String, json: [UInt8])] {
-        var members = [("payload", receipt.json), ("unsigned", unsigned.json)]
-        if !warnings.isEmpty { members.append(("warnings", warnings.json)) }
-        return members
+        [("payload", receipt.json), ("unsigned", unsigned.json)]
+            + (receipt.warnings + warnings).members
     }
 }
 

@@ -31,10 +31,17 @@ extension VerifiedJWS {
             return (.realtimeRequest(VerifiedPayload(fields, json: payload.text)), claims)
         case .notification:
             let fields: ResponseBodyV2DecodedPayload = try decode()
+            guard !fields.unknownContainersDisagree else {
+                let names = fields.unknownContainers.map { quoted($0.name) }
+                throw Refusal(
+                    .malformed,
+                    "the notification's members \(names.joined(separator: ", ")) disagree about "
+                        + "its app or environment")
+            }
             let claims = EvidenceClaims(fields)
             let notification = VerifiedNotification(
                 notification: VerifiedPayload(fields, json: payload.text), transaction: nil,
-                renewalInfo: nil, appTransaction: nil)
+                renewalInfo: nil, appTransaction: nil, warnings: fields.warnings)
             return (.notification(notification), claims)
         case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
             throw Refusal(.wrongKind, "a JWS is not a \(kind.name)")

@@ -277,6 +277,15 @@ extension VerificationRequest {
         }
         var receipt = unverified.receipt
         receipt.inApp.keyPrefix = claims.keyPrefix
+        if let end = receipt.expirationDate, end <= now {
+            receipt.warnings = [
+                EvidenceWarning(
+                    code: .receiptExpired,
+                    message: "the volume purchase of this receipt has ended: "
+                        + "it entitles to nothing",
+                    member: "expirationDate")
+            ]
+        }
         return accepted(chain, claims, .appReceipt(receipt))
     }
 }

@@ -147,7 +147,8 @@ extension EvidenceClaims {
     }
 
     /// Reads bundle and app id from the first member present of data, summary,
-    /// externalPurchaseToken, appData and unclaimInfo, as Apple's libraries do.
+    /// externalPurchaseToken, appData and unclaimInfo, as Apple's libraries do; else from those
+    /// that this version does not know, which agree.
     init(_ payload: borrowing ResponseBodyV2DecodedPayload) {
         self.init(kind: .notification, environment: payload.environment)
         carriesBundleId = true
@@ -163,6 +164,9 @@ extension EvidenceClaims {
             (bundleId, appAppleId) = (app.bundleId, app.appAppleId)
         } else if let unclaimed = payload.unclaimInfo {
             (bundleId, appAppleId) = (unclaimed.bundleId, unclaimed.appAppleId)
+        } else {
+            bundleId = payload.unknownContainers.lazy.compactMap(\.bundleId).first
+            appAppleId = payload.unknownContainers.lazy.compactMap(\.appAppleId).first
         }
         // Apple's retries of a notification share it.
         statement = Statement(payload.notificationUUID)

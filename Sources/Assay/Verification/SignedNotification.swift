@@ -94,7 +94,8 @@ final class SignedNotification: Sendable {
         return .notification(
             VerifiedNotification(
                 notification: notification, transaction: transaction, renewalInfo: renewalInfo,
-                appTransaction: appTransaction, dedupKey: dedupKey))
+                appTransaction: appTransaction, dedupKey: dedupKey,
+                warnings: notification.payload.warnings))
     }
 
     /// Checks that nested evidence has the notification's app and environment.

@@ -653,6 +653,7 @@ extension RenewalCommitmentInfo: WritableMessage, @unsafe ReadableMessage {
 
 extension ResponseBodyV2DecodedPayload: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(11, unknownContainers)
         output.set(10, unclaimInfo)
         output.set(9, appData)
         output.set(8, externalPurchaseToken)
@@ -677,6 +678,7 @@ extension ResponseBodyV2DecodedPayload: WritableMessage, @unsafe ReadableMessage
         externalPurchaseToken = try unsafe read(m.external_purchase_token)
         appData = try unsafe read(m.app_data)
         unclaimInfo = try unsafe read(m.unclaim_info)
+        unknownContainers = try unsafe models(m.unknown_containers, count: m.n_unknown_containers)
     }
 }
 
@@ -791,6 +793,23 @@ extension UnclaimInfo: WritableMessage, @unsafe ReadableMessage {
     }
 }
 
+extension NotificationContainer: WritableMessage, @unsafe ReadableMessage {
+    func write(to output: inout MessageWriter) {
+        output.set(4, bundleId)
+        output.set(3, appAppleId)
+        output.set(2, environment)
+        output.set(1, name)
+    }
+
+    init(_ m: Assay__V1__NotificationContainer) throws(MessageError) {
+        self.init()
+        name = try unsafe read(m.has_name, m.name)
+        environment = try unsafe read(m.has_environment, m.environment)
+        appAppleId = unsafe read(m.has_app_apple_id, m.app_apple_id)
+        bundleId = try unsafe read(m.has_bundle_id, m.bundle_id)
+    }
+}
+
 extension AppTransaction: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
         output.set(16, revocationDate)
@@ -887,6 +906,7 @@ extension AdvancedCommerceTransactionInfo: WritableMessage, @unsafe ReadableMess
 
 extension AdvancedCommerceTransactionItem: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(8, partners)
         output.set(7, revocationDate)
         output.setList(6, refunds)
         output.set(5, price)
@@ -905,6 +925,7 @@ extension AdvancedCommerceTransactionItem: WritableMessage, @unsafe ReadableMess
         price = unsafe read(m.has_price, m.price)
         refunds = try unsafe read(m.refunds)
         revocationDate = unsafe read(m.has_revocation_date, m.revocation_date)
+        partners = try unsafe read(m.has_partners, m.partners)
     }
 }
 
@@ -978,6 +999,7 @@ extension AdvancedCommerceRenewalInfo: WritableMessage, @unsafe ReadableMessage 
 
 extension AdvancedCommerceRenewalItem: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.set(7, partners)
         output.set(6, priceIncreaseInfo)
         output.set(5, price)
         output.set(4, offer)
@@ -994,6 +1016,7 @@ extension AdvancedCommerceRenewalItem: WritableMessage, @unsafe ReadableMessage 
         offer = try unsafe read(m.offer)
         price = unsafe read(m.has_price, m.price)
         priceIncreaseInfo = try unsafe read(m.price_increase_info)
+        partners = try unsafe read(m.has_partners, m.partners)
     }
 }
 
@@ -1038,6 +1061,7 @@ extension AdvancedCommerceTransactionItem: @unsafe ListElement {
 
 extension AppReceipt: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(18, warnings)
         output.setEach(17, unknownAttributes)
         output.setEach(16, inApp)
         output.set(15, bundleIdOctets)
@@ -1078,6 +1102,7 @@ extension AppReceipt: WritableMessage, @unsafe ReadableMessage {
         bundleIdOctets = unsafe read(m.has_bundle_id_octets, m.bundle_id_octets) ?? bundleIdOctets
         inApp = try unsafe models(m.in_app, count: m.n_in_app)
         unknownAttributes = try unsafe models(m.unknown_attributes, count: m.n_unknown_attributes)
+        warnings = try unsafe models(m.warnings, count: m.n_warnings)
     }
 }
 

@@ -82,6 +82,7 @@ func verified<M: ReadableMessage & Equatable & Sendable>(
 
 extension VerifiedNotification: WritableMessage, @unsafe ReadableMessage {
     func write(to output: inout MessageWriter) {
+        output.setEach(6, warnings)
         output.set(5, dedupKey)
         output.set(4, appTransaction)
         output.set(3, renewalInfo)
@@ -95,6 +96,7 @@ extension VerifiedNotification: WritableMessage, @unsafe ReadableMessage {
             transaction: try unsafe verified(m.transaction),
             renewalInfo: try unsafe verified(m.renewal_info),
             appTransaction: try unsafe verified(m.app_transaction),
-            dedupKey: try unsafe read(m.has_dedup_key, m.dedup_key))
+            dedupKey: try unsafe read(m.has_dedup_key, m.dedup_key),
+            warnings: try unsafe models(m.warnings, count: m.n_warnings))
     }
 }

@@ -69,6 +69,7 @@ typedef struct Assay__V1__Summary Assay__V1__Summary;
 typedef struct Assay__V1__ExternalPurchaseToken Assay__V1__ExternalPurchaseToken;
 typedef struct Assay__V1__AppData Assay__V1__AppData;
 typedef struct Assay__V1__UnclaimInfo Assay__V1__UnclaimInfo;
+typedef struct Assay__V1__NotificationContainer Assay__V1__NotificationContainer;
 typedef struct Assay__V1__AppTransaction Assay__V1__AppTransaction;
 typedef struct Assay__V1__DecodedRealtimeRequestBody Assay__V1__DecodedRealtimeRequestBody;
 typedef struct Assay__V1__AdvancedCommerceTransactionInfo Assay__V1__AdvancedCommerceTransactionInfo;
@@ -457,8 +458,8 @@ struct  Assay__V1__VerifyCall
    * Return the signed JSON in the response's body: {"payload": …}. A notification adds
    * "transaction", "renewalInfo" and "appTransaction" if it contains them. A Server API answer has
    * "transactions", "renewalInfos", "appTransaction" and "notifications" if it contains them,
-   * "unsigned", and "warnings" if there are any. A version 1 notification adds "unsigned" and
-   * "warnings" to its receipt.
+   * "unsigned". A version 1 notification adds "unsigned" to its receipt. "warnings" follow if there
+   * are any.
    */
   protobuf_c_boolean has_return_payload_json;
   protobuf_c_boolean return_payload_json;
@@ -1667,10 +1668,15 @@ struct  Assay__V1__VerifiedNotification
    */
   protobuf_c_boolean has_dedup_key;
   ProtobufCBinaryData dedup_key;
+  /*
+   * Remarks about the notification. They never change the verdict.
+   */
+  size_t n_warnings;
+  Assay__V1__EvidenceWarning **warnings;
 };
 #define ASSAY__V1__VERIFIED_NOTIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verified_notification__descriptor) \
-    , NULL, NULL, NULL, NULL, 0, {0,NULL} }
+    , NULL, NULL, NULL, NULL, 0, {0,NULL}, 0,NULL }
 
 
 /*
@@ -1871,7 +1877,9 @@ struct  Assay__V1__EvidenceWarning
    * NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
    * pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
    * the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
-   * entry pairs a transaction with the renewal information of another original.
+   * entry pairs a transaction with the renewal information of another original. UNKNOWN_CONTAINER:
+   * a notification names its app in a member that this version does not know. RECEIPT_EXPIRED: the
+   * volume purchase of a receipt has ended, so it entitles to nothing.
    */
   protobuf_c_boolean has_code;
   ProtobufCBinaryData code;
@@ -2648,10 +2656,16 @@ struct  Assay__V1__ResponseBodyV2DecodedPayload
    * Present in UNCLAIM_SEATS notifications.
    */
   Assay__V1__UnclaimInfo *unclaim_info;
+  /*
+   * Where none of the objects above is there: the other members that name an app or an
+   * environment. Apple adds such objects every year.
+   */
+  size_t n_unknown_containers;
+  Assay__V1__NotificationContainer **unknown_containers;
 };
 #define ASSAY__V1__RESPONSE_BODY_V2_DECODED_PAYLOAD__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__response_body_v2_decoded_payload__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, 0, NULL, NULL, NULL, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, 0, NULL, NULL, NULL, NULL, 0,NULL }
 
 
 /*
@@ -2866,6 +2880,39 @@ struct  Assay__V1__UnclaimInfo
 #define ASSAY__V1__UNCLAIM_INFO__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__unclaim_info__descriptor) \
     , 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL }
+
+
+/*
+ * A member of a notification that this version does not know, with the app and the environment
+ * that it names.
+ */
+struct  Assay__V1__NotificationContainer
+{
+  ProtobufCMessage base;
+  /*
+   * The member's name.
+   */
+  protobuf_c_boolean has_name;
+  ProtobufCBinaryData name;
+  /*
+   * The environment: Production, Sandbox, Xcode, LocalTesting.
+   */
+  protobuf_c_boolean has_environment;
+  ProtobufCBinaryData environment;
+  /*
+   * App Store identifier of the app.
+   */
+  protobuf_c_boolean has_app_apple_id;
+  int64_t app_apple_id;
+  /*
+   * Bundle identifier of the app.
+   */
+  protobuf_c_boolean has_bundle_id;
+  ProtobufCBinaryData bundle_id;
+};
+#define ASSAY__V1__NOTIFICATION_CONTAINER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&assay__v1__notification_container__descriptor) \
+    , 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -3100,10 +3147,15 @@ struct  Assay__V1__AdvancedCommerceTransactionItem
    */
   protobuf_c_boolean has_revocation_date;
   int64_t revocation_date;
+  /*
+   * The partners of the item, as JSON text: the names of their members could not be confirmed.
+   */
+  protobuf_c_boolean has_partners;
+  ProtobufCBinaryData partners;
 };
 #define ASSAY__V1__ADVANCED_COMMERCE_TRANSACTION_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__advanced_commerce_transaction_item__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, 0, NULL, 0, 0 }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, 0, NULL, 0, 0, 0, {0,NULL} }
 
 
 /*
@@ -3266,10 +3318,15 @@ struct  Assay__V1__AdvancedCommerceRenewalItem
    * The pending price increase.
    */
   Assay__V1__AdvancedCommercePriceIncreaseInfo *price_increase_info;
+  /*
+   * The partners of the item, as JSON text: the names of their members could not be confirmed.
+   */
+  protobuf_c_boolean has_partners;
+  ProtobufCBinaryData partners;
 };
 #define ASSAY__V1__ADVANCED_COMMERCE_RENEWAL_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__advanced_commerce_renewal_item__descriptor) \
-    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, 0, NULL }
+    , 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, 0, NULL, 0, {0,NULL} }
 
 
 /*
@@ -3441,10 +3498,15 @@ struct  Assay__V1__AppReceipt
    */
   size_t n_unknown_attributes;
   Assay__V1__ReceiptAttribute **unknown_attributes;
+  /*
+   * Remarks about the receipt. They never change the verdict.
+   */
+  size_t n_warnings;
+  Assay__V1__EvidenceWarning **warnings;
 };
 #define ASSAY__V1__APP_RECEIPT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__app_receipt__descriptor) \
-    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL }
+    , 0, {0,NULL}, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL }
 
 
 /*
@@ -4689,6 +4751,25 @@ Assay__V1__UnclaimInfo *
 void   assay__v1__unclaim_info__free_unpacked
                      (Assay__V1__UnclaimInfo *message,
                       ProtobufCAllocator *allocator);
+/* Assay__V1__NotificationContainer methods */
+void   assay__v1__notification_container__init
+                     (Assay__V1__NotificationContainer         *message);
+size_t assay__v1__notification_container__get_packed_size
+                     (const Assay__V1__NotificationContainer   *message);
+size_t assay__v1__notification_container__pack
+                     (const Assay__V1__NotificationContainer   *message,
+                      uint8_t             *out);
+size_t assay__v1__notification_container__pack_to_buffer
+                     (const Assay__V1__NotificationContainer   *message,
+                      ProtobufCBuffer     *buffer);
+Assay__V1__NotificationContainer *
+       assay__v1__notification_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   assay__v1__notification_container__free_unpacked
+                     (Assay__V1__NotificationContainer *message,
+                      ProtobufCAllocator *allocator);
 /* Assay__V1__AppTransaction methods */
 void   assay__v1__app_transaction__init
                      (Assay__V1__AppTransaction         *message);
@@ -5195,6 +5276,9 @@ typedef void (*Assay__V1__AppData_Closure)
 typedef void (*Assay__V1__UnclaimInfo_Closure)
                  (const Assay__V1__UnclaimInfo *message,
                   void *closure_data);
+typedef void (*Assay__V1__NotificationContainer_Closure)
+                 (const Assay__V1__NotificationContainer *message,
+                  void *closure_data);
 typedef void (*Assay__V1__AppTransaction_Closure)
                  (const Assay__V1__AppTransaction *message,
                   void *closure_data);
@@ -5315,6 +5399,7 @@ extern const ProtobufCMessageDescriptor assay__v1__summary__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__external_purchase_token__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__app_data__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__unclaim_info__descriptor;
+extern const ProtobufCMessageDescriptor assay__v1__notification_container__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__app_transaction__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__decoded_realtime_request_body__descriptor;
 extern const ProtobufCMessageDescriptor assay__v1__advanced_commerce_transaction_info__descriptor;

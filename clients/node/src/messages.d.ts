@@ -218,8 +218,8 @@ export interface VerifyCall {
    * Return the signed JSON in the response's body: {"payload": …}. A notification adds
    * "transaction", "renewalInfo" and "appTransaction" if it contains them. A Server API answer has
    * "transactions", "renewalInfos", "appTransaction" and "notifications" if it contains them,
-   * "unsigned", and "warnings" if there are any. A version 1 notification adds "unsigned" and
-   * "warnings" to its receipt.
+   * "unsigned". A version 1 notification adds "unsigned" to its receipt. "warnings" follow if there
+   * are any.
    */
   returnPayloadJson?: boolean
   /** For an app receipt: the in-app records to return. The server checks all records. */
@@ -780,6 +780,8 @@ export interface VerifiedNotification {
    * Names the purchase of the transaction: grant it once by this key. Absent without a transaction.
    */
   dedupKey?: string
+  /** Remarks about the notification. They never change the verdict. */
+  warnings: EvidenceWarning[]
 }
 
 /** An answer of the App Store Server API, all signed members verified. */
@@ -866,7 +868,9 @@ export interface EvidenceWarning {
    * NO_EVIDENCE: it has no signed member, and so proves nothing. ANSWER_INCOMPLETE: it names more
    * pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones. CUSTOMERS_MIXED:
    * the signed members name several app account tokens or app transaction ids. PAIR_DISAGREES: an
-   * entry pairs a transaction with the renewal information of another original.
+   * entry pairs a transaction with the renewal information of another original. UNKNOWN_CONTAINER:
+   * a notification names its app in a member that this version does not know. RECEIPT_EXPIRED: the
+   * volume purchase of a receipt has ended, so it entitles to nothing.
    */
   code?: string
   /** One sentence. */
@@ -1202,6 +1206,11 @@ export interface ResponseBodyV2DecodedPayload {
   appData?: AppData
   /** Present in UNCLAIM_SEATS notifications. */
   unclaimInfo?: UnclaimInfo
+  /**
+   * Where none of the objects above is there: the other members that name an app or an environment.
+   * Apple adds such objects every year.
+   */
+  unknownContainers: NotificationContainer[]
 }
 
 /** Apple: NotificationData. The purchase of a notification. */
@@ -1286,6 +1295,21 @@ export interface UnclaimInfo {
   originalTransactionId?: string
   /** The seats. */
   unclaimSeatIds: string[]
+}
+
+/**
+ * A member of a notification that this version does not know, with the app and the environment that
+ * it names.
+ */
+export interface NotificationContainer {
+  /** The member's name. */
+  name?: string
+  /** The environment: Production, Sandbox, Xcode, LocalTesting. */
+  environment?: string
+  /** App Store identifier of the app. */
+  appAppleId?: bigint
+  /** Bundle identifier of the app. */
+  bundleId?: string
 }
 
 /** Apple: AppTransaction. Payload of a signed app transaction: the purchase of the app itself. */
@@ -1390,6 +1414,8 @@ export interface AdvancedCommerceTransactionItem {
    * 1970.
    */
   revocationDate?: bigint
+  /** The partners of the item, as JSON text: the names of their members could not be confirmed. */
+  partners?: string
 }
 
 /** Apple: AdvancedCommerceRefund. One refund of an item. */
@@ -1454,6 +1480,8 @@ export interface AdvancedCommerceRenewalItem {
   price?: bigint
   /** The pending price increase. */
   priceIncreaseInfo?: AdvancedCommercePriceIncreaseInfo
+  /** The partners of the item, as JSON text: the names of their members could not be confirmed. */
+  partners?: string
 }
 
 /** Apple: AdvancedCommercePriceIncreaseInfo. The price increase of an item. */
@@ -1523,6 +1551,8 @@ export interface AppReceipt {
   inApp: InAppPurchaseReceipt[]
   /** Attributes without a field here. */
   unknownAttributes: ReceiptAttribute[]
+  /** Remarks about the receipt. They never change the verdict. */
+  warnings: EvidenceWarning[]
 }
 
 /** One attribute of a receipt as encoded: SEQUENCE { type, version, value }. */

@@ -89,6 +89,7 @@ export const Summary = {}
 export const ExternalPurchaseToken = {}
 export const AppData = {}
 export const UnclaimInfo = {}
+export const NotificationContainer = {}
 export const AppTransaction = {}
 export const DecodedRealtimeRequestBody = {}
 export const AdvancedCommerceTransactionInfo = {}
@@ -364,6 +365,7 @@ Object.assign(VerifiedNotification, {
   3: ['renewalInfo', JWSRenewalInfoDecodedPayload],
   4: ['appTransaction', AppTransaction],
   5: ['dedupKey', 'string'],
+  6: ['warnings', EvidenceWarning, true],
 })
 
 Object.assign(ServerAnswer, {
@@ -569,6 +571,7 @@ Object.assign(ResponseBodyV2DecodedPayload, {
   8: ['externalPurchaseToken', ExternalPurchaseToken],
   9: ['appData', AppData],
   10: ['unclaimInfo', UnclaimInfo],
+  11: ['unknownContainers', NotificationContainer, true],
 })
 
 Object.assign(NotificationData, {
@@ -615,6 +618,13 @@ Object.assign(UnclaimInfo, {
   3: ['environment', 'string'],
   4: ['originalTransactionId', 'string'],
   5: ['unclaimSeatIds', 'string', true],
+})
+
+Object.assign(NotificationContainer, {
+  1: ['name', 'string'],
+  2: ['environment', 'string'],
+  3: ['appAppleId', 'int64'],
+  4: ['bundleId', 'string'],
 })
 
 Object.assign(AppTransaction, {
@@ -665,6 +675,7 @@ Object.assign(AdvancedCommerceTransactionItem, {
   5: ['price', 'int64'],
   6: ['refunds', AdvancedCommerceRefundList],
   7: ['revocationDate', 'int64'],
+  8: ['partners', 'string'],
 })
 
 Object.assign(AdvancedCommerceRefund, {
@@ -702,6 +713,7 @@ Object.assign(AdvancedCommerceRenewalItem, {
   4: ['offer', AdvancedCommerceOffer],
   5: ['price', 'int64'],
   6: ['priceIncreaseInfo', AdvancedCommercePriceIncreaseInfo],
+  7: ['partners', 'string'],
 })
 
 Object.assign(AdvancedCommercePriceIncreaseInfo, {
@@ -740,6 +752,7 @@ Object.assign(AppReceipt, {
   15: ['bundleIdOctets', 'bytes'],
   16: ['inApp', InAppPurchaseReceipt, true],
   17: ['unknownAttributes', ReceiptAttribute, true],
+  18: ['warnings', EvidenceWarning, true],
 })
 
 Object.assign(ReceiptAttribute, {

@@ -50,6 +50,7 @@ __all__ = [
     "JWSRenewalInfoDecodedPayload",
     "JWSTransactionDecodedPayload",
     "Limits",
+    "NotificationContainer",
     "NotificationData",
     "PingCall",
     "Pong",
@@ -304,8 +305,8 @@ class VerifyCall(Message):
     """Return the signed JSON in the response's body: {"payload": …}. A notification adds
     "transaction", "renewalInfo" and "appTransaction" if it contains them. A Server API answer has
     "transactions", "renewalInfos", "appTransaction" and "notifications" if it contains them,
-    "unsigned", and "warnings" if there are any. A version 1 notification adds "unsigned" and
-    "warnings" to its receipt."""
+    "unsigned". A version 1 notification adds "unsigned" to its receipt. "warnings" follow if there
+    are any."""
     in_app: Optional[Union[InAppSelection, int]] = None
     """For an app receipt: the in-app records to return. The server checks all records."""
     in_app_product_id: Optional[str] = None
@@ -857,6 +858,8 @@ class VerifiedNotification(Message):
     dedup_key: Optional[str] = None
     """Names the purchase of the transaction: grant it once by this key. Absent without a
     transaction."""
+    warnings: List[EvidenceWarning] = field(default_factory=list)
+    """Remarks about the notification. They never change the verdict."""
 
 
 @dataclass
@@ -952,7 +955,8 @@ class EvidenceWarning(Message):
     more pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones.
     CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction ids.
     PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another original.
-    """
+    UNKNOWN_CONTAINER: a notification names its app in a member that this version does not know.
+    RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it entitles to nothing."""
     message: Optional[str] = None
     """One sentence."""
     member: Optional[str] = None
@@ -1290,6 +1294,9 @@ class ResponseBodyV2DecodedPayload(Message):
     """Present in notifications about the purchase of the app."""
     unclaim_info: Optional[UnclaimInfo] = None
     """Present in UNCLAIM_SEATS notifications."""
+    unknown_containers: List[NotificationContainer] = field(default_factory=list)
+    """Where none of the objects above is there: the other members that name an app or an
+    environment. Apple adds such objects every year."""
 
 
 @dataclass
@@ -1383,6 +1390,21 @@ class UnclaimInfo(Message):
     """Transaction identifier of the original purchase."""
     unclaim_seat_ids: List[str] = field(default_factory=list)
     """The seats."""
+
+
+@dataclass
+class NotificationContainer(Message):
+    """A member of a notification that this version does not know, with the app and the environment
+    that it names."""
+
+    name: Optional[str] = None
+    """The member's name."""
+    environment: Optional[str] = None
+    """The environment: Production, Sandbox, Xcode, LocalTesting."""
+    app_apple_id: Optional[int] = None
+    """App Store identifier of the app."""
+    bundle_id: Optional[str] = None
+    """Bundle identifier of the app."""
 
 
 @dataclass
@@ -1488,6 +1510,9 @@ class AdvancedCommerceTransactionItem(Message):
     revocation_date: Optional[int] = None
     """When Apple refunded or revoked the purchase. Present means no entitlement. Milliseconds
     since 1970."""
+    partners: Optional[str] = None
+    """The partners of the item, as JSON text: the names of their members could not be confirmed.
+    """
 
 
 @dataclass
@@ -1562,6 +1587,9 @@ class AdvancedCommerceRenewalItem(Message):
     """Price in milliunits of the currency."""
     price_increase_info: Optional[AdvancedCommercePriceIncreaseInfo] = None
     """The pending price increase."""
+    partners: Optional[str] = None
+    """The partners of the item, as JSON text: the names of their members could not be confirmed.
+    """
 
 
 @dataclass
@@ -1639,6 +1667,8 @@ class AppReceipt(Message):
     """Attribute 17: the in-app records that the caller selected, in the receipt's order."""
     unknown_attributes: List[ReceiptAttribute] = field(default_factory=list)
     """Attributes without a field here."""
+    warnings: List[EvidenceWarning] = field(default_factory=list)
+    """Remarks about the receipt. They never change the verdict."""
 
 
 @dataclass
@@ -1965,6 +1995,7 @@ VerifiedNotification.FIELDS = {
     3: ("renewal_info", JWSRenewalInfoDecodedPayload, False),
     4: ("app_transaction", AppTransaction, False),
     5: ("dedup_key", "string", False),
+    6: ("warnings", EvidenceWarning, True),
 }
 ServerAnswer.FIELDS = {
     1: ("transactions", JWSTransactionDecodedPayload, True),
@@ -2151,6 +2182,7 @@ ResponseBodyV2DecodedPayload.FIELDS = {
     8: ("external_purchase_token", ExternalPurchaseToken, False),
     9: ("app_data", AppData, False),
     10: ("unclaim_info", UnclaimInfo, False),
+    11: ("unknown_containers", NotificationContainer, True),
 }
 NotificationData.FIELDS = {
     1: ("environment", "string", False),
@@ -2192,6 +2224,12 @@ UnclaimInfo.FIELDS = {
     3: ("environment", "string", False),
     4: ("original_transaction_id", "string", False),
     5: ("unclaim_seat_ids", "string", True),
+}
+NotificationContainer.FIELDS = {
+    1: ("name", "string", False),
+    2: ("environment", "string", False),
+    3: ("app_apple_id", "int64", False),
+    4: ("bundle_id", "string", False),
 }
 AppTransaction.FIELDS = {
     1: ("receipt_type", "string", False),
@@ -2238,6 +2276,7 @@ AdvancedCommerceTransactionItem.FIELDS = {
     5: ("price", "int64", False),
     6: ("refunds", AdvancedCommerceRefundList, False),
     7: ("revocation_date", "int64", False),
+    8: ("partners", "string", False),
 }
 AdvancedCommerceRefund.FIELDS = {
     1: ("refund_amount", "int64", False),
@@ -2270,6 +2309,7 @@ AdvancedCommerceRenewalItem.FIELDS = {
     4: ("offer", AdvancedCommerceOffer, False),
     5: ("price", "int64", False),
     6: ("price_increase_info", AdvancedCommercePriceIncreaseInfo, False),
+    7: ("partners", "string", False),
 }
 AdvancedCommercePriceIncreaseInfo.FIELDS = {
     1: ("dependent_skus", StringList, False),
@@ -2303,6 +2343,7 @@ AppReceipt.FIELDS = {
     15: ("bundle_id_octets", "bytes", False),
     16: ("in_app", InAppPurchaseReceipt, True),
     17: ("unknown_attributes", ReceiptAttribute, True),
+    18: ("warnings", EvidenceWarning, True),
 }
 ReceiptAttribute.FIELDS = {
     1: ("type", "int64", False),

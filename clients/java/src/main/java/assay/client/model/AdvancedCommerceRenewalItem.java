@@ -10,10 +10,12 @@ package assay.client.model;
  * @param offer Offer of the item.
  * @param price Price in milliunits of the currency.
  * @param priceIncreaseInfo The pending price increase.
+ * @param partners The partners of the item, as JSON text: the names of their members could not be
+ *     confirmed.
  */
 public record AdvancedCommerceRenewalItem(String sku, String description, String displayName,
         AdvancedCommerceOffer offer, Long price, AdvancedCommercePriceIncreaseInfo
-        priceIncreaseInfo) {
+        priceIncreaseInfo, String partners) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -29,6 +31,7 @@ public record AdvancedCommerceRenewalItem(String sku, String description, String
                 case 4 -> b.offer = AdvancedCommerceOffer.decode(in.message());
                 case 5 -> b.price = in.number();
                 case 6 -> b.priceIncreaseInfo = AdvancedCommercePriceIncreaseInfo.decode(in.message());
+                case 7 -> b.partners = in.text();
                 default -> in.skip();
             }
         }
@@ -54,6 +57,9 @@ public record AdvancedCommerceRenewalItem(String sku, String description, String
         if (priceIncreaseInfo != null) {
             out.message(6, priceIncreaseInfo::encode);
         }
+        if (partners != null) {
+            out.text(7, partners);
+        }
     }
 
     /** Makes a AdvancedCommerceRenewalItem. What is not set is absent. */
@@ -64,6 +70,7 @@ public record AdvancedCommerceRenewalItem(String sku, String description, String
         private AdvancedCommerceOffer offer;
         private Long price;
         private AdvancedCommercePriceIncreaseInfo priceIncreaseInfo;
+        private String partners;
 
         private Builder() {}
 
@@ -103,10 +110,19 @@ public record AdvancedCommerceRenewalItem(String sku, String description, String
             return this;
         }
 
+        /**
+         * The partners of the item, as JSON text: the names of their members could not be
+         * confirmed.
+         */
+        public Builder partners(String partners) {
+            this.partners = partners;
+            return this;
+        }
+
         /** Returns the message. */
         public AdvancedCommerceRenewalItem build() {
             return new AdvancedCommerceRenewalItem(sku, description, displayName, offer, price,
-                priceIncreaseInfo);
+                priceIncreaseInfo, partners);
         }
     }
 }

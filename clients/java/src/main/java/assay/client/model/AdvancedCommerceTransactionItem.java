@@ -12,10 +12,12 @@ package assay.client.model;
  * @param refunds Refunds of the item.
  * @param revocationDate When Apple refunded or revoked the purchase. Present means no entitlement.
  *     Milliseconds since 1970.
+ * @param partners The partners of the item, as JSON text: the names of their members could not be
+ *     confirmed.
  */
 public record AdvancedCommerceTransactionItem(String sku, String description, String displayName,
         AdvancedCommerceOffer offer, Long price, AdvancedCommerceRefundList refunds, Long
-        revocationDate) {
+        revocationDate, String partners) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -32,6 +34,7 @@ public record AdvancedCommerceTransactionItem(String sku, String description, St
                 case 5 -> b.price = in.number();
                 case 6 -> b.refunds = AdvancedCommerceRefundList.decode(in.message());
                 case 7 -> b.revocationDate = in.number();
+                case 8 -> b.partners = in.text();
                 default -> in.skip();
             }
         }
@@ -60,6 +63,9 @@ public record AdvancedCommerceTransactionItem(String sku, String description, St
         if (revocationDate != null) {
             out.number(7, revocationDate);
         }
+        if (partners != null) {
+            out.text(8, partners);
+        }
     }
 
     /** Makes a AdvancedCommerceTransactionItem. What is not set is absent. */
@@ -71,6 +77,7 @@ public record AdvancedCommerceTransactionItem(String sku, String description, St
         private Long price;
         private AdvancedCommerceRefundList refunds;
         private Long revocationDate;
+        private String partners;
 
         private Builder() {}
 
@@ -119,10 +126,19 @@ public record AdvancedCommerceTransactionItem(String sku, String description, St
             return this;
         }
 
+        /**
+         * The partners of the item, as JSON text: the names of their members could not be
+         * confirmed.
+         */
+        public Builder partners(String partners) {
+            this.partners = partners;
+            return this;
+        }
+
         /** Returns the message. */
         public AdvancedCommerceTransactionItem build() {
             return new AdvancedCommerceTransactionItem(sku, description, displayName, offer, price,
-                refunds, revocationDate);
+                refunds, revocationDate, partners);
         }
     }
 }

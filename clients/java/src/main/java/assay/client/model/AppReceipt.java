@@ -27,13 +27,14 @@ import java.util.List;
  * @param bundleIdOctets The value of attribute 2 with tag and length, an input of sha1_hash.
  * @param inApp Attribute 17: the in-app records that the caller selected, in the receipt's order.
  * @param unknownAttributes Attributes without a field here.
+ * @param warnings Remarks about the receipt. They never change the verdict.
  */
 public record AppReceipt(String receiptType, Long adamId, String bundleId, String
         applicationVersion, String originalApplicationVersion, Long receiptCreationDate, Long
         expirationDate, Long originalPurchaseDate, Long preorderDate, Long downloadId, Long
         versionExternalIdentifier, String ageRating, byte[] opaqueValue, byte[] sha1Hash, byte[]
-        bundleIdOctets, List<InAppPurchaseReceipt> inApp, List<ReceiptAttribute> unknownAttributes)
-        {
+        bundleIdOctets, List<InAppPurchaseReceipt> inApp, List<ReceiptAttribute> unknownAttributes,
+        List<EvidenceWarning> warnings) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -60,6 +61,7 @@ public record AppReceipt(String receiptType, Long adamId, String bundleId, Strin
                 case 15 -> b.bundleIdOctets = in.bytes();
                 case 16 -> b.inApp.add(InAppPurchaseReceipt.decode(in.message()));
                 case 17 -> b.unknownAttributes.add(ReceiptAttribute.decode(in.message()));
+                case 18 -> b.warnings.add(EvidenceWarning.decode(in.message()));
                 default -> in.skip();
             }
         }
@@ -118,6 +120,9 @@ public record AppReceipt(String receiptType, Long adamId, String bundleId, Strin
         for (ReceiptAttribute value : unknownAttributes) {
             out.message(17, value::encode);
         }
+        for (EvidenceWarning value : warnings) {
+            out.message(18, value::encode);
+        }
     }
 
     /** Makes a AppReceipt. What is not set is absent. */
@@ -139,6 +144,7 @@ public record AppReceipt(String receiptType, Long adamId, String bundleId, Strin
         private byte[] bundleIdOctets;
         private List<InAppPurchaseReceipt> inApp = new ArrayList<>();
         private List<ReceiptAttribute> unknownAttributes = new ArrayList<>();
+        private List<EvidenceWarning> warnings = new ArrayList<>();
 
         private Builder() {}
 
@@ -244,13 +250,19 @@ public record AppReceipt(String receiptType, Long adamId, String bundleId, Strin
             return this;
         }
 
+        /** Remarks about the receipt. They never change the verdict. */
+        public Builder warnings(List<EvidenceWarning> warnings) {
+            this.warnings = new ArrayList<>(warnings);
+            return this;
+        }
+
         /** Returns the message. */
         public AppReceipt build() {
             return new AppReceipt(receiptType, adamId, bundleId, applicationVersion,
                 originalApplicationVersion, receiptCreationDate, expirationDate,
                 originalPurchaseDate, preorderDate, downloadId, versionExternalIdentifier,
                 ageRating, opaqueValue, sha1Hash, bundleIdOctets, List.copyOf(inApp),
-                List.copyOf(unknownAttributes));
+                List.copyOf(unknownAttributes), List.copyOf(warnings));
         }
     }
 }

@@ -8,7 +8,9 @@ package assay.client.model;
  *     names more pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones.
  *     CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction ids.
  *     PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another
- *     original.
+ *     original. UNKNOWN_CONTAINER: a notification names its app in a member that this version does
+ *     not know. RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it entitles to
+ *     nothing.
  * @param message One sentence.
  * @param member The member that it is about, such as data[0].lastTransactions[1].status.
  */
@@ -56,7 +58,9 @@ public record EvidenceWarning(String code, String message, String member) {
          * more pages. UNSIGNED_DISAGREES: an unsigned member disagrees with the signed ones.
          * CUSTOMERS_MIXED: the signed members name several app account tokens or app transaction
          * ids. PAIR_DISAGREES: an entry pairs a transaction with the renewal information of another
-         * original.
+         * original. UNKNOWN_CONTAINER: a notification names its app in a member that this version
+         * does not know. RECEIPT_EXPIRED: the volume purchase of a receipt has ended, so it
+         * entitles to nothing.
          */
         public Builder code(String code) {
             this.code = code;

@@ -10,8 +10,8 @@ package assay.client.model;
  * @param returnPayloadJson Return the signed JSON in the response's body: {"payload": …}. A
  *     notification adds "transaction", "renewalInfo" and "appTransaction" if it contains them. A
  *     Server API answer has "transactions", "renewalInfos", "appTransaction" and "notifications" if
- *     it contains them, "unsigned", and "warnings" if there are any. A version 1 notification adds
- *     "unsigned" and "warnings" to its receipt.
+ *     it contains them, "unsigned". A version 1 notification adds "unsigned" to its receipt.
+ *     "warnings" follow if there are any.
  * @param inApp For an app receipt: the in-app records to return. The server checks all records.
  * @param inAppProductId The product identifier for IN_APP_SELECTION_PRODUCT.
  * @param returnVerifyReceiptJson For a receipt: return the JSON of Apple's verifyReceipt endpoint
@@ -101,8 +101,8 @@ public record VerifyCall(EvidenceKind kind, Expectations expectations, boolean o
          * Return the signed JSON in the response's body: {"payload": …}. A notification adds
          * "transaction", "renewalInfo" and "appTransaction" if it contains them. A Server API
          * answer has "transactions", "renewalInfos", "appTransaction" and "notifications" if it
-         * contains them, "unsigned", and "warnings" if there are any. A version 1 notification adds
-         * "unsigned" and "warnings" to its receipt.
+         * contains them, "unsigned". A version 1 notification adds "unsigned" to its receipt.
+         * "warnings" follow if there are any.
          */
         public Builder returnPayloadJson(boolean returnPayloadJson) {
             this.returnPayloadJson = returnPayloadJson;
