@@ -180,6 +180,27 @@ private func pings(_ count: Int, _ client: AssayClient) async -> [ClientError?] 
         }
     }
 
+    @Test(
+        "a peer of another protocol is named",
+        arguments: [
+            (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "this is HTTP: the port of --listen"),
+            (Array("HTTP".utf8), "a client needs that of --listen tcp://, tls:// or unix:"),
+            ([21, 3, 3, 0, 2, 2, 40], "this is TLS: write tls://HOST:PORT as the address"),
+            (Array("HTTQ".utf8), "a frame of 1213486161 bytes is above the limit"),
+        ] as [([UInt8], String)])
+    func otherProtocolsAreNamed(bytes: [UInt8], text: String) async throws {
+        try await withServer { peer, _, _ in
+            peer.write(bytes)
+        } _: { _, client in
+            let error = try #require(await pingError(client))
+            guard case .protocolViolation = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(error.description.contains(text), "\(error)")
+        }
+    }
+
     @Test func anAnswerToAnotherCallIsRefused() async throws {
         try await withServer { peer, head, _ in
             peer.answer(ResponseHead(id: head.id, result: .health(serving: true)))

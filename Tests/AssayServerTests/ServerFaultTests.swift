@@ -38,6 +38,43 @@ import Testing
         }
     }
 
+    @Test("a client of HTTP on a port of frames gets an answer of HTTP")
+    func httpOnAPortOfFrames() throws {
+        try withServer { test in
+            for request in [
+                "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST /v1/verify HTTP/1.1\r\n", "HEAD", "PUT ",
+            ] {
+                let client = try RawClient(test.tcp)
+                try client.send(Array(request.utf8))
+                let answer = String(decoding: try client.socket.receiveToEnd(), as: UTF8.self)
+                #expect(answer.hasPrefix("HTTP/1.1 400 Bad Request\r\n"), "\(request): \(answer)")
+                #expect(answer.contains("\r\nConnection: close\r\n"))
+                #expect(answer.contains("use the port of --listen http://"), "\(answer)")
+            }
+            // Other bytes are answered with a frame, and so are the same after a frame.
+            for bytes in [
+                RawClient.ping(5) + Array("GET / HTTP/1.1\r\n\r\n".utf8),
+                RawClient.ping(5) + Array("PRI * HTTP/2.0\r\n\r\n".utf8),
+            ] {
+                let client = try RawClient(test.tcp)
+                try client.send(bytes)
+                #expect(try client.receive()?.head.id == 5)
+                try client.expectEnd(.invalidArgument)
+            }
+            for bytes in [Array("PRI * HTTP/2.0\r\n\r\n".utf8), [0x16, 3, 1, 2], [0, 0, 0, 1]] {
+                let client = try RawClient(test.tcp)
+                try client.send(bytes)
+                try client.expectEnd(.invalidArgument)
+            }
+            for (reason, count) in [
+                ("HTTP on a port of frames", 4), ("HTTP/2 on a port of frames", 1),
+                ("TLS on a port without TLS", 1), ("invalid frame", 3),
+            ] {
+                #expect(test.log.count(of: reason) == count, "\(reason)")
+            }
+        }
+    }
+
     @Test("line 60: invalid heads and floods of fields are answered and skipped")
     func invalidHeadsAreSkipped() throws {
         func frame(_ head: [UInt8]) -> [UInt8] {

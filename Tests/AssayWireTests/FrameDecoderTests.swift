@@ -129,6 +129,10 @@ struct FrameDecoderTests {
         let cases: [([UInt8], ForeignProtocol?)] = [
             (Array("GET / HTTP/1.1\r\n\r\n".utf8), .http1), (Array("POST /x".utf8), .http1),
             (Array("HEAD".utf8), .http1), (Array("OPTIONS *".utf8), .http1),
+            (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .http1Answer),
+            (Array("HTTP/1.0 200".utf8), .http1Answer), (Array("HTTP".utf8), .http1Answer),
+            (Array("HTTQ".utf8), nil), (Array("http".utf8), nil),
+            ([21, 3, 3, 0, 2, 2, 40], .tlsAlert), ([21, 3], .tlsAlert), ([21, 4, 0, 0], nil),
             (Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), .http2),
             ([0x16, 0x03, 0x01, 0x02, 0x00, 0x01], .tls), ([0x16, 0x03], .tls),
             ([0x16, 0x04, 0x01, 0x02, 0x00], nil), (Array("SSH-2.0-x".utf8), nil),

@@ -132,6 +132,26 @@ func TestPeersThatBreakTheProtocol(t *testing.T) {
 	}
 }
 
+func TestAPeerOfAnotherProtocolIsNamed(t *testing.T) {
+	const isHTTP = "this is HTTP: the port of --listen http://; a client needs that of"
+	const isTLS = "this is TLS: write tls://HOST:PORT"
+	for answer, message := range map[string]string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n": isHTTP, "HTTP/1.0 400 Bad\r\n\r\n": isHTTP, "HTTP": isHTTP,
+		"\x15\x03\x03\x00\x02\x02\x28": isTLS, "\x16\x03\x01\x00": isTLS,
+		"HTTQ": "a frame of 1213486161 bytes",
+	} {
+		answer := answer
+		client := newClient(t, Options{}, serve(t, func(p *peer) {
+			_, _ = io.WriteString(p.stream, answer)
+			p.awaitEnd()
+		}))
+		err := client.Ping(context.Background())
+		if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), message) {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+}
+
 func TestDrain(t *testing.T) {
 	drain := &ResponseHead{ID: new(uint64), Status: StatusUnavailable, Message: "draining"}
 	old := make(chan uint64, 1)

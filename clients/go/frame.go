@@ -46,6 +46,9 @@ func (r *frameReader) next() (*ResponseHead, []byte, error) {
 	}
 	length := binary.BigEndian.Uint32(prefix[:])
 	if length < lengthBytes || length > largestFrame {
+		if foreign := foreignProtocol(prefix[:lengthBytes]); foreign != "" {
+			return nil, nil, malformed(foreign)
+		}
 		return nil, nil, malformed(fmt.Sprintf("a frame of %d bytes", length))
 	}
 	if _, err := io.ReadFull(r.from, prefix[lengthBytes:]); err != nil {
@@ -69,6 +72,20 @@ func (r *frameReader) next() (*ResponseHead, []byte, error) {
 	// The caller keeps the body.
 	body, err := r.read(nil, int(length-lengthBytes-headLength))
 	return response, body, err
+}
+
+// foreignProtocol names another protocol by its first four bytes; it returns "" for other bytes. Read
+// as a length, they exceed the largest frame.
+func foreignProtocol(first []byte) string {
+	if string(first) == "HTTP" {
+		return "this is HTTP: the port of --listen http://; " +
+			"a client needs that of --listen tcp://, tls:// or unix:"
+	}
+	// RFC 8446, section 5.1: an alert or a handshake, and the version 3.x.
+	if (first[0] == 0x15 || first[0] == 0x16) && first[1] == 3 {
+		return "this is TLS: write tls://HOST:PORT as the address"
+	}
+	return ""
 }
 
 // read appends count bytes to b. The memory grows with what arrives, not with what is announced.

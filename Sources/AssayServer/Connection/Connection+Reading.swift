@@ -171,6 +171,7 @@ extension Connection {
 
     private func didEndFrames(_ count: Int) {
         telemetry.metrics.framesReceived += UInt64(count)
+        hasSentFrame = true
         beginPace(began: lastArrival)
     }
 
@@ -314,8 +315,20 @@ extension Connection {
         let head = ResponseHead.fault(fault)
         telemetry.metrics.didRefuse(head)
         guard let skip = fault.skip else {
-            telemetry.logFault("invalid frame")
-            return end(head)
+            guard case .foreign(let other) = fault, !hasSentFrame else {
+                telemetry.logFault("invalid frame")
+                return end(head)
+            }
+            telemetry.logFault(other.reason)
+            // A client of HTTP gets an answer that it can show.
+            guard other == .http1 else { return end(head) }
+            answer { output in
+                HTTPResponse.append(
+                    HTTPProblem(head), HTTPFormat(closes: true), at: context.server.fixed.clock(),
+                    to: &output)
+                return 1
+            }
+            return end(nil)
         }
         answer(head)
         framesThisTurn += 1
@@ -334,6 +347,17 @@ extension Connection {
         case .verify(let admitted): context.scheduler.verify(admitted, body, from: self)
         case .resolve(let admitted): take(admitted, body)
         case .fetch(let admitted): context.scheduler.fetches.start(admitted, from: self)
+        }
+    }
+}
+
+extension ForeignProtocol {
+    /// The reason in the log and in the metrics.
+    fileprivate var reason: StaticString {
+        switch self {
+        case .http1, .http1Answer: "HTTP on a port of frames"
+        case .http2: "HTTP/2 on a port of frames"
+        case .tls, .tlsAlert: "TLS on a port without TLS"
         }
     }
 }

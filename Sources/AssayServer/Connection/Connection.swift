@@ -34,6 +34,8 @@ final class Connection {
     // State of reading, used by `Connection+Reading.swift`.
 
     var decoder: FrameDecoder
+    /// Whether the peer has sent a whole frame, and so speaks the protocol.
+    var hasSentFrame = false
     /// The frame at the front, once its head is decoded or rejected.
     var arriving: ArrivingFrame?
     /// Is flushed at the end of the turn.

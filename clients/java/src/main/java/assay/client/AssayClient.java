@@ -14,6 +14,7 @@ import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
@@ -53,6 +54,8 @@ public final class AssayClient implements AssayService {
     @Override
     public CompletableFuture<VerifyAnswer> verify(
             byte[] evidence, VerifyCall call, CallOptions callOptions) {
+        requireNonNull(evidence, "evidence");
+        requireNonNull(call, "call");
         return perform(RequestHead.builder().verify(call), evidence, callOptions, frame ->
                 new VerifyAnswer(expect(frame.head().verification()), frame.body()));
     }
@@ -60,9 +63,12 @@ public final class AssayClient implements AssayService {
     @Override
     public CompletableFuture<ResolveAnswer> resolve(
             List<Item> items, ResolveCall call, CallOptions callOptions) {
+        requireNonNull(items, "items");
+        requireNonNull(call, "call");
         List<EvidenceItem> described = new ArrayList<>();
         ByteArrayOutputStream body = new ByteArrayOutputStream();
         for (Item item : items) {
+            requireNonNull(item, "items[" + described.size() + "]");
             described.add(new EvidenceItem(
                     item.kind(), (long) item.evidence().length, item.label()));
             body.writeBytes(item.evidence());
@@ -77,6 +83,9 @@ public final class AssayClient implements AssayService {
     @Override
     public CompletableFuture<FetchAnswer> fetch(
             String transactionId, FetchCall call, CallOptions callOptions) {
+        requireNonNull(transactionId, "transactionId");
+        requireNonNull(call, "call");
+        requireNonNull(callOptions, "callOptions");
         FetchCall whole = new FetchCall(transactionId, call.lists(), call.at(), call.policy(),
                 call.returnTypedPayloads());
         CallOptions patient = callOptions.timeout() == null
@@ -112,6 +121,11 @@ public final class AssayClient implements AssayService {
         channel.close();
     }
 
+    /** A null that reached the connection would end the calls of others. */
+    private static void requireNonNull(Object argument, String name) {
+        Objects.requireNonNull(argument, () -> name + " is null");
+    }
+
     private static <T> T expect(T result) {
         if (result == null) {
             throw AssayException.protocol("an answer to another call");
@@ -121,6 +135,7 @@ public final class AssayClient implements AssayService {
 
     private <T> CompletableFuture<T> perform(RequestHead.Builder head, byte[] body,
             CallOptions callOptions, Function<FrameReader.Frame, T> read) {
+        requireNonNull(callOptions, "callOptions");
         Duration timeout = callOptions.timeout() == null ? options.timeout : callOptions.timeout();
         if (timeout.compareTo(LONGEST_TIMEOUT) > 0) {
             timeout = LONGEST_TIMEOUT;

@@ -18,6 +18,8 @@ final class FrameReader {
     /** A frame begins with its length, which does not count itself, and that of its head. */
     static final int LENGTH_BYTES = 4;
     private static final int BUFFER_BYTES = 64 << 10;
+    /** The first four letters of an answer of HTTP/1. */
+    private static final int HTTP = 0x48545450;
 
     /** A response. */
     record Frame(ResponseHead head, byte[] body) {}
@@ -34,9 +36,11 @@ final class FrameReader {
      * @throws MalformedException if the bytes are none
      */
     Frame next() throws IOException {
-        long length = Integer.toUnsignedLong(in.readInt());
+        int first = in.readInt();
+        long length = Integer.toUnsignedLong(first);
         if (length < LENGTH_BYTES || length > LARGEST_FRAME) {
-            throw new MalformedException("a frame of " + length + " bytes");
+            String foreign = foreignProtocol(first);
+            throw new MalformedException(foreign == null ? "a frame of " + length + " bytes" : foreign);
         }
         long headLength = Integer.toUnsignedLong(in.readInt());
         if (headLength > length - LENGTH_BYTES) {
@@ -44,6 +48,21 @@ final class FrameReader {
         }
         ResponseHead head = Codec.decodeResponse(read((int) headLength));
         return new Frame(head, read((int) (length - LENGTH_BYTES - headLength)));
+    }
+
+    /**
+     * Names another protocol by its first four bytes, or returns null. Read as a length, they exceed
+     * the largest frame.
+     */
+    private static String foreignProtocol(int first) {
+        if (first == HTTP) {
+            return "this is HTTP: the port of --listen http://; "
+                    + "a client needs that of --listen tcp://, tls:// or unix:";
+        }
+        // RFC 8446, section 5.1: an alert or a handshake, and the version 3.x.
+        int version = first >>> 16;
+        return version == 0x1503 || version == 0x1603
+                ? "this is TLS: write tls://HOST:PORT as the address" : null;
     }
 
     /** The memory grows with what arrives, not with what is announced. */

@@ -6,9 +6,12 @@ import static assay.client.Tests.fails;
 
 import assay.client.AssayException.Kind;
 import assay.client.model.EvidenceKind;
+import assay.client.model.FetchCall;
+import assay.client.model.ResolveCall;
 import assay.client.model.VerifyCall;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,6 +31,8 @@ final class ClientTests {
         Map<String, Tests.Test> tests = new LinkedHashMap<>();
         tests.put("answers in any order", ClientTests::anyOrder);
         tests.put("peers that break the protocol", ClientTests::broken);
+        tests.put("a peer of another protocol is named", ClientTests::otherProtocols);
+        tests.put("arguments that are null", ClientTests::nulls);
         tests.put("a drain", ClientTests::drain);
         tests.put("lost connections", ClientTests::lost);
         tests.put("deadlines and cancelled calls", ClientTests::deadlines);
@@ -82,6 +87,51 @@ final class ClientTests {
                     var client = new AssayClient(AssayOptions.of(server.address))) {
                 failsWith(Kind.PROTOCOL, ping(client));
             }
+        }
+    }
+
+    private static void otherProtocols() throws Exception {
+        String http = "this is HTTP: the port of --listen http://; a client needs that of";
+        String tls = "this is TLS: write tls://HOST:PORT";
+        Map<byte[], String> peers = new LinkedHashMap<>();
+        peers.put("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(), http);
+        peers.put("HTTP".getBytes(), http);
+        peers.put(new byte[] {0x15, 3, 3, 0, 2, 2, 0x28}, tls);
+        peers.put(new byte[] {0x16, 3, 1, 0}, tls);
+        peers.put("HTTQ".getBytes(), "a frame of 1213486161 bytes");
+        for (Map.Entry<byte[], String> peer : peers.entrySet()) {
+            try (var server = new Peer.Server(one -> one.write(peer.getKey()), Peer::answer);
+                    var client = new AssayClient(AssayOptions.of(server.address))) {
+                fails(CompletionException.class,
+                        error -> error.getCause() instanceof AssayException cause
+                                && cause.kind() == Kind.PROTOCOL
+                                && cause.getMessage().contains(peer.getValue()),
+                        () -> ping(client).join());
+            }
+        }
+    }
+
+    private static void nulls() throws Exception {
+        VerifyCall verify = VerifyCall.builder().build();
+        ResolveCall resolve = ResolveCall.builder().build();
+        FetchCall fetch = FetchCall.builder().build();
+        byte[] evidence = {1};
+        try (var server = new Peer.Server(Peer::answer);
+                var client = new AssayClient(AssayOptions.of(server.address))) {
+            Map<String, Tests.Test> calls = new LinkedHashMap<>();
+            calls.put("evidence is null", () -> client.verify(null, verify));
+            calls.put("call is null", () -> client.verify(evidence, null));
+            calls.put("callOptions is null", () -> client.verify(evidence, verify, null));
+            calls.put("items is null", () -> client.resolve(null, resolve));
+            calls.put("items[1] is null", () -> client.resolve(
+                    Arrays.asList(Item.of(evidence), null), resolve));
+            calls.put("the evidence of an item is null", () -> Item.of(null));
+            calls.put("transactionId is null", () -> client.fetch(null, fetch));
+            for (Map.Entry<String, Tests.Test> call : calls.entrySet()) {
+                fails(NullPointerException.class,
+                        error -> error.getMessage().equals(call.getKey()), call.getValue());
+            }
+            ping(client).join();
         }
     }
 
