@@ -83,8 +83,14 @@ struct ExplainCommandTests {
         }
         let text = try explain(file)
         #expect(text.status == 0 && text.output.hasPrefix("VALID: \(file), \(kind)\n"))
-        for title in ["\nCHECKS\n", "\nCERTIFICATES\n", "(verified)", "WHAT THE CUSTOMER OWNS"] {
+        for title in ["\nWHAT THE CUSTOMER OWNS", "\nWHAT TO DO NEXT\n  Use the "] {
             #expect(text.output.contains(title), "\(title)")
+        }
+        let whole = try explain("--all", file)
+        #expect(whole.status == 0 && whole.output.hasPrefix("VALID: \(file), \(kind)\n"))
+        for title in ["\nCHECKS\n", "\nCERTIFICATES\n", "(verified)"] {
+            #expect(whole.output.contains(title), "\(title)")
+            #expect(!text.output.contains(title), "\(title)")
         }
         guard !["renewal-info", "realtime-request"].contains(kind) else { return }
         let other = try explain("--bundle-id", "com.example.other", file)
@@ -139,8 +145,10 @@ struct ExplainCommandTests {
             #expect(try answer.json["entitlements"] == nil)
             let text = try Tool.run(["explain"] + roots + options + ["-"], input: evidence)
             #expect(text.status == 1 && text.output.hasPrefix("\(verdict): "), "\(text.output)")
-            #expect(text.output.contains("\n  FAILED "), "\(verdict)")
-            #expect(text.output.contains("NOT VERIFIED") == !contents.isEmpty, "\(verdict)")
+            #expect(text.output.contains("\nFAILED CHECK\n  FAILED "), "\(verdict)")
+            let whole = try Tool.run(
+                ["explain", "--all"] + roots + options + ["-"], input: evidence)
+            #expect(whole.output.contains("NOT VERIFIED") == !contents.isEmpty, "\(verdict)")
             #expect(!text.output.contains("WHAT THE CUSTOMER OWNS"))
         }
         let foreign = try Tool.run(["explain", "-"], input: token)
@@ -193,7 +201,7 @@ struct ExplainCommandTests {
             let content = try explanation(try items(answer).first)["contents"] as? [[String: Any]]
             #expect((content?.first?["records"] as? [Any])?.count == min(records, 200))
             #expect(content?.first?["recordsOmitted"] as? Int == max(0, records - 200))
-            let text = try explain(file).output
+            let text = try explain("--all", file).output
             let note = "\(omitted) more entries are left out; 'assay entitlements' prints all"
             #expect(text.contains(note) == (omitted > 0))
             #expect(text.contains("in-app records: \(records)\n"))
@@ -217,7 +225,7 @@ struct ExplainCommandTests {
     func escaped() throws {
         let payload = folder.write(
             "payload", "{\"bundleId\":\"b\\u001b[31m\",\"\\u009bx\":\"y\",\"quantity\":1}")
-        let answer = try explain("-", input: try mint("transaction", "--payload", payload))
+        let answer = try explain("--all", "-", input: try mint("transaction", "--payload", payload))
         #expect(answer.status == 1 && answer.output.contains("b\\u{1b}[31m"))
         let isControl = { (scalar: Unicode.Scalar) in scalar.value == 0x1B || scalar.value == 0x9B }
         #expect(!answer.output.unicodeScalars.contains(where: isControl))

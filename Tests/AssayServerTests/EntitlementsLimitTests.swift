@@ -59,6 +59,57 @@ struct EntitlementsLimitTests {
         #expect(answer.apps.map(\.bundleId) == kept.indices.map { "\($0)" })
     }
 
+    @Test("moments to ask and periods have the limit, too: the newest periods stay")
+    func refreshAndPeriods() {
+        var answer = Entitlements(at: Timestamp(milliseconds: 0))
+        answer.refresh = (0..<12).map {
+            EntitlementRefresh(
+                transactionId: "\($0)", at: Timestamp(milliseconds: 0), reason: .periodEnds)
+        }
+        var app = Self.app("a", [0, 0, 3, 0])
+        for (index, count) in [4, 9, 2].enumerated() {
+            app.nonRenewing[index].purchases = (0..<count).map {
+                ProductPurchase(transactionId: "\($0)")
+            }
+        }
+        answer.apps = [app]
+        #expect(answer.removeEntries(beyond: 10) == 2 + 3 + 2)
+        #expect(answer.refresh.map(\.transactionId) == (0..<10).map { "\($0)" })
+        let kept = answer.apps[0].nonRenewing.map { $0.purchases.map(\.transactionId) }
+        #expect(kept == [["0", "1", "2", "3"], ["3", "4", "5", "6", "7", "8"], []])
+    }
+
+    @Test("an entry has its owner, its seats and its purchases")
+    func owners() {
+        let date = Timestamp(milliseconds: 1_767_225_600_000)
+        var app = Self.app("a", [1, 1, 1, 1])
+        var subscription = app.subscriptionGroups[0].deciding
+        subscription.seats = 5
+        subscription.appAccountToken = "u1"
+        subscription.renewsForAppAccountToken = "u2"
+        subscription.appTransactionId = "7"
+        subscription.purchaseDate = date
+        subscription.belongsToAnotherAccount = true
+        app.subscriptionGroups[0].deciding = subscription
+        app.nonConsumables[0].appAccountToken = "u3"
+        app.nonRenewing[0].purchases = (1...2).map { ProductPurchase(transactionId: "\($0)") }
+        app.consumables[0].belongsToAnotherAccount = true
+        let rows = app.rows
+        #expect(
+            rows[0].owner
+                == "bought 2026-01-01T00:00:00Z, account u1, renews for account u2, "
+                + "app transaction 7"
+        )
+        #expect(rows[0].state.contains(", 5 seats, OF ANOTHER ACCOUNT; decided by"))
+        #expect(rows[1].owner == "account u3" && !rows[1].state.contains("ANOTHER"))
+        #expect(rows[2].owner.isEmpty && rows[2].state.contains(", 2 purchases; decided by"))
+        #expect(rows[3].state.contains(", OF ANOTHER ACCOUNT; decided by"))
+        app.subscriptionGroups[0].deciding.seats = 1
+        #expect(app.rows[0].state.contains(", 1 seat, OF"))
+        app.subscriptionGroups[0].deciding.seats = nil
+        #expect(!app.rows[0].state.contains("seat"))
+    }
+
     @Test("warnings and customers have the limit, too", arguments: [9, 10, 11, 25])
     func others(count: Int) {
         var answer = Entitlements(at: Timestamp(milliseconds: 0))

@@ -27,10 +27,11 @@ struct ExplainPageTests {
     /// Sends a form with one choice more or less than the page's.
     private static func post(
         _ admin: AdminTest, _ evidence: [[UInt8]], kind: String = "auto", app: String = "game",
-        environment: String = "", _ fields: String = ""
+        environment: String = "", account: String = "", _ fields: String = ""
     ) throws -> AdminTest.Answer {
         var parts: [(String, String?, [UInt8])] = [
             ("app", nil, Array(app.utf8)), ("kind", nil, Array(kind.utf8)),
+            ("account", nil, Array(account.utf8)),
             ("environment", nil, Array(environment.utf8)), ("evidence", nil, evidence.first ?? []),
         ]
         for (index, file) in evidence.dropFirst().enumerated() {
@@ -83,6 +84,47 @@ struct ExplainPageTests {
         #expect(elsewhere.body.contains(">WRONG_ENVIRONMENT</span>"))
         let renewal = try Self.post(admin, [token], kind: "renewal-info")
         #expect(renewal.body.contains(">WRONG_KIND</span>"))
+    }
+
+    @Test("the answer comes first, and the rest is folded") func order() throws {
+        let admin = try AdminTest(explains: true)
+        defer { admin.end() }
+        let token = try Minted.transaction.get()
+        func positions(_ texts: [String], _ page: String) throws -> [String.Index] {
+            try texts.map { try #require(page.firstRange(of: $0), "\($0) in \(page)").lowerBound }
+        }
+        let several = try Self.post(admin, [token, Minted.tampered(token)]).body
+        let order = try positions(
+            [
+                ">VALID</span>", "Signed by Apple or under a root that you pinned",
+                ">INVALID_SIGNATURE</span>", "The signature does not fit the bytes.",
+                "What the customer owns", "What to do next", "<h3>pasted</h3>",
+                "<li>Use the payload. Grant once by dedupKey.</li>", "<h3>f0</h3>",
+                "<li>Refuse.</li>", "<h2>Failed check</h2>", "<b>f0: the leaf&#39;s key signed",
+                "<details class=\"all\"><summary>1. pasted: every check", "<ol class=\"checks\">",
+                "Certificates</h2>", "<summary>2. f0: every check", "Explain another item",
+            ].filter { $0 != "<ol class=\"checks\">" }, several)
+        #expect(order == order.sorted(), "\(several)")
+        #expect(!several.contains("<details class=\"all\" open"))
+        let refused = try Self.post(admin, [token], environment: "Production").body
+        #expect(
+            refused.contains("<li>To accept Sandbox: --environment Sandbox, or environments of"))
+        #expect(!refused.contains("What the customer owns") && !refused.contains("<h3>pasted"))
+        let valid = try Self.post(admin, [token]).body
+        #expect(!valid.contains("Failed check"))
+    }
+
+    @Test("purchases of another account than the named one are marked") func accounts() throws {
+        let admin = try AdminTest(explains: true)
+        defer { admin.end() }
+        let token = try Minted.transaction.get()
+        #expect(admin.get("/explain").body.contains("<input name=\"account\""))
+        let account = "00000000-0000-4000-8000-0000000000ff"
+        let marked = try Self.post(admin, [token], account: account).body
+        #expect(marked.contains("OF ANOTHER ACCOUNT") && marked.contains("value=\"\(account)\""))
+        #expect(!(try Self.post(admin, [token]).body.contains("OF ANOTHER ACCOUNT")))
+        let hostile = try Self.post(admin, [token], account: "\"><script>").body
+        #expect(!hostile.contains("<script") && hostile.contains("&quot;&gt;&lt;script&gt;"))
     }
 
     @Test("of several app entries the evidence's bundle id chooses one") func bundleIds() throws {

@@ -209,7 +209,7 @@ def explain(tool, camera, ca, admin, work):
         mint(tool, "transaction", "--ca", str(ca), "--count", "3").split()]
     answer.write_text(json.dumps({"revision": "r1", "hasMore": True, "signedTransactions": tokens}))
 
-    def send(evidence=None, files=()):
+    def send(evidence=None, files=(), opens=False):
         def open_page(page):
             page.goto(admin + "/explain")
             page.select_option("select[name=app]", "game")
@@ -219,6 +219,8 @@ def explain(tool, camera, ca, admin, work):
                 page.set_input_files("input[type=file]", [str(path) for path in files])
             page.click("button")
             page.wait_for_load_state()
+            if opens:
+                page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
         return open_page
 
     camera.take("explain-form", lambda page: page.goto(admin + "/explain"))
@@ -227,6 +229,8 @@ def explain(tool, camera, ca, admin, work):
     camera.take("explain-refused", send(refused))
     camera.take("explain-receipt", send(files=[receipt]))
     camera.take("explain-several", send(token, [damaged, answer]))
+    camera.take("explain-receipt-open", send(files=[receipt], opens=True))
+    camera.take("explain-several-open", send(token, [damaged, answer], opens=True))
 
 
 def store(tool, camera, work):

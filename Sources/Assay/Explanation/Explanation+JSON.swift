@@ -12,6 +12,10 @@ extension Explanation {
         writer.object { object in
             object.member("verdict", verification.verdict.name)
             object.member("detail", verification.detail)
+            object.member("meaning", verification.verdict.meaning)
+            object.array("next") { list in
+                for text in next { list.value(text) }
+            }
             object.member("kind", verification.kind?.name)
             object.member("dedupKey", verification.dedupKey)
             object.member("evidenceKey", verification.evidenceKey)

@@ -15,6 +15,8 @@ package struct Explanation: Sendable {
     package let now: Timestamp
     /// The number of sections that are left out.
     package let omittedSections: Int
+    /// The names of the pinned certificates, each once.
+    package let pinned: [String]
 
     /// The checks of the evidence itself, or of evidence in one of its members.
     package struct Section: Sendable {
@@ -71,6 +73,10 @@ package struct Explanation: Sendable {
         omittedSections = sections.count - self.sections.count
         inspection = Inspection(evidence, records: ExplanationLimits.records)
         self.now = now
+        var names: Set<String> = []
+        pinned = trust.anchors.map(\.certificate.subjectCommonName).filter {
+            names.insert($0).inserted
+        }
     }
 
     /// Whether the evidence and its contents are verified.

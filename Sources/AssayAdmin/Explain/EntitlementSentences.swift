@@ -4,14 +4,46 @@ package import AssayModels
 // What a customer owns, as sentences with their reasons.
 
 extension AppEntitlements {
-    /// Each product, with its state and the evidence that says so.
-    package var rows: [(product: String, state: String)] {
-        subscriptionGroups.map { ($0.deciding.productId ?? "?", $0.deciding.sentence) }
-            + nonConsumables.map { ($0.productId, $0.sentence) }
-            + nonRenewing.map { ($0.productId, $0.sentence) }
-            + consumables.map { ($0.productId ?? "?", $0.sentence) }
+    /// Each product, with its state and the evidence that says so, and whose it is.
+    package var rows: [(product: String, state: String, owner: String)] {
+        subscriptionGroups.map { group in
+            let subscription = group.deciding
+            return (subscription.productId ?? "?", subscription.sentence, subscription.owner)
+        }
+            + nonConsumables.map { ($0.productId, $0.sentence, $0.owner) }
+            + nonRenewing.map { ($0.productId, $0.sentence, $0.owner) }
+            + consumables.map { ($0.productId ?? "?", $0.sentence, $0.owner) }
     }
 }
+
+extension Entitlements {
+    /// When to ask again, and what the answer lacks, one line each.
+    package var remarks: [String] {
+        var lines: [String] = []
+        if isStale { lines.append("stale: the newest evidence is older than --max-age") }
+        if let nextChange { lines.append("ask again at \(nextChange.rfc3339)") }
+        lines += refresh.map { moment in
+            "ask the App Store about \(moment.transactionId) at \(moment.at.rfc3339): "
+                + moment.reason.rawValue
+        }
+        return lines + warnings.map { "warning: " + $0.message }
+    }
+}
+
+/// Joins what is known of an entry's owner.
+private func owner(
+    bought date: Timestamp?, account: String?, renewsFor next: String? = nil, download: String?
+) -> String {
+    var words: [String] = []
+    if let date { words.append("bought \(date.rfc3339)") }
+    if let account { words.append("account \(account)") }
+    if let next { words.append("renews for account \(next)") }
+    if let download { words.append("app transaction \(download)") }
+    return words.joined(separator: ", ")
+}
+
+/// Marks an entry that names another account than the expected one.
+private func mark(_ isAnother: Bool) -> String { isAnother ? ", OF ANOTHER ACCOUNT" : "" }
 
 extension Subscription {
     fileprivate var sentence: String {
@@ -26,8 +58,15 @@ extension Subscription {
         case false?: words += ", will not renew"
         case nil: break
         }
+        if let seats { words += seats == 1 ? ", 1 seat" : ", \(seats) seats" }
         if ownership == .familyShared { words += ", family shared" }
-        return words + "; " + decidedBy.sentence
+        return words + mark(belongsToAnotherAccount) + "; " + decidedBy.sentence
+    }
+
+    fileprivate var owner: String {
+        AssayAdmin.owner(
+            bought: purchaseDate, account: appAccountToken, renewsFor: renewsForAppAccountToken,
+            download: appTransactionId)
     }
 }
 
@@ -50,7 +89,13 @@ extension ProductEntitlement {
         if let end = entitledUntil { words += " until \(end.rfc3339)" }
         if let date = revocationDate { words += ", refunded \(date.rfc3339)" }
         if ownership == .familyShared { words += ", family shared" }
-        return words + "; " + decidedBy.sentence
+        if purchases.count > 1 { words += ", \(purchases.count) purchases" }
+        return words + mark(belongsToAnotherAccount) + "; " + decidedBy.sentence
+    }
+
+    fileprivate var owner: String {
+        AssayAdmin.owner(
+            bought: purchaseDate, account: appAccountToken, download: appTransactionId)
     }
 }
 
@@ -58,7 +103,12 @@ extension ConsumablePurchase {
     fileprivate var sentence: String {
         var words = "consumable, \(quantity) bought"
         if revokedPercentage > 0 { words += ", \(revokedPercentage / 1000) % refunded" }
-        return words + "; " + decidedBy.sentence
+        return words + mark(belongsToAnotherAccount) + "; " + decidedBy.sentence
+    }
+
+    fileprivate var owner: String {
+        AssayAdmin.owner(
+            bought: purchaseDate, account: appAccountToken, download: appTransactionId)
     }
 }
 

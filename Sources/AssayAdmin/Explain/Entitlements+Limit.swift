@@ -1,13 +1,15 @@
 import AssayModels
 
 extension Entitlements {
-    /// Removes the entries beyond the limit: purchases, warnings and customers, each on its own.
+    /// Removes the entries beyond the limit: purchases, warnings, moments to ask the App Store,
+    /// customers, and the periods of non-renewing subscriptions, each on its own.
     /// An app of which nothing is left is removed, so that none seems to have no purchases.
     ///
     /// - Returns: the number of entries removed.
     mutating func removeEntries(beyond limit: Int) -> Int {
         var omitted = warnings.removeElements(beyond: limit)
-        var (purchases, customers) = (limit, limit)
+        omitted += refresh.removeElements(beyond: limit)
+        var (purchases, customers, periods) = (limit, limit, limit)
         var kept: [AppEntitlements] = []
         for var app in apps {
             guard purchases > 0 else {
@@ -20,6 +22,14 @@ extension Entitlements {
             customers -= app.customers.appAccountTokens.count
             omitted += app.customers.appTransactionIds.removeElements(beyond: customers)
             customers -= app.customers.appTransactionIds.count
+            for index in app.nonRenewing.indices {
+                // The newest say until when it lasts.
+                let count = app.nonRenewing[index].purchases.count
+                let left = Swift.min(count, periods)
+                app.nonRenewing[index].purchases.removeFirst(count - left)
+                omitted += count - left
+                periods -= left
+            }
             kept.append(app)
         }
         apps = kept

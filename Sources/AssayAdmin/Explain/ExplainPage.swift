@@ -52,9 +52,10 @@ struct ExplainPage {
             choice.app.isEmpty
             ? "" : "<p>By the policy of the app entry <b>\(choice.app.htmlEscaped)</b>.</p>\n"
         for (index, item) in result.items.enumerated() {
-            let name = "\(index + 1). \(item.label)".htmlEscaped
-            if result.items.count > 1 { text += "<h2 class=\"item\">\(name)</h2>\n" }
-            text += ExplanationHTML(explanation: item.explanation).html
+            if result.items.count > 1 {
+                text += "<h2 class=\"item\">\(name(index, item))</h2>\n"
+            }
+            text += ExplanationHTML(explanation: item.explanation).verdict
         }
         if result.omitted > 0 {
             text +=
@@ -62,8 +63,59 @@ struct ExplainPage {
                 + "\(ExplanationSet.itemLimit), and takes \(AdminSite.pageSeconds) seconds. "
                 + "<code>assay entitlements</code> takes all.</p>\n"
         }
-        return text + entitlements(of: result)
+        return text + entitlements(of: result) + next(of: result) + failures(of: result)
+            + problems(of: result) + details(of: result)
             + "<details><summary>Explain another item</summary>\(form)</details>\n"
+    }
+
+    private func name(_ index: Int, _ item: ExplanationSet.Item) -> String {
+        "\(index + 1). \(item.label)".htmlEscaped
+    }
+
+    private func next(of result: ExplanationSet) -> String {
+        let groups = result.next
+        var text = "<section class=\"card\"><h2>What to do next</h2>"
+        for (labels, texts) in groups {
+            if groups.count > 1 { text += "<h3>\(labels.htmlEscaped)</h3>" }
+            text += "<ul>" + texts.map { "<li>\($0.htmlEscaped)</li>" }.joined() + "</ul>"
+        }
+        return text + "</section>\n"
+    }
+
+    private func failures(of result: ExplanationSet) -> String {
+        let failures = result.failures
+        guard !failures.isEmpty else { return "" }
+        let title = failures.count == 1 ? "Failed check" : "Failed checks"
+        var text = "<section class=\"card\"><h2>\(title)</h2><ol class=\"checks\">"
+        for (label, member, step) in failures {
+            let place = [result.items.count > 1 ? label : "", member].filter { !$0.isEmpty }
+            text += ExplanationHTML.item(step, at: place.joined(separator: ", "))
+        }
+        return text + "</ol></section>\n"
+    }
+
+    private func problems(of result: ExplanationSet) -> String {
+        let items = result.problems.map { label, text in
+            let place = result.items.count > 1 ? label + ": " : ""
+            return "<li>\((place + text).htmlEscaped)</li>"
+        }
+        return items.isEmpty
+            ? ""
+            : "<section class=\"card\"><h2>What looks wrong</h2><ul>\(items.joined())</ul>"
+                + "</section>\n"
+    }
+
+    /// The rest, folded.
+    private func details(of result: ExplanationSet) -> String {
+        var text = ""
+        for (index, item) in result.items.enumerated() {
+            let start = result.items.count > 1 ? name(index, item) + ": every" : "Every"
+            text +=
+                "<details class=\"all\"><summary>\(start) check, the certificates and the payload"
+                + "</summary>\n\(ExplanationHTML(explanation: item.explanation).details)"
+                + "</details>\n"
+        }
+        return text
     }
 
     private func entitlements(of result: ExplanationSet) -> String {
@@ -75,9 +127,10 @@ struct ExplainPage {
             text += "<h3>\(name)</h3><table class=\"fields\">"
             let rows = app.rows
             for row in rows {
+                let owner = row.owner.isEmpty ? "" : "<small>\(row.owner.htmlEscaped)</small>"
                 text +=
                     "<tr><td class=\"name\">\(row.product.htmlEscapedIdentifier)</td>"
-                    + "<td>\(row.state.htmlEscaped)</td></tr>"
+                    + "<td>\(row.state.htmlEscaped)\(owner)</td></tr>"
             }
             text += rows.isEmpty ? "<tr><td>no purchases</td></tr></table>" : "</table>"
             if app.customers.isConflicting {
@@ -85,7 +138,8 @@ struct ExplainPage {
             }
         }
         if entitlements.apps.isEmpty { text += "<p class=\"empty\">no evidence of a purchase</p>" }
-        for warning in entitlements.warnings { text += "<p>\(warning.message.htmlEscaped)</p>" }
+        for remark in entitlements.remarks { text += "<p>\(remark.htmlEscaped)</p>" }
+        if let superseded = result.superseded { text += "<p>\(superseded.htmlEscaped)</p>" }
         if result.omittedEntries > 0 {
             text +=
                 "<p>\(result.omittedEntries.grouped) more entries are left out. "
@@ -122,6 +176,9 @@ struct ExplainPage {
             <label>Kind<select name="kind">\(kinds.joined())</select></label>
             <label>Environment<select name="environment">\(environments.joined())</select></label>
             </div>
+            <label>The customer's appAccountToken: marks purchases of another account
+            <input name="account" maxlength="36" autocomplete="off" \
+            value="\(choice.account.htmlEscaped)"></label>
             <button>Explain</button></form>
 
             """
@@ -139,4 +196,6 @@ struct ExplainChoice {
     var kind = "auto"
     /// Empty for those of the app entry.
     var environment = ""
+    /// The customer's appAccountToken; empty for any.
+    var account = ""
 }

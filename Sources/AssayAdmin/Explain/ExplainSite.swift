@@ -31,6 +31,7 @@ struct ExplainSite {
             case "app": page.choice.app = text()
             case "kind": page.choice.kind = text()
             case "environment": page.choice.environment = text()
+            case "account": page.choice.account = text()
             case "evidence", "file":
                 let label = part.fileName.map { $0.isEmpty ? "a file" : $0 } ?? "pasted"
                 sources.add(body[part.content], label: label)
@@ -60,7 +61,8 @@ struct ExplainSite {
         }
         page.result = ExplanationSet(
             sources.items, andMore: sources.omitted, as: kind, trust: app.verifier.trust,
-            policy: app.policy, expecting: app.narrowed(expectations), at: now, until: isLate)
+            policy: app.policy, expecting: app.narrowed(expectations),
+            of: page.choice.account.isEmpty ? nil : page.choice.account, at: now, until: isLate)
         return self.page(200, page)
     }
 

@@ -6,7 +6,7 @@ enum ExplainStyle {
         form{display:grid;gap:12px}
         label{display:grid;gap:4px;font-size:13px;color:var(--soft)}
         .choices{display:grid;grid-template-columns:repeat(3,1fr);gap:12px}
-        textarea,select,input[type=file],button{font:inherit;color:var(--ink);\
+        textarea,select,input,button{font:inherit;color:var(--ink);\
         background:var(--bg);border:1px solid var(--line);border-radius:8px;padding:8px 10px;\
         width:100%;min-width:0}
         textarea{min-height:150px;font:12.5px/1.4 ui-monospace,Menlo,"DejaVu Sans Mono",monospace;\
@@ -14,6 +14,10 @@ enum ExplainStyle {
         button{background:var(--a);border-color:var(--a);color:var(--bg);font-weight:600;\
         cursor:pointer;max-width:220px}
         summary{cursor:pointer;color:var(--a)}
+        details.all>summary{padding:8px 0;overflow-wrap:anywhere}
+        .card ul{margin:4px 0 0;padding-left:20px}.card li{overflow-wrap:anywhere}
+        .card h3{font-size:14px;margin:10px 0 2px;overflow-wrap:anywhere}
+        .card h2{margin-bottom:6px}
         .verdict{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:center}
         .verdict p{flex-basis:100%;margin:2px 0 0;color:var(--ink);font-size:15px;\
         overflow-wrap:anywhere}

@@ -6,12 +6,14 @@ import AssayModels
 struct ExplanationHTML {
     let explanation: Explanation
 
-    var html: String {
-        verdict + "<div class=\"columns explain\">\n" + sections + trust
+    /// Every check, the certificates, the contents and what could not be read.
+    var details: String {
+        "<div class=\"columns explain\">\n" + sections + trust
             + explanation.contents.map(content).joined() + problems + "</div>\n"
     }
 
-    private var verdict: String {
+    /// The verdict in words, and the keys.
+    var verdict: String {
         let verification = explanation.verification
         let kind = verification.kind?.name ?? "of no known kind"
         let seen = explanation.isVerified ? "" : " claimed"
@@ -23,7 +25,8 @@ struct ExplanationHTML {
             , \(explanation.inspection.byteCount.grouped) bytes\
             \(explanation.inspection.likelyKind.map { $0.name == kind ? "" : ",\(seen) \($0.name)" }
                 ?? "")</span>
-            <p>\(verification.detail.htmlEscaped)</p>\(keys)\(failed)</section>
+            <p><b>\(verification.verdict.meaning.htmlEscaped)</b></p>\
+            <p>\(verification.detail.htmlEscaped)</p>\(keys)</section>
 
             """
     }
@@ -42,13 +45,6 @@ struct ExplanationHTML {
         }.joined()
     }
 
-    /// The check that decided, and where it is.
-    private var failed: String {
-        guard let (member, step) = explanation.failed else { return "" }
-        let place = member.isEmpty ? "" : " of \(member.htmlEscaped)"
-        return "<p class=\"bad\">failed check\(place): \(step.check.statement.htmlEscaped)</p>"
-    }
-
     // MARK: Checks
 
     private var sections: String {
@@ -63,7 +59,7 @@ struct ExplanationHTML {
             text +=
                 "<details class=\"card\"\(isOpen ? " open" : "")><summary><b>\(name)</b> "
                 + "<small>\(count)</small></summary><ol class=\"checks\">"
-            for step in section.checks { text += item(step) }
+            for step in section.checks { text += Self.item(step) }
             text += "</ol></details>\n"
         }
         if explanation.omittedSections > 0 {
@@ -74,9 +70,11 @@ struct ExplanationHTML {
         return text
     }
 
-    private func item(_ step: Explanation.Step) -> String {
+    /// - Parameter place: the item and member; empty for none.
+    static func item(_ step: Explanation.Step, at place: String = "") -> String {
         let outcome = step.outcome == .notReached ? "notreached" : step.outcome.rawValue
-        var text = "<li class=\"\(outcome)\"><b>\(step.check.statement.htmlEscaped)"
+        let start = place.isEmpty ? "" : place.htmlEscaped + ": "
+        var text = "<li class=\"\(outcome)\"><b>\(start)\(step.check.statement.htmlEscaped)"
         text += step.outcome == .passed ? "</b>" : ": \(step.outcome.rawValue)</b>"
         if step.found != nil || step.expected != nil {
             text += "<dl>"

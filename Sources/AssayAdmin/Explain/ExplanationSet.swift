@@ -40,10 +40,12 @@ package struct ExplanationSet: Sendable {
     /// - Parameters:
     ///   - more: the number of items that are not among the sources.
     ///   - kind: nil to detect the kind of each item.
+    ///   - account: the appAccountToken of the customer; purchases that name another are marked.
     ///   - isLate: whether the time is over; the items after the current one are then left out.
     package init(
         _ sources: [Source], andMore more: Int = 0, as kind: EvidenceKind?, trust: TrustStore,
-        policy: Policy, expecting expectations: Expectations = .none, at now: Timestamp,
+        policy: Policy, expecting expectations: Expectations = .none, of account: String? = nil,
+        at now: Timestamp,
         until isLate: () -> Bool = { false }
     ) {
         self.now = now
@@ -64,13 +66,55 @@ package struct ExplanationSet: Sendable {
             (entitlements, omittedEntries) = (nil, 0)
             return
         }
-        var owned = Entitlements(of: evidence, at: now, policy: EntitlementPolicy())
+        var entitlementPolicy = EntitlementPolicy()
+        entitlementPolicy.expectedAppAccountToken = account
+        var owned = Entitlements(of: evidence, at: now, policy: entitlementPolicy)
         omittedEntries = owned.removeEntries(beyond: Self.entryLimit)
         entitlements = owned
     }
 
     /// Whether every item is VALID.
     package var isVerified: Bool { items.allSatisfy(\.explanation.isVerified) }
+
+    /// What to do next, once for all items with the same advice.
+    package var next: [(items: String, texts: [String])] {
+        var groups: [(labels: [String], texts: [String])] = []
+        for item in items {
+            let texts = item.explanation.next
+            if let index = groups.firstIndex(where: { $0.texts == texts }) {
+                groups[index].labels.append(item.label)
+            } else {
+                groups.append(([item.label], texts))
+            }
+        }
+        return groups.map { ($0.labels.shortList, $0.texts) }
+    }
+
+    /// The failed checks, with the labels of their items.
+    package var failures: [(label: String, member: String, step: Explanation.Step)] {
+        items.compactMap { item in
+            item.explanation.failed.map { (item.label, $0.member, $0.step) }
+        }
+    }
+
+    /// What could not be read of refused items, the first of each.
+    package var problems: [(label: String, text: String)] {
+        items.filter { !$0.explanation.isVerified }.flatMap { item in
+            item.explanation.inspection.problems.prefix(Self.problemLimit).map { (item.label, $0) }
+        }
+    }
+
+    /// Problems of one item that stand beside the failed check. The first names the cause.
+    private static let problemLimit = 4
+
+    /// The items that newer evidence replaces whole; nil if there are none.
+    package var superseded: String? {
+        let labels = (entitlements?.superseded ?? []).compactMap { index in
+            items.indices.contains(index) ? items[index].label : nil
+        }
+        return labels.isEmpty
+            ? nil : "newer evidence replaces, and makes superfluous: " + labels.shortList
+    }
 
     package var json: [UInt8] {
         var writer = JSONWriter()
@@ -94,6 +138,15 @@ package struct ExplanationSet: Sendable {
             }
         }
         return writer.text
+    }
+}
+
+extension [String] {
+    /// The first labels, and the number of the others.
+    fileprivate var shortList: String {
+        let most = 3
+        return prefix(most).joined(separator: ", ")
+            + (count > most ? " and \(count - most) more" : "")
     }
 }
 

@@ -15,14 +15,24 @@ extension Entitlements {
                     + TerminalText.escaped(item.verification.detail))
         }
         if !lines.isEmpty { lines.append("") }
+        return (lines + self.lines(withOwners: false)).joined(separator: "\n")
+    }
+
+    /// The lines about what the customer owns.
+    ///
+    /// - Parameter withOwners: whether each entry has its date, account and app transaction.
+    func lines(withOwners: Bool) -> [String] {
+        var lines: [String] = []
         for app in apps {
             let name = TerminalText.escaped("\(app.bundleId) (\(app.environment))")
             lines.append("\(name) at \(at.rfc3339)")
-            let rows = app.rows.map { row in
+            let rows = app.rows.flatMap { row in
                 let product = row.product.shortened(to: ExplanationLimits.valueLength)
-                return (
+                let line = (
                     name: TerminalText.escaped(product), value: TerminalText.escaped(row.state)
                 )
+                return withOwners && !row.owner.isEmpty
+                    ? [line, (name: "", value: TerminalText.escaped(row.owner))] : [line]
             }
             lines += ReportFields.table(rows)
             if rows.isEmpty { lines.append("  no purchases") }
@@ -32,18 +42,8 @@ extension Entitlements {
             lines.append("")
         }
         if apps.isEmpty { lines += ["no evidence of a purchase", ""] }
-        if isStale { lines.append("stale: the newest evidence is older than --max-age") }
-        if let nextChange { lines.append("ask again at \(nextChange.rfc3339)") }
-        for moment in refresh {
-            let transaction = TerminalText.escaped(moment.transactionId)
-            lines.append(
-                "ask the App Store about \(transaction) at \(moment.at.rfc3339): "
-                    + TerminalText.escaped(moment.reason.rawValue))
-        }
-        for warning in warnings {
-            lines.append("warning: " + TerminalText.escaped(warning.message))
-        }
+        lines += remarks.map { TerminalText.escaped($0) }
         while lines.last?.isEmpty == true { lines.removeLast() }
-        return lines.joined(separator: "\n")
+        return lines
     }
 }

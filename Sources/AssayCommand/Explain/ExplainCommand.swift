@@ -8,16 +8,20 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Show why evidence gets its verdict.",
         discussion: """
-            Verifies evidence as 'assay verify' does, and shows every check in order:
-            passed, failed or not reached, with what was compared. Then the
-            certificates and whether they are trusted, and the payload field by field,
-            with dates in UTC and in words; of a receipt the in-app records and their
+            Verifies evidence as 'assay verify' does, and begins with the answer: the
+            verdict in words; of the items that are VALID what the customer owns, and
+            why; what to do next, with the option or the key of the configuration that
+            would change the verdict; the failed check, with what was compared.
+            With --all every check follows in order, passed, failed or not reached; the
+            certificates and whether they are trusted; the payload field by field, with
+            dates in UTC and in words; of a receipt the in-app records and their
             timeline. Content that no valid signature covers is marked NOT VERIFIED.
-            Of the items that are VALID it says what the customer owns, and why.
 
             EXAMPLES
               A transaction that was refused:
                 assay explain --bundle-id com.example.game token.jws
+              With every check, the certificates and the payload:
+                assay explain --all --bundle-id com.example.game token.jws
               All evidence of a customer, in the sandbox:
                 assay explain --environment Sandbox ./customer-4711
               As JSON, from a pipe:
@@ -30,7 +34,8 @@ struct ExplainCommand: ParsableCommand {
               400 fields of a payload, and 200 purchases of what the customer owns. It
               says what is left out; 'assay verify' and 'assay entitlements' print all.
               With --format json one object: items (label and explanation, with verdict,
-              detail, failedCheck, sections, certificates and contents) and entitlements.
+              meaning, detail, next, failedCheck, sections, certificates and contents)
+              and entitlements; --all changes nothing there.
 
             EXIT STATUS
               0  every item is VALID
@@ -53,6 +58,16 @@ struct ExplainCommand: ParsableCommand {
         transform: choiceArgument)
     var format: ExplainFormat = .text
 
+    @Flag(help: "Show every check, the certificates and the payload, too.")
+    var all = false
+
+    @Option(
+        name: .customLong("app-account-token"),
+        help: ArgumentHelp(
+            "The customer that you ask about: what names another one does not entitle.",
+            valueName: "uuid"))
+    var appAccountToken: String?
+
     @Argument(
         help: ArgumentHelp(
             "Files of evidence, or folders; - is standard input, one item on each line.",
@@ -67,11 +82,11 @@ struct ExplainCommand: ParsableCommand {
         }
         let explained = ExplanationSet(
             sources, andMore: inputs.omitted, as: kind.kind, trust: try accepted.store(),
-            policy: accepted.policy,
+            policy: accepted.policy, of: appAccountToken,
             at: accepted.now)
         switch format {
         case .json: try Output.line(json: explained.json)
-        case .text: try Output.line(explained.text)
+        case .text: try Output.line(explained.text(showsAll: all))
         }
         guard explained.isVerified else { throw ExitStatus.refused }
     }

@@ -5,39 +5,81 @@ import AssayModels
 import AssayServer
 
 extension ExplanationSet {
-    /// The readable explanation.
-    var text: String {
+    /// The readable explanation: the answer first.
+    ///
+    /// - Parameter showsAll: whether every check, the certificates and the payload follow.
+    func text(showsAll: Bool) -> String {
         var lines: [String] = []
-        for item in items {
-            lines += item.explanation.lines(item.label)
-            lines.append("")
-        }
+        for item in items { lines += item.explanation.answer(item.label) + [""] }
         if omitted > 0 {
-            lines.append(
-                "\(omitted) more items are left out; 'assay entitlements' takes any number")
-            lines.append("")
+            lines += [
+                "\(omitted) more items are left out; 'assay entitlements' takes any number", "",
+            ]
         }
-        if let entitlements {
-            let evidence = items.map {
-                EvidenceItem($0.explanation.verification, label: $0.label)
+        lines += owned + whatToDo + failedChecks + whatLooksWrong
+        if showsAll {
+            for item in items {
+                if items.count > 1 { lines += ["ITEM " + TerminalText.escaped(item.label)] }
+                lines += item.explanation.details + [""]
             }
-            lines.append("WHAT THE CUSTOMER OWNS, by the items that are VALID")
-            lines.append(entitlements.text(evidence))
-            if omittedEntries > 0 {
-                lines.append(
-                    "\(omittedEntries) more entries are left out; 'assay entitlements' prints all")
-            }
+        } else {
+            lines.append(
+                "'assay explain --all' shows every check, the certificates and the payload")
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
         return lines.joined(separator: "\n")
     }
+
+    private var owned: [String] {
+        guard let entitlements else { return [] }
+        var lines = ["WHAT THE CUSTOMER OWNS, by the items that are VALID"]
+        lines += entitlements.lines(withOwners: true)
+        if let superseded { lines.append(TerminalText.escaped(superseded)) }
+        if omittedEntries > 0 {
+            lines.append(
+                "\(omittedEntries) more entries are left out; 'assay entitlements' prints all")
+        }
+        return lines + [""]
+    }
+
+    private var whatToDo: [String] {
+        let groups = next
+        var lines = ["WHAT TO DO NEXT"]
+        for (labels, texts) in groups {
+            if groups.count > 1 { lines.append("  \(TerminalText.escaped(labels)):") }
+            let indent = groups.count > 1 ? "    " : "  "
+            lines += texts.map { indent + TerminalText.escaped($0) }
+        }
+        return lines + [""]
+    }
+
+    private var failedChecks: [String] {
+        let failures = failures
+        guard !failures.isEmpty else { return [] }
+        var lines = [failures.count == 1 ? "FAILED CHECK" : "FAILED CHECKS"]
+        for (label, member, step) in failures {
+            let place = [items.count > 1 ? label : "", member].filter { !$0.isEmpty }
+            lines += step.lines(at: TerminalText.escaped(place.joined(separator: ", ")))
+        }
+        return lines + [""]
+    }
+
+    /// What could not be read of refused items.
+    private var whatLooksWrong: [String] {
+        let lines = problems.map { label, text in
+            "  " + TerminalText.escaped((items.count > 1 ? label + ": " : "") + text)
+        }
+        return lines.isEmpty ? [] : ["WHAT LOOKS WRONG"] + lines + [""]
+    }
 }
 
 extension Explanation {
-    func lines(_ label: String) -> [String] {
+    /// The verdict in words, and the keys.
+    fileprivate func answer(_ label: String) -> [String] {
         let kind = verification.kind?.name ?? "of no known kind"
         var lines = [
             "\(verification.verdict.name): \(TerminalText.escaped(label)), \(kind)",
+            "  " + verification.verdict.meaning,
             "  " + TerminalText.escaped(verification.detail),
         ]
         for (name, key) in [
@@ -46,11 +88,17 @@ extension Explanation {
             guard let key = key?.prefix(ExplanationLimits.valueLength) else { continue }
             lines.append("  \(name) " + TerminalText.escaped(String(key)))
         }
-        for section in sections { lines += section.lines }
+        return lines
+    }
+
+    /// Every check, the certificates, the contents and what could not be read.
+    fileprivate var details: [String] {
+        var lines: [String] = []
+        for section in sections { lines += section.lines + [""] }
         if omittedSections > 0 {
-            lines.append("  the checks of \(omittedSections) more members are left out")
+            lines += ["the checks of \(omittedSections) more members are left out", ""]
         }
-        lines += ["", "CERTIFICATES", "  " + TerminalText.escaped(trust)]
+        lines += ["CERTIFICATES", "  " + TerminalText.escaped(trust)]
         let certificates = certificates
         for (index, certificate) in certificates.enumerated() {
             lines.append("  certificate \(index + 1) of \(certificates.count)")
@@ -78,17 +126,22 @@ extension Explanation {
 extension Explanation.Section {
     fileprivate var lines: [String] {
         let place = member.isEmpty ? "" : " OF " + TerminalText.escaped(member)
-        var lines = ["", "CHECKS\(place)"]
-        for step in checks {
-            let outcome = step.outcome == .failed ? "FAILED" : step.outcome.rawValue
-            lines.append("  \(outcome.padded(to: 11))  \(step.check.statement)")
-            var compared: [String] = []
-            if let found = step.found { compared.append("found \(found)") }
-            if let expected = step.expected { compared.append("accepted \(expected)") }
-            guard !compared.isEmpty else { continue }
-            let text = TerminalText.escaped(compared.joined(separator: "; "))
-            lines.append("               " + text)
-        }
+        return ["CHECKS\(place)"] + checks.flatMap { $0.lines(at: "") }
+    }
+}
+
+extension Explanation.Step {
+    /// The outcome, and what was compared.
+    fileprivate func lines(at place: String) -> [String] {
+        let outcome = outcome == .failed ? "FAILED" : outcome.rawValue
+        let prefix = place.isEmpty ? "" : place + ": "
+        var lines = ["  \(outcome.padded(to: 11))  \(prefix)\(check.statement)"]
+        var compared: [String] = []
+        if let found { compared.append("found \(found)") }
+        if let expected { compared.append("accepted \(expected)") }
+        guard !compared.isEmpty else { return lines }
+        let text = TerminalText.escaped(compared.joined(separator: "; "))
+        lines.append("               " + text)
         return lines
     }
 }
