@@ -161,5 +161,15 @@ struct ExplainAnswerTests {
         let other = try explain(
             "--app-account-token", "00000000-0000-4000-8000-00000000000b", new)
         #expect(other.status == 0 && other.output.contains(", OF ANOTHER ACCOUNT; decided by"))
+        #expect(other.output.contains("  active, ends "), "\(other.output)")
+        let renewal = try sign(
+            "renewal-info",
+            [
+                "originalTransactionId": "4800", "environment": "Production",
+                "autoRenewProductId": "premium.yearly", "autoRenewStatus": 1,
+                "signedDate": Self.bought,
+            ])
+        let alone = try explain(folder.write("renewal.jws", renewal))
+        #expect(alone.status == 0 && alone.output.contains("\nwarning: "), "\(alone.output)")
     }
 }

@@ -50,7 +50,8 @@ extension Subscription {
         var words = status.words
         if let end = entitledUntil { words += " until \(end.rfc3339)" }
         if !isEntitled, let end = expiresDate, status != .revoked {
-            words += ", ended \(end.rfc3339)"
+            // A period in force entitles nobody else: another account, a shared purchase.
+            words += ", \(status == .active ? "ends" : "ended") \(end.rfc3339)"
         }
         if isTrial { words += ", trial" }
         switch willRenew {
