@@ -156,7 +156,12 @@ private struct AppReceiptAttributes: ResumableReader, Sendable {
             self.remaining = remaining - whole
             return .consumed(whole)
         } catch {
-            throw Refusal(.malformed, "the receipt's payload is invalid: " + error.description)
+            var reason = error.description
+            if case .invalidTime = error {
+                let record = inApp.recordCount + 1
+                reason = ReceiptDateFault.sentence(bytes, record: record) ?? reason
+            }
+            throw Refusal(.malformed, "the receipt's payload is invalid: " + reason)
         }
     }
 

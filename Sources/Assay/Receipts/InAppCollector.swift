@@ -18,6 +18,8 @@ struct InAppCollector {
     private var lastId = SubscriptionId(octets: [])
     private var lastPosition: Int?
     private var unknown = UnknownAttributes()
+    /// The records that were read, kept or not.
+    private(set) var recordCount = 0
     private(set) var layouts: InAppLayouts
 
     init(
@@ -64,6 +66,7 @@ struct InAppCollector {
     private mutating func keep(
         _ record: InAppPurchases.Compact, _ octets: Span<UInt8>, arrived: Int
     ) {
+        recordCount &+= 1
         if let expected, !hasExpected { note(record, octets, expected) }
         switch selection {
         case .none: return

@@ -1,10 +1,12 @@
 package import AssayModels
 
-/// Parses the dates of app receipts: RFC 3339 to the second. Apple's receipts use UTC
-/// (`2015-09-22T08:55:28Z`), Xcode's an offset without a colon (`2021-04-03T22:38:45+0300`); some
-/// dates have milliseconds (`2020-10-08T08:46:35.304Z`). The empty string means no date.
+/// Parses the dates of app receipts: RFC 3339, section 5.6, and Xcode's offset without a colon
+/// (`2021-04-03T22:38:45+0300`). Apple's receipts use UTC to the second (`2015-09-22T08:55:28Z`) or
+/// the millisecond (`2020-10-08T08:46:35.304Z`); the form has changed overnight before. The empty
+/// string means no date.
 package enum ReceiptDate {
-    /// Returns nil for the empty string.
+    /// Returns nil for the empty string. Fractions are cut to milliseconds. A leap second is the
+    /// second after it, and is only at the end of a month in UTC (RFC 3339, appendix D).
     package static func parse(_ text: Span<UInt8>) throws(ReceiptDateError) -> Timestamp? {
         guard text.count > 0 else { return nil }
         if let date = parseUTC(text) { return date }
@@ -14,18 +16,25 @@ package enum ReceiptDate {
         let month = try digits.number(2)
         try digits.expect("-")
         let day = try digits.number(2)
-        try digits.expect("T")
+        try digits.expect("T", or: "t")
         let time = try digits.time()
         let milliseconds = try digits.fraction()
         let offset = try digits.zone()
+        let isLeap = time.second == 60
         guard
             let civil = CivilTime(
                 year: year, month: month, day: day, hour: time.hour, minute: time.minute,
-                second: time.second)
+                second: isLeap ? 59 : time.second)
         else { throw .noSuchTime }
+        let seconds = civil.secondsSince1970 - offset + (isLeap ? 1 : 0)
         // The year has to have four digits in UTC, too.
-        let seconds = civil.secondsSince1970 - offset
         guard CivilTime.seconds.contains(seconds) else { throw .noSuchTime }
+        if isLeap {
+            let next = CivilTime(secondsSince1970: seconds)
+            guard (next.day, next.hour, next.minute, next.second) == (1, 0, 0, 0) else {
+                throw .noSuchTime
+            }
+        }
         return Timestamp(milliseconds: seconds * 1000 + milliseconds)
     }
 
@@ -137,7 +146,7 @@ package enum ReceiptDateError: Error, Equatable, Sendable {
 extension ReceiptDateError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .form: "it is not of the form YYYY-MM-DDThh:mm:ssZ"
+        case .form: "it is not of the form YYYY-MM-DDThh:mm:ssZ (RFC 3339)"
         case .noSuchTime: "there is no such day or time"
         }
     }
@@ -154,9 +163,7 @@ private struct DateDigits: ~Escapable {
     mutating func number(_ count: Int) throws(ReceiptDateError) -> Int {
         var value = 0
         for _ in 0..<count {
-            guard position < text.count,
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text[position])
-            else { throw .form }
+            guard position < text.count, Self.isDigit(text[position]) else { throw .form }
             value = value * 10 + Int(text[position] - UInt8(ascii: "0"))
             position += 1
         }
@@ -164,8 +171,20 @@ private struct DateDigits: ~Escapable {
     }
 
     mutating func expect(_ character: Unicode.Scalar) throws(ReceiptDateError) {
-        guard position < text.count, text[position] == UInt8(ascii: character) else { throw .form }
+        try expect(character, or: character)
+    }
+
+    mutating func expect(
+        _ character: Unicode.Scalar, or other: Unicode.Scalar
+    ) throws(ReceiptDateError) {
+        guard position < text.count,
+            text[position] == UInt8(ascii: character) || text[position] == UInt8(ascii: other)
+        else { throw .form }
         position += 1
+    }
+
+    private static func isDigit(_ character: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(character)
     }
 
     mutating func time() throws(ReceiptDateError) -> (hour: Int, minute: Int, second: Int) {
@@ -176,25 +195,33 @@ private struct DateDigits: ~Escapable {
         return (hour, minute, try number(2))
     }
 
-    /// Reads milliseconds, `.304`, which occur in Mac App Store purchases; 0 if there are none.
+    /// Reads the fraction of a second, at least one digit after the point, and returns its
+    /// milliseconds; 0 if there is none. Mac App Store purchases have three digits.
     mutating func fraction() throws(ReceiptDateError) -> Int64 {
         guard position < text.count, text[position] == UInt8(ascii: ".") else { return 0 }
         position += 1
-        return Int64(try number(3))
+        var (milliseconds, unit) = (0, 100)
+        repeat {
+            milliseconds += try number(1) * unit
+            unit /= 10
+        } while position < text.count && Self.isDigit(text[position])
+        return Int64(milliseconds)
     }
 
-    /// Reads `Z`, `+hhmm` or `-hhmm` at the end of the text. Returns the offset from UTC in
-    /// seconds.
+    /// Reads `Z`, `+hh:mm`, `-hh:mm`, or Xcode's form without the colon, at the end of the text.
+    /// Returns the offset from UTC in seconds.
     mutating func zone() throws(ReceiptDateError) -> Int64 {
         guard position < text.count else { throw .form }
         let sign = text[position]
         position += 1
-        if sign == UInt8(ascii: "Z") {
+        if sign == UInt8(ascii: "Z") || sign == UInt8(ascii: "z") {
             guard position == text.count else { throw .form }
             return 0
         }
         guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { throw .form }
-        let (hours, minutes) = (try number(2), try number(2))
+        let hours = try number(2)
+        if position < text.count, text[position] == UInt8(ascii: ":") { position += 1 }
+        let minutes = try number(2)
         guard position == text.count else { throw .form }
         guard hours <= 23, minutes <= 59 else { throw .noSuchTime }
         let seconds = Int64(hours * 3600 + minutes * 60)
