@@ -1,4 +1,5 @@
-// Prices are in the currency of the enclosing transaction or renewal information.
+// Prices are in the currency of the enclosing transaction or renewal information. Every member is
+// optional: none decides whether evidence is valid or a customer entitled.
 
 /// Apple: AdvancedCommerceTransactionInfo.
 public struct AdvancedCommerceTransactionInfo: Equatable, Sendable {
@@ -65,20 +66,18 @@ public struct AdvancedCommerceRefund: Equatable, Sendable {
 /// Apple: AdvancedCommerceOffer.
 public struct AdvancedCommerceOffer: Equatable, Sendable {
     /// ISO 8601 duration of one period.
-    public var period: AdvancedCommerceOfferPeriod
+    public var period: AdvancedCommerceOfferPeriod?
     /// Number of periods.
-    public var periodCount: Int32
+    public var periodCount: Int32?
     /// In milliunits of the currency.
-    public var price: Int64
+    public var price: Int64?
     /// Purpose of the offer.
-    public var reason: AdvancedCommerceOfferReason
+    public var reason: AdvancedCommerceOfferReason?
 
     /// Creates an offer.
     public init(
-        period: AdvancedCommerceOfferPeriod,
-        periodCount: Int32,
-        price: Int64,
-        reason: AdvancedCommerceOfferReason
+        period: AdvancedCommerceOfferPeriod? = nil, periodCount: Int32? = nil, price: Int64? = nil,
+        reason: AdvancedCommerceOfferReason? = nil
     ) {
         self.period = period
         self.periodCount = periodCount
@@ -90,15 +89,12 @@ public struct AdvancedCommerceOffer: Equatable, Sendable {
 /// Apple: AdvancedCommerceDescriptors.
 public struct AdvancedCommerceDescriptors: Equatable, Sendable {
     /// Description shown to the customer.
-    public var description: String
+    public var description: String?
     /// Name shown to the customer.
-    public var displayName: String
+    public var displayName: String?
 
     /// Creates descriptors.
-    public init(
-        description: String,
-        displayName: String
-    ) {
+    public init(description: String? = nil, displayName: String? = nil) {
         self.description = description
         self.displayName = displayName
     }

@@ -351,9 +351,6 @@ struct PayloadTests {
                 try JSONDocument.parse(writer.text).decode(DecodedRealtimeRequestBody.self)
             }
         }
-        #expect(throws: JSONError.missingMember("periodCount")) {
-            try decode("{\"period\":\"P3D\",\"price\":1}", as: AdvancedCommerceOffer.self)
-        }
     }
 
     @Test(arguments: ["[]", "1", "\"{}\"", "null", "[{}]"])

@@ -41,10 +41,10 @@ extension AdvancedCommerceRefund: PayloadObject {
 extension AdvancedCommerceOffer: PayloadObject {
     package init(from members: inout JSONMembers) throws(JSONError) {
         self.init(
-            period: try members.requiredEnumeration("period"),
-            periodCount: try members.requiredInt32("periodCount"),
-            price: try members.requiredInt64("price"),
-            reason: try members.requiredEnumeration("reason")
+            period: try members.enumeration("period"),
+            periodCount: try members.int32("periodCount"),
+            price: try members.int64("price"),
+            reason: try members.enumeration("reason")
         )
     }
 }
@@ -52,8 +52,8 @@ extension AdvancedCommerceOffer: PayloadObject {
 extension AdvancedCommerceDescriptors: PayloadObject {
     package init(from members: inout JSONMembers) throws(JSONError) {
         self.init(
-            description: try members.requiredString("description"),
-            displayName: try members.requiredString("displayName")
+            description: try members.string("description"),
+            displayName: try members.string("displayName")
         )
     }
 }

@@ -955,11 +955,11 @@ extension AdvancedCommerceOffer: WritableMessage, @unsafe ReadableMessage {
     }
 
     init(_ m: Assay__V1__AdvancedCommerceOffer) throws(MessageError) {
-        self.init(
-            period: try unsafe required(read(m.has_period, m.period)),
-            periodCount: try unsafe required(read(m.has_period_count, m.period_count)),
-            price: try unsafe required(read(m.has_price, m.price)),
-            reason: try unsafe required(read(m.has_reason, m.reason)))
+        self.init()
+        period = try unsafe read(m.has_period, m.period)
+        periodCount = unsafe read(m.has_period_count, m.period_count)
+        price = unsafe read(m.has_price, m.price)
+        reason = try unsafe read(m.has_reason, m.reason)
     }
 }
 
@@ -970,9 +970,9 @@ extension AdvancedCommerceDescriptors: WritableMessage, @unsafe ReadableMessage 
     }
 
     init(_ m: Assay__V1__AdvancedCommerceDescriptors) throws(MessageError) {
-        self.init(
-            description: try unsafe required(read(m.has_description, m.description)),
-            displayName: try unsafe required(read(m.has_display_name, m.display_name)))
+        self.init()
+        description = try unsafe read(m.has_description, m.description)
+        displayName = try unsafe read(m.has_display_name, m.display_name)
     }
 }
 
