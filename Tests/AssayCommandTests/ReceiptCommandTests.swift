@@ -149,6 +149,18 @@ struct ReceiptCommandTests {
         #expect(payload["receiptType"] as? String == "Production")
         #expect(payload["receiptCreationDate"] as? Int == 1_714_979_289_000)
         #expect(try verified.json["environment"] as? String == "Production")
+        // Attributes without a name, in the texts.
+        #expect((payload["sha1Hash"] as? String)?.count == 40)
+        let unknown = payload["unknownAttributes"] as? [[String: Any]] ?? []
+        #expect(unknown.compactMap { $0["type"] as? Int }.contains(9))
+        let trust = ["--root", ca + "/receipt-root.pem"]
+        for (command, line) in [
+            (["verify", "--kind", "app-receipt", "--format", "text"] + trust, "  attribute 9 "),
+            (["inspect"], "  attribute 9 "), (["explain", "--all"] + trust, "unknownAttributes["),
+        ] {
+            let text = try Tool.run(command + [output]).output
+            #expect(text.contains(line) && text.contains("0204503233"), "\(command): \(text)")
+        }
         for (changed, verdict) in [
             (["--bundle-id", "com.example.game"], "WRONG_BUNDLE"),
             (["--app-apple-id", "43"], "WRONG_APP"),

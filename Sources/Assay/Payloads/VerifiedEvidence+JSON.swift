@@ -71,6 +71,10 @@ extension AppReceipt {
             object.member("downloadId", downloadId)
             object.member("versionExternalIdentifier", versionExternalIdentifier)
             object.member("ageRating", ageRating)
+            object.member("organizationName", organizationName)
+            object.octets("opaqueValue", opaqueValue)
+            object.octets("sha1Hash", sha1Hash)
+            object.unknownAttributes(unknownAttributes)
             object.array("inApp") { array in
                 for purchase in inApp { array.object { $0.recordMembers(of: purchase) } }
             }
@@ -95,6 +99,7 @@ extension JSONWriter {
         member("isInIntroOfferPeriod", purchase.isInIntroOfferPeriod)
         member("promotionalOfferId", purchase.promotionalOfferId)
         member("cancellationReason", purchase.cancellationReason)
+        unknownAttributes(purchase.unknownAttributes)
         member("dedupKey", purchase.dedupKey)
     }
 }

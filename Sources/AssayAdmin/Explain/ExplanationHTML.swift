@@ -202,6 +202,7 @@ extension InAppPurchaseReceipt {
         if let promotionalOfferId { remarks.append("offer \(promotionalOfferId)") }
         if let cancellationDate { remarks.append("refunded \(cancellationDate.rfc3339)") }
         if let quantity, quantity != 1 { remarks.append("quantity \(quantity)") }
+        remarks += unknownAttributes.map(\.summary)
         return remarks.joined(separator: ", ")
     }
 }

@@ -25,7 +25,8 @@ extension Inspection {
         if let header { lines += section("header", header.root, &bytes) }
         for (index, certificate) in certificates.enumerated() {
             let name = "certificate \(index + 1) of \(certificates.count)"
-            lines += ["", Self.title(name, in: member)] + ReportFields.table(certificate.fieldTexts)
+            lines +=
+                ["", Self.title(name, in: member)] + ReportFields.table(certificate.fieldTexts)
         }
         if let payload { lines += section("payload", payload.root, &bytes) }
         if let receipt, recordCount > receipt.inApp.count {
@@ -47,6 +48,7 @@ extension Inspection {
             fields: ExplanationLimits.fields + 20 * (receipt?.inApp.count ?? 0), bytes: bytes,
             showsLongTexts: true)
         fields.add(value, "")
+        fields.addAttributes(of: value)
         fields.addLists(of: value)
         bytes = fields.bytes
         let omitted = fields.omitted

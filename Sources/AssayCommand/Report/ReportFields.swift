@@ -10,7 +10,7 @@ struct ReportFields {
     private var fields: Int
     private(set) var bytes: Int
     /// Whether long texts are shown shortened. Most of them are nested tokens.
-    private let showsLongTexts: Bool
+    private var showsLongTexts: Bool
 
     /// - Parameters:
     ///   - fields: the most fields.
@@ -32,14 +32,34 @@ struct ReportFields {
 
     /// Adds the objects in the lists of an object, such as the records of a receipt.
     mutating func addLists(of object: JSONValue) {
-        for (name, value) in object.members?.pairs ?? [] {
+        for (name, value) in object.members?.pairs ?? [] where name != Self.attributes {
             guard let elements = value.elements else { continue }
             for (index, element) in elements.enumerated() where element.kind == .object {
                 // Names are shortened before they are repeated.
-                add(element, name.shortened(to: ExplanationLimits.nameLength) + "[\(index)].")
+                let prefix = name.shortened(to: ExplanationLimits.nameLength) + "[\(index)]."
+                add(element, prefix)
+                addAttributes(of: element, prefix)
             }
         }
     }
+
+    /// Adds the attributes of a receipt that have no name, each in one line: the text, or the
+    /// octets in hexadecimal.
+    mutating func addAttributes(of object: JSONValue, _ prefix: String = "") {
+        guard let elements = object[Self.attributes]?.elements else { return }
+        for attribute in elements {
+            guard let type = attribute["type"], let value = attribute["text"] ?? attribute["value"]
+            else { continue }
+            // Shortened, and not left out, where it is long.
+            let showedLongTexts = showsLongTexts
+            showsLongTexts = true
+            add("attribute " + String(decoding: type.raw, as: UTF8.self), value, prefix, "")
+            showsLongTexts = showedLongTexts
+        }
+    }
+
+    /// The member of a receipt's JSON with its unknown attributes.
+    private static let attributes = "unknownAttributes"
 
     private mutating func add(
         _ name: String, _ value: JSONValue, _ prefix: String, _ outer: String

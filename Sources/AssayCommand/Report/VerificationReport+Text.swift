@@ -71,6 +71,7 @@ extension VerificationReport {
         for member in members {
             guard let root = member.document?.root else { continue }
             found.add(root, member.name == "payload" ? "" : member.name + ".")
+            found.addAttributes(of: root)
             // A Server API answer has lists of payloads.
             guard let elements = root.elements else { continue }
             for (index, element) in elements.enumerated() {
