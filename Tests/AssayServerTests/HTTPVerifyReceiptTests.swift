@@ -173,7 +173,10 @@ struct HTTPVerifyReceiptTests {
             let inApp = try list(all, "receipt", "in_app")
             let latest = try list(all, "latest_receipt_info")
             #expect(inApp.count == 20)
-            #expect(latest.map(\.raw) == inApp.map(\.raw))
+            func date(_ purchase: JSONValue) -> Int64 {
+                Int64(purchase["purchase_date_ms"]?.string ?? "") ?? 0
+            }
+            #expect(latest.map(\.raw) == inApp.sorted { date($0) > date($1) }.map(\.raw))
             for name in ["pending_renewal_info", "latest_receipt", "is-retryable"] {
                 #expect(all.member(name) == nil)
             }
@@ -197,6 +200,32 @@ struct HTTPVerifyReceiptTests {
             #expect(Set(keptKeys) == Set(subscriptions.map(key)))
             #expect(Set(keptKeys).count == keptKeys.count)
             #expect(kept.count - keptKeys.count == inApp.count - subscriptions.count)
+        }
+    }
+
+    @Test("exclude-old-transactions is true, \"true\" or 1")
+    func excludesOld() throws {
+        var sample = ReceiptSample(
+            bundleId: Minted.bundleId, appAppleId: 9, environment: .production,
+            creationDate: Minted.now)
+        sample.records = .count(20)
+        let receipt = try ReceiptMinter(Minted.receiptCA.get().chain).sign(sample.payload)
+        try Self.with { client in
+            func count(_ members: String) throws -> Int {
+                let response = try client.ask(
+                    HTTPClient.post("/verifyReceipt", Self.body(receipt, members)))
+                let root = try JSONDocument.parse(response.body, limit: .max).root
+                return root["latest_receipt_info"]?.elements.map { Array($0).count } ?? 0
+            }
+            let all = try count("")
+            for (value, isShort) in [
+                ("true", true), ("\"true\"", true), ("1", true), ("false", false),
+                ("\"false\"", false), ("0", false), ("2", false), ("\"1\"", false),
+                ("\"TRUE\"", false), ("\"\"", false), ("null", false), ("[true]", false),
+            ] {
+                let found = try count(",\"exclude-old-transactions\":\(value)")
+                #expect((found < all) == isShort, "\(value)")
+            }
         }
     }
 
@@ -256,7 +285,7 @@ struct HTTPVerifyReceiptTests {
                     receipts.1[member] = nil
                 }
                 #expect(receipts.0 == receipts.1, "\(name)")
-                // Apple lists them in another order.
+                // In 2015 Apple sorted by transaction id, and renewals are charged ahead.
                 let lists = [ours, theirs].map { json in
                     json["latest_receipt_info"]!.elements!.map(members)
                         .sorted { id($0).lexicographicallyPrecedes(id($1)) }

@@ -37,11 +37,17 @@ final class ArrivingReceipt {
     /// Size of the receipt, in bytes. It grows for a receipt of unknown size.
     private(set) var size: Int
     private var stream: AppReceiptStream
+    /// What is around the receipt, if it arrives in JSON; `size` is then that of the JSON.
+    private(set) var envelope: ReceiptEnvelope?
     private(set) var rate: ArrivalRate
 
-    init(_ admitted: consuming Admitted, size: Int, at now: UInt64) {
+    init(
+        _ admitted: consuming Admitted, size: Int, in envelope: ReceiptEnvelope? = nil,
+        at now: UInt64
+    ) {
         remaining = size
         self.size = size
+        self.envelope = envelope
         rate = ArrivalRate(at: now)
         stream = AppReceiptStream(
             admitted.app.verifier, policy: admitted.app.policy,
@@ -55,7 +61,7 @@ final class ArrivingReceipt {
     var deadline: UInt64 { admitted.deadline }
 
     /// Bytes that the receipt holds now, reserved or not.
-    var wanted: Int { stream.heldBytes }
+    var wanted: Int { stream.heldBytes + (envelope?.heldBytes ?? 0) }
 
     /// Updates the arrival rate. Called several times a second.
     func measureRate(at now: UInt64) { rate.measure(size - remaining, at: now) }
@@ -70,10 +76,14 @@ final class ArrivingReceipt {
     ///
     /// - Returns: whether the budget admits the memory that the receipt now holds.
     func receive(_ bytes: SlabBytes) -> Bool {
-        stream.receive(bytes.span)
+        if envelope == nil {
+            stream.receive(bytes.span)
+        } else {
+            envelope?.receive(bytes.span) { stream.receive($0) }
+        }
         remaining -= bytes.count
         // A hostile receipt can take more memory than its bytes, with empty records for example.
-        return admitted.reservation.resize(receipt: stream.heldBytes)
+        return admitted.reservation.resize(receipt: wanted)
     }
 
     /// The complete receipt, for a worker to finish.

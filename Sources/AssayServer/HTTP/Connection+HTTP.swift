@@ -114,8 +114,8 @@ extension Connection {
         case .verifyReceipt, .sandboxVerifyReceipt:
             try checkEncoding(head, bytes)
             // Its clients send any Content-Type, or none.
-            return try planJSON(
-                head, .apple(isSandbox: route == .sandboxVerifyReceipt, app: app(head, bytes)))
+            return try planReceipt(
+                head, app: app(head, bytes), isSandbox: route == .sandboxVerifyReceipt, id)
         case .purchase, .purchaseAlias:
             guard hasKeys(\.apiKeys) else {
                 throw HTTPProblem(404, .unimplemented, "no app entry has api-keys: the path is off")
@@ -228,6 +228,33 @@ extension Connection {
         _ head: HTTPHead, _ form: HTTPJSONBody.Form
     ) throws(HTTPProblem) -> HTTPPlan {
         .json(form, limit: try checkLength(head))
+    }
+
+    /// A receipt in a body above the limit of JSON is verified as it arrives.
+    private func planReceipt(
+        _ head: HTTPHead, app: String, isSandbox: Bool, _ id: UInt64
+    ) throws(HTTPProblem) -> HTTPPlan {
+        guard case .length(let size) = head.body, size > limits.httpJSONBytes else {
+            return try planJSON(head, .apple(isSandbox: isSandbox, app: app))
+        }
+        let question = HTTPQuestion(
+            VerifyReceiptQuery(isSandbox: isSandbox), app: app, kind: .appReceipt)
+        switch context.admission.admit(
+            question.head(id, as: .appReceipt), bodyBytes: size, isWhole: false, from: self)
+        {
+        case .refused(let refusal): answerAtOnce(.verify, refusal)
+        case .verify(let admitted):
+            // Only where the limits are set so that receipts stream above that of JSON.
+            guard admitted.isStreamed else { throw .bodyTooLarge(limit: limits.httpJSONBytes) }
+            arriving = .receipt(
+                ArrivingReceipt(admitted, size: size, in: ReceiptEnvelope(), at: now))
+            didAdmit(id)
+            return .receipt
+        case .answer: break
+        case .resolve: break
+        case .fetch: break
+        }
+        return .skip
     }
 
     /// Returns the limit of a JSON body, which this one does not exceed.

@@ -191,6 +191,11 @@ extension Connection {
         case .skip, .lines: break
         case .receipt:
             if let receipt = arriving?.receipt {
+                if let problem = open(receipt, http) {
+                    dropArriving()
+                    refuse(front.id, problem, http)
+                    break
+                }
                 arriving = nil
                 if !context.scheduler.verify(receipt, from: self) {
                     didAnswer(receipt.id)
@@ -217,6 +222,22 @@ extension Connection {
         arriving = nil
         didEndFrame()
         if front.closes { end(nil) }
+    }
+
+    /// Reads what is around a receipt that has arrived in JSON. Returns the reason to refuse it.
+    private func open(_ receipt: ArrivingReceipt, _ http: HTTPSession) -> HTTPProblem? {
+        guard let envelope = receipt.envelope else { return nil }
+        var format = http.format(of: receipt.id)
+        guard case .apple(let query) = format.content else { return nil }
+        do throws(HTTPProblem) {
+            let members = try envelope.finish()
+            format.content = .apple(VerifyReceiptQuery(members, isSandbox: query.isSandbox))
+            http.setFormat(of: receipt.id, format)
+            let password = members["password"]?.string
+            return receipt.admitted.app.secrets.admits(password: password) ? nil : .wrongPassword
+        } catch {
+            return error
+        }
     }
 
     private func complete(

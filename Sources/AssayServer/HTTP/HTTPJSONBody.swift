@@ -28,7 +28,7 @@ struct HTTPJSONBody: Sendable {
     }
 
     /// Depth of objects and arrays: evidence can be JSON itself.
-    private static let depth = Limits.jsonDepth + 1
+    static let depth = Limits.jsonDepth + 1
 
     init(_ body: Span<UInt8>, as form: Form) throws(HTTPProblem) {
         let members = try Self.members(of: body, depth: Self.depth)
@@ -51,16 +51,11 @@ struct HTTPJSONBody: Sendable {
         case .apple(let isSandbox, let app):
             // Unknown members are ignored, as by Apple.
             let receipt = members["receipt-data"]
-            guard receipt?.kind == .string else {
-                throw HTTPProblem(400, .invalidArgument, "receipt-data is not a string")
-            }
+            guard receipt?.kind == .string else { throw .receiptIsNoString }
             evidence = try Self.evidence(receipt)
             password = members["password"]?.string
             question = HTTPQuestion(
-                VerifyReceiptQuery(
-                    isSandbox: isSandbox,
-                    excludesOldTransactions: members["exclude-old-transactions"]?.bool ?? false),
-                app: app,
+                VerifyReceiptQuery(members, isSandbox: isSandbox), app: app,
                 kind: Self.beginsLikeAppReceipt(evidence, body)
                     ? .appReceipt : .transactionReceipt)
         }
@@ -122,7 +117,20 @@ extension HTTPJSONBody.Evidence {
     }
 }
 
+extension VerifyReceiptQuery {
+    /// Reads the members beside the receipt. Apple's clients also write `"true"` and 1 for true.
+    init(_ members: JSONObject, isSandbox: Bool) {
+        let value = members["exclude-old-transactions"]
+        self.init(
+            isSandbox: isSandbox,
+            excludesOldTransactions: value?.bool ?? (value?.string == "true" || value?.int64 == 1))
+    }
+}
+
 extension HTTPProblem {
     fileprivate static let emptyEvidence = HTTPProblem(
         400, .invalidArgument, "evidence is empty")
+
+    static let receiptIsNoString = HTTPProblem(
+        400, .invalidArgument, "receipt-data is not a string")
 }

@@ -76,7 +76,7 @@ struct HTTPProblem: Error, Sendable {
 
     /// The status code with the form of Apple's endpoint: it answered an unusable request with 200,
     /// and clients take another status for an outage.
-    var statusOfApple: Int { [400, 405, 415].contains(status) ? 200 : status }
+    var statusOfApple: Int { [400, 405, 413, 415].contains(status) ? 200 : status }
 
     /// The status of Apple's endpoint.
     private var appleStatus: Int64 {

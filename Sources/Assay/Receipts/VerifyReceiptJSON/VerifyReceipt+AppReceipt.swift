@@ -23,19 +23,29 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the purchases that the receipt proves, in its order. Apple's endpoint also knows
-    /// later ones.
-    mutating func latest(of purchases: InAppPurchases, _ query: VerifyReceiptQuery) {
-        guard !purchases.isEmpty else { return }
+    /// Writes the purchases that the receipt proves, sorted by their date. Apple's endpoint also
+    /// knows later ones. By its documentation it has no list for a receipt without an
+    /// auto-renewable subscription; its sandbox of 2021 and 2022 had one for consumables alone.
+    mutating func latest(of receipt: AppReceipt, _ query: VerifyReceiptQuery) {
+        let purchases = receipt.inApp
+        guard !purchases.isEmpty,
+            query.isSandbox || purchases.withoutKeys.contains(where: \.isAutoRenewable)
+        else { return }
         let latest = query.excludesOldTransactions ? Self.latestRenewals(of: purchases) : [:]
+        var listed: [(date: Int64, purchase: InAppPurchaseReceipt)] = []
+        for (index, purchase) in purchases.withoutKeys.enumerated() {
+            let subscription = purchase.expiresDate.map { _ in purchase.originalTransactionId }
+            if let subscription, let last = latest[subscription], last.index != index { continue }
+            listed.append((purchase.purchaseDate?.milliseconds ?? .min, purchase))
+        }
+        // Purchases of one date keep the receipt's order.
+        let isOldestFirst =
+            receipt.receiptCreationDate.map { $0 < VerifyReceiptDate.newestFirst } ?? false
+        let sorted =
+            isOldestFirst
+            ? listed.sorted { $0.date < $1.date } : listed.sorted { $0.date > $1.date }
         array("latest_receipt_info") { list in
-            for (index, purchase) in purchases.withoutKeys.enumerated() {
-                let subscription = purchase.expiresDate.map { _ in purchase.originalTransactionId }
-                if let subscription, let last = latest[subscription], last.index != index {
-                    continue
-                }
-                list.object { $0.members(of: purchase) }
-            }
+            for (_, purchase) in sorted { list.object { $0.members(of: purchase) } }
         }
     }
 
@@ -79,8 +89,19 @@ extension JSONWriter {
     }
 }
 
+extension InAppPurchaseReceipt {
+    /// Whether the record is of a subscription that renews. Others have no end in a receipt.
+    fileprivate var isAutoRenewable: Bool {
+        expiresDate != nil || productType == .autoRenewableSubscription
+    }
+}
+
 /// The dates of verifyReceipt: `2014-07-24 09:11:00 Etc/GMT`, and the same in Pacific time.
 package enum VerifyReceiptDate {
+    /// 1 January 2018. Apple's answers to receipts of 2015 and 2017 list the oldest purchase first;
+    /// those of the years since list the newest first.
+    static let newestFirst = Timestamp(milliseconds: 1_514_764_800_000)
+
     package static func gmt(_ date: Timestamp) -> String {
         text(CivilTime(secondsSince1970: date.seconds)) + " Etc/GMT"
     }

@@ -49,11 +49,10 @@ package func verifyReceiptResponse(
         }
         switch evidence {
         case .appReceipt(let receipt):
-            let environment = verification.environment?.rawValue
             response.member("status", VerifyReceiptStatus.valid.rawValue)
-            response.member("environment", environment)
+            response.member("environment", verification.environment?.nameOfApple)
             response.object("receipt") { $0.members(of: receipt, requestDate: requestDate) }
-            if let query { response.latest(of: receipt.inApp, query) }
+            if let query { response.latest(of: receipt, query) }
         case .transactionReceipt(let receipt):
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
@@ -92,6 +91,10 @@ enum VerifyReceiptStatus: Int64, Sendable {
         case .wrongEnvironment
         where verification.environment == .production && query?.isSandbox != false:
             self = .productionReceipt
+        // The other path takes a receipt that does not name its environment.
+        case .wrongEnvironment
+        where verification.environment == .unspecified && query?.isSandbox == true:
+            self = .productionReceipt
         // Another app's receipt does not authenticate anything for this one either. `valid` is
         // never refused, but without evidence it counts as not authentic.
         case .valid, .unsupportedAlgorithm, .untrustedChain, .invalidChain,
@@ -107,6 +110,14 @@ enum VerifyReceiptStatus: Int64, Sendable {
             return
         }
         self = .expired
+    }
+}
+
+extension StoreEnvironment {
+    /// The name in Apple's answers: those of Production take receipts of before 2014, which do not
+    /// name their environment.
+    fileprivate var nameOfApple: String {
+        self == .unspecified ? StoreEnvironment.production.rawValue : rawValue
     }
 }
 
