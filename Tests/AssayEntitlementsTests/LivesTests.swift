@@ -22,6 +22,47 @@ struct LivesTests {
         try Vectors.report("lives", paths.count)
     }
 
+    /// Tokens in the form of public reports, with what their customer owns.
+    @Test(
+        "Tokens from reports have the expected answer",
+        .enabled(if: Vectors.has(cases: "tokens", suffix: "root.der")))
+    func tokens() throws {
+        let root = try #require(Vectors.cases("tokens", suffix: "root.der").first)
+        let certificate = try #require(Vectors.bytes(root))
+        let verifier = Verifier(
+            trust: try TrustStore.apple.pinning(certificate, development: false))
+        // A second after the last of them was signed.
+        let now = Timestamp(milliseconds: 1_795_694_400_000)
+        let cases: [([String], SubscriptionState?, owns: Bool)] = [
+            (["twin-201-device", "twin-200-refund"], .revoked, false),
+            (["twin-201-device"], .active, true),
+            (["lifetime-410-restored", "lifetime-401-refund"], nil, false),
+            (["lifetime-410-restored"], nil, true),
+            (["older-period-refund"], .active, true),
+            (["purchase-date-plus-1h"], .active, true),
+        ]
+        for (names, state, owns) in cases {
+            let items = try names.map { name in
+                let path = try #require(
+                    Vectors.cases("tokens", suffix: "\(name).jws").first, "\(name)")
+                let token = try #require(Vectors.bytes(path))
+                func verify(_ kind: EvidenceKind) -> Verification {
+                    verifier.verify(token.span, as: kind, policy: Policy(bundleId: nil), at: now)
+                }
+                var verification = verify(.transaction)
+                if verification.verdict == .wrongKind { verification = verify(.notification) }
+                #expect(verification.verdict == .valid, "\(name): \(verification.detail)")
+                return EvidenceItem(verification)
+            }
+            let app = try #require(Entitlements(of: items, at: now).apps.first, "\(names)")
+            #expect(app.subscriptionGroups.first?.deciding.status == state, "\(names)")
+            let owned =
+                app.subscriptionGroups.map(\.isEntitled) + app.nonConsumables.map(\.isEntitled)
+            #expect(owned == [owns], "\(names)")
+        }
+        try Vectors.report("tokens from reports", cases.count)
+    }
+
     /// Each prefix of a customer's notifications alone gives the status that Apple signed in its
     /// last one.
     @Test(
