@@ -60,7 +60,9 @@ struct EvidenceQuestion: Sendable {
     /// Adds the remedy to a refusal, and removes a kind that was a guess.
     func finished(_ report: VerificationReport, isOfUnknownKind: Bool) -> VerificationReport {
         var report = report
-        if report.verification.verdict == .untrustedChain {
+        // The refusal of Xcode's evidence has the remedy.
+        let isOfXcode = report.verification.detail.hasSuffix(EvidenceForm.xcodeText)
+        if report.verification.verdict == .untrustedChain, !isOfXcode {
             report.verification.detail +=
                 isRemote
                 ? "; a server trusts the roots that 'assay serve --root FILE' pins"

@@ -25,12 +25,16 @@ public struct Verification: Equatable, Sendable {
     public var certificate: SigningCertificate?
     /// The payload; present exactly when the verdict is VALID.
     public var evidence: VerifiedEvidence?
+    /// The wrapper that the evidence was in, if the verifier opened one: `Unity`, `React Native`,
+    /// `Cordova` or `Flutter`.
+    public var unwrapped: String?
 
     /// Creates a verification.
     public init(
         verdict: Verdict, detail: String, kind: EvidenceKind? = nil,
         environment: StoreEnvironment? = nil, dedupKey: String? = nil, evidenceKey: String? = nil,
-        certificate: SigningCertificate? = nil, evidence: VerifiedEvidence? = nil
+        certificate: SigningCertificate? = nil, evidence: VerifiedEvidence? = nil,
+        unwrapped: String? = nil
     ) {
         self.verdict = verdict
         self.detail = detail
@@ -40,6 +44,7 @@ public struct Verification: Equatable, Sendable {
         self.evidenceKey = evidenceKey
         self.certificate = certificate
         self.evidence = evidence
+        self.unwrapped = unwrapped
     }
 }
 

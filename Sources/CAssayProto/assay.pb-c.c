@@ -5950,7 +5950,7 @@ const ProtobufCMessageDescriptor assay__v1__entitlement_warning__descriptor =
   (ProtobufCMessageInit) assay__v1__entitlement_warning__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[16] =
+static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors[17] =
 {
   {
     "verdict",
@@ -6144,6 +6144,18 @@ static const ProtobufCFieldDescriptor assay__v1__verification__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "unwrapped",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Assay__V1__Verification, has_unwrapped),
+    offsetof(Assay__V1__Verification, unwrapped),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned assay__v1__verification__field_indices_by_name[] = {
   11,   /* field[11] = app_receipt */
@@ -6161,12 +6173,13 @@ static const unsigned assay__v1__verification__field_indices_by_name[] = {
   13,   /* field[13] = server_answer */
   6,   /* field[6] = transaction */
   12,   /* field[12] = transaction_receipt */
+  16,   /* field[16] = unwrapped */
   0,   /* field[0] = verdict */
 };
 static const ProtobufCIntRange assay__v1__verification__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
 {
@@ -6176,7 +6189,7 @@ const ProtobufCMessageDescriptor assay__v1__verification__descriptor =
   "Assay__V1__Verification",
   "assay.v1",
   sizeof(Assay__V1__Verification),
-  16,
+  17,
   assay__v1__verification__field_descriptors,
   assay__v1__verification__field_indices_by_name,
   1,  assay__v1__verification__number_ranges,

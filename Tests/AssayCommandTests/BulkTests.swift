@@ -110,9 +110,13 @@ struct BulkTests {
             }
         }
         let der: [UInt8] = [0x30, 0x82, 0xFF]
-        let line = BulkItem(place: .line(1), content: .success(der))
-        #expect(Self.evidence(line, nil) == .failure(.notUTF8))
-        #expect(Self.evidence(line, "t") == .failure(.notUTF8))
+        for (bytes, detail) in [(der, "write DER as base64"), ([0x1F, 0x8B, 0xFF], "gzip")] {
+            let line = BulkItem(place: .line(1), content: .success(bytes))
+            let fault = BulkFault.notUTF8(EvidenceForm.detect(bytes.span))
+            #expect(Self.evidence(line, nil) == .failure(fault))
+            #expect(Self.evidence(line, "t") == .failure(fault))
+            #expect(fault.detail.contains(detail), "\(fault.detail)")
+        }
         let file = BulkItem(place: .file("f"), content: .success(der))
         #expect(throws: Never.self) { try file.evidence(member: nil) }
         let long = BulkItem(place: .line(1), content: .failure(.lineTooLong(limit: 8)))
@@ -169,7 +173,7 @@ struct BulkTests {
         #expect(tally.isAllValid && !tally.hasTrouble)
         var other = BulkTally()
         other.note(answer(.wrongBundle), bytes: 5)
-        other.note(.fault(.notUTF8), bytes: 1)
+        other.note(.fault(.notUTF8(EvidenceForm.detect([0xFF].span))), bytes: 1)
         #expect(!other.isAllValid && !other.hasTrouble)
         other.note(answer(.malformed), bytes: 4)
         tally.add(other)

@@ -110,7 +110,7 @@ struct InspectCommandTests {
             (parts[0] + ".!" + parts[1] + "." + parts[2], "not base64 from offset 0 on", false),
             (parts[0] + "." + parts[1].dropLast(8) + "." + parts[2], "not valid JSON", false),
             ("e30." + parts[1] + "." + parts[2], "no list x5c", true),
-            ("\"" + token + "\"", "quotation marks around it", true),
+            ("\"" + token + "\"", "a quotation mark before the evidence", true),
             (String(receipt.prefix(receipt.count / 2)), "ends too early", true),
             (receipt.dropLast(1) + "AAAA", "bytes follow the receipt", true),
             ("{\"signedPayload\":", "not valid JSON", false),

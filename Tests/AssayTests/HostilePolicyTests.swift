@@ -86,7 +86,7 @@ import Testing
                     passes ? .valid : .wrongEnvironment, comment: environment.rawValue)
                 // First the certificate is not pinned, then the policy does not allow the
                 // environment.
-                Fixture.expect(Fixture.verify(token, policy: policy), .invalidChain)
+                Fixture.expect(Fixture.verify(token, policy: policy), .untrustedChain)
                 Fixture.expect(
                     Fixture.verify(token, by: pinned),
                     .wrongEnvironment, comment: environment.rawValue)
@@ -102,7 +102,7 @@ import Testing
         let again = try SigningChain.storeKitTesting(validity: Fixture.validity) { _ in }
         let pinned = Verifier(trust: Fixture.trust(xcode.certificates[0], development: true))
         let token = Fixture.token(Fixture.payload(environment: .xcode), again)
-        Fixture.expect(Fixture.verify(token, policy: policy, by: pinned), .invalidChain)
+        Fixture.expect(Fixture.verify(token, policy: policy, by: pinned), .untrustedChain)
         // Three copies are a chain of three, which has its own rules.
         var thrice = xcode
         thrice.certificates = [[UInt8]](repeating: xcode.certificates[0], count: 3)

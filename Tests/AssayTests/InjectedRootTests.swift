@@ -75,7 +75,7 @@ import Testing
         let token = Fixture.token(Fixture.payload(environment: .xcode), xcode)
         let certificate = xcode.certificates[0]
         Self.expect(token, try Self.store((certificate, false)), .valid, "pinned")
-        Self.expect(token, try Self.store((certificate, true)), .invalidChain, "Apple's")
+        Self.expect(token, try Self.store((certificate, true)), .untrustedChain, "Apple's")
     }
 
     @Test("line 42: nested evidence needs a root that can sign it, like its notification")

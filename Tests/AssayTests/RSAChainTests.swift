@@ -284,9 +284,9 @@ import Testing
     @Test func otherKinds() throws {
         let verifier = Verifier(trust: .apple)
         let cases: [(String, String)] = [
-            ("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.c2ln", "JWS"),
+            ("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.c2ln", "a token without certificates"),
             ("MIIUEAYJKoZIhvcNAQcCoIIUATCCE", "app receipt"),
-            ("{\"Store\":\"AppleAppStore\",\"Payload\":\"MII\"}", "JSON"),
+            ("{\"Store\":\"AppleAppStore\",\"Payload\":\"MII\"}", "wrapper: an app receipt"),
             ("eyJTdG9yZSI6IkFwcGxlQXBwU3RvcmUifQ==", "JSON"),
         ]
         for (text, name) in cases {

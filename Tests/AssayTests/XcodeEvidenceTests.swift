@@ -38,8 +38,10 @@ import Testing
             Fixture.expect(answer, .valid, comment: name)
             #expect(answer.environment == .xcode)
             Fixture.expect(verify(pinned, production, token), .wrongEnvironment, comment: name)
-            Fixture.expect(verify(Verifier(trust: .apple), xcode, token), .invalidChain)
-            Fixture.expect(verify(Verifier(trust: .apple), production, token), .invalidChain)
+            for policy in [xcode, production] {
+                Self.expectAdvice(verify(Verifier(trust: .apple), policy, token), name)
+            }
+            #expect(Inspection(token.span).problems == [EvidenceForm.xcodeText])
             var flipped = token
             flipped[flipped.count - 5] ^= 1
             Fixture.expect(verify(pinned, xcode, flipped), .invalidSignature, .malformed)
@@ -50,9 +52,45 @@ import Testing
             let answer = Verifier(trust: .apple).verify(
                 receipt.span, as: .appReceipt,
                 policy: Policy(bundleId: nil, environments: [.xcode]), at: Self.now)
-            Fixture.expect(answer, .untrustedChain, .invalidChain, comment: name)
+            Self.expectAdvice(answer, name)
+            #expect(Inspection(receipt.span).problems.first == EvidenceForm.xcodeText)
         }
         try Vectors.report("Xcode's JWS", cases.count)
+    }
+
+    /// Without the pinned certificate, the refusal says how to accept the evidence.
+    private static func expectAdvice(_ answer: Verification, _ name: String) {
+        Fixture.expect(answer, .untrustedChain, comment: name)
+        #expect(answer.detail == EvidenceForm.xcodeText, "\(name): \(answer.detail)")
+    }
+
+    /// The name of the key or of the certificate is enough, and neither makes evidence valid.
+    @Test func minted() throws {
+        // The refusal is not about an extension.
+        let chain = try SigningChain.storeKitTesting(validity: Fixture.validity) {
+            $0.extensions.append(
+                CertificateExtension(oid: "1.2.3.4", critical: true, value: [5, 0]))
+        }
+        let der = chain.certificates[0]
+        let payload = Fixture.payload(environment: .xcode)
+        func token(_ certificates: [[UInt8]], kid: String? = nil) throws -> [UInt8] {
+            var header = AssayMint::JWSHeader(certificates: certificates)
+            if let kid { header.extraMembers = [("kid", "\"\(kid)\"")] }
+            return try Minter(key: chain.key, header: header).sign(payload)
+        }
+        let policy = Policy(bundleId: Fixture.bundle, environments: [.xcode])
+        func verify(_ token: [UInt8], _ trust: TrustStore) -> Verification {
+            Verifier(trust: trust).verify(
+                token.span, as: .transaction, policy: policy, at: Fixture.now)
+        }
+        let other = Fixture.ca.chain.certificates[0]
+        Self.expectAdvice(verify(try token([der]), .apple), "the certificate")
+        Self.expectAdvice(
+            verify(try token([other], kid: "Apple_Xcode_Key"), .apple), "the key's name")
+        Fixture.expect(verify(try token([other]), .apple), .invalidChain)
+        Fixture.expect(verify(try token([der, der]), .apple), .invalidChain)
+        let pinned = Fixture.trust(der, development: true)
+        Fixture.expect(verify(try token([der]), pinned), .valid)
     }
 
     private static func checkFields(_ evidence: VerifiedEvidence?) {

@@ -35,7 +35,7 @@ public struct FuzzTarget: Sendable {
             connection(authority), resolve(authority), client(), tls(), handshake(),
             admin(authority), configuration(authority), scenario(authority), http,
             httpConnection(authority), lines, inspection(authority), storeAnswer(authority),
-            localStore(authority), explanation(authority), form,
+            localStore(authority), explanation(authority), form, evidenceForm(authority),
         ]
     }
 }

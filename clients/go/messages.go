@@ -771,6 +771,9 @@ type Verification struct {
 	// this key, so that a refund never loses to the purchase. Of a notification, its
 	// notification_uuid, which retries share. Absent until the signature verifies.
 	EvidenceKey string
+	// The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova or
+	// Flutter.
+	Unwrapped string
 }
 
 // SigningCertificate: A summary of the certificate whose key signed the evidence.
@@ -3073,6 +3076,9 @@ func (m *Verification) marshal(b []byte) []byte {
 	if m.EvidenceKey != "" {
 		b = appendText(b, 16, m.EvidenceKey)
 	}
+	if m.Unwrapped != "" {
+		b = appendText(b, 17, m.Unwrapped)
+	}
 	return b
 }
 
@@ -3154,6 +3160,8 @@ func (m *Verification) unmarshal(d *decoder, b []byte) error {
 			err = f.message(d, m.NotificationV1)
 		case 16:
 			m.EvidenceKey, err = f.text()
+		case 17:
+			m.Unwrapped, err = f.text()
 		}
 		if err != nil {
 			return err

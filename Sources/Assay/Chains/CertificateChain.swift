@@ -90,12 +90,15 @@ extension UnvalidatedChain {
     /// Parses the x5c of RFC 7515, section 4.1.6, as Apple fills it: leaf, intermediate, root.
     ///
     /// The third entry has to be present. It is never trusted and never becomes an anchor.
-    /// - Parameter markers: others than the App Store's only for tests of the other rules.
+    /// - Parameters:
+    ///   - markers: others than the App Store's only for tests of the other rules.
+    ///   - isOfXcode: whether the header names Xcode's key.
     init(
-        x5c: [[UInt8]], trust: TrustStore, markers: Markers = .appStore, log: CheckLog? = nil
+        x5c: [[UInt8]], trust: TrustStore, markers: Markers = .appStore, isOfXcode: Bool = false,
+        log: CheckLog? = nil
     ) throws(Refusal) {
         guard x5c.count == Limits.x5cCertificates else {
-            self = try Self.pinnedLeaf(x5c, trust, log)
+            self = try Self.pinnedLeaf(x5c, trust, isOfXcode: isOfXcode, log)
             return
         }
         log?.begin(.certificates)
@@ -150,11 +153,16 @@ extension UnvalidatedChain {
     /// Accepts the chain of Xcode's StoreKit testing: one self-signed certificate that an
     /// operator pinned.
     private static func pinnedLeaf(
-        _ x5c: [[UInt8]], _ trust: TrustStore, _ log: CheckLog?
+        _ x5c: [[UInt8]], _ trust: TrustStore, isOfXcode: Bool, _ log: CheckLog?
     ) throws(Refusal) -> UnvalidatedChain {
         guard x5c.count == 1,
             let pin = trust.anchors.first(where: { !$0.isApple && $0.certificate.der == x5c[0] })
         else {
+            if x5c.count == 1,
+                isOfXcode || (try? Certificate(der: x5c[0]))?.isOfXcode == true
+            {
+                throw Refusal(.untrustedChain, EvidenceForm.xcodeText)
+            }
             throw Refusal(
                 .invalidChain,
                 "x5c has \(x5c.count) certificates, not \(Limits.x5cCertificates), or 1 that is "

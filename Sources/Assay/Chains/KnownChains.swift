@@ -164,8 +164,8 @@ final class KnownChains: Sendable {
     private func unvalidated(
         _ header: Span<UInt8>, _ log: CheckLog?
     ) throws(Refusal) -> UnvalidatedChain {
-        let x5c = try JWSHeader.certificates(of: header, log: log)
-        return try UnvalidatedChain(x5c: x5c, trust: trust, log: log)
+        let (x5c, isOfXcode) = try JWSHeader.certificates(of: header, log: log)
+        return try UnvalidatedChain(x5c: x5c, trust: trust, isOfXcode: isOfXcode, log: log)
     }
 }
 

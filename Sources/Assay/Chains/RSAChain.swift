@@ -79,6 +79,8 @@ struct RSAChainBuilder {
             return .validated(try pinned(pin, effectiveDate))
         }
         log?.begin(.leafForm, found: leaf.text(of: leaf.subject))
+        // Its certificate also has an extension that no other has.
+        if leaf.isOfXcode { throw Refusal(.untrustedChain, EvidenceForm.xcodeText) }
         try leaf.checkForm(as: .leaf)
         log?.begin(.leafUsage)
         try leaf.checkSignsMessages()

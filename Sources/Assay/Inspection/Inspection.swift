@@ -44,7 +44,32 @@ package struct Inspection: Sendable {
     package init(_ evidence: Span<UInt8>, records: Int = ExplanationLimits.records) {
         var nested = InspectionLimits.nested
         self.init(evidence, member: "", depth: 0, records: records, nested: &nested)
+        guard let refusal = Self.refusal(evidence, as: likelyKind) else { return }
+        if !problems.contains(refusal) { problems.insert(refusal, at: 0) }
     }
+
+    /// Why the verifier could not read the evidence, whatever is trusted and accepted; nil if it
+    /// could.
+    private static func refusal(_ evidence: Span<UInt8>, as kind: EvidenceKind?) -> String? {
+        let answer = verifier.verify(
+            evidence, as: kind ?? .transaction,
+            policy: Policy(bundleId: nil, environments: Set(StoreEnvironment.known)),
+            inApp: .none, at: endOfTime)
+        switch answer.verdict {
+        case .malformed, .wrongKind, .unsupportedAlgorithm, .invalidChain: return answer.detail
+        case .untrustedChain where answer.detail == EvidenceForm.xcodeText: return answer.detail
+        case .untrustedChain, .invalidSignature:
+            // A signature of another size counts after the chain.
+            let form = EvidenceForm.detect(evidence)
+            return [.cutToken, .joinedTokens].contains(form.name) ? form.text : nil
+        default: return nil
+        }
+    }
+
+    /// Trusts Apple alone: a problem is one of the evidence, and not of what is pinned.
+    private static let verifier = Verifier(trust: .apple, keyTables: .never)
+    /// The last second of the year 9999, so that no evidence is from the future.
+    private static let endOfTime = Timestamp(milliseconds: 253_402_300_799_000)
 
     /// - Parameter left: what is left of the limit of nested evidence.
     private init(
@@ -54,7 +79,7 @@ package struct Inspection: Sendable {
         wantedRecords = records
         byteCount = evidence.count
         likelyKind = Verifier.likelyKind(of: evidence)
-        let text = evidence.extracting(trimmed(evidence))
+        let text = evidence.extracting(trimmed(evidence, isNested: depth > 0))
         format = Self.format(of: text)
         guard format == .appReceipt || text.count <= InspectionLimits.textBytes else {
             problems.append(
@@ -90,8 +115,9 @@ package struct Inspection: Sendable {
         return text.count > 0 && text[0] == UInt8(ascii: "{") ? .json : nil
     }
 
-    /// Leaves out what is around copied text: white space, a byte order mark, quotation marks.
-    private mutating func trimmed(_ text: Span<UInt8>) -> Range<Int> {
+    /// Leaves out what is around copied text: white space, a byte order mark, quotation marks. The
+    /// verifier names what it refuses of that in evidence that is not nested.
+    private mutating func trimmed(_ text: Span<UInt8>, isNested: Bool) -> Range<Int> {
         var (start, end) = (0, text.count)
         // DER can end with any octet.
         if end > 1, text[0] == Tag.sequence.rawValue, text[1] >= 0x80 { return 0..<end }
@@ -103,7 +129,7 @@ package struct Inspection: Sendable {
         while end > start, isAround(text[end - 1]) { end -= 1 }
         let after = text.array(end..<text.count)
         let lineBreaks: [[UInt8]] = [[], [0x0A], [0x0D, 0x0A]]
-        if start > 0 || !lineBreaks.contains(after) {
+        if isNested, start > 0 || !lineBreaks.contains(after) {
             problems.append("it has white space or quotation marks around it")
         }
         return start..<end

@@ -2,12 +2,13 @@ import AssayModels
 
 /// The protected header of a compact JWS (RFC 7515, section 4).
 enum JWSHeader {
-    /// Returns the DER certificates of x5c from a header whose algorithm is ES256.
+    /// Returns the DER certificates of x5c from a header whose algorithm is ES256, and whether it
+    /// has the name of Xcode's key, which only chooses the text of a refusal.
     ///
     /// Ignores `jwk`, `jku`, `x5u` and `kid`: only its chain makes a key trusted.
     static func certificates(
         of header: Span<UInt8>, log: CheckLog? = nil
-    ) throws(Refusal) -> [[UInt8]] {
+    ) throws(Refusal) -> (x5c: [[UInt8]], isOfXcode: Bool) {
         log?.begin(.header, found: "\(header.count) characters")
         let text = try Base64URL.segment(header, named: "header")
         let document = try JSONDocument.payload(text, named: "header")
@@ -25,7 +26,12 @@ enum JWSHeader {
         guard let entries = x5c.elements else {
             throw Refusal(.invalidChain, "the header's x5c is not an array")
         }
-        return try decode(entries)
+        return (try decode(entries), isOfXcode(document))
+    }
+
+    /// Whether the header names the key of Xcode's StoreKit testing.
+    static func isOfXcode(_ header: JSONDocument) -> Bool {
+        header.root["kid"]?.equals("Apple_Xcode_Key") == true
     }
 
     /// Rejects members that change the signed content or the encoding (RFC 7515, section 4.1.11;

@@ -62,6 +62,7 @@ package struct VerificationReport {
             report.member("verdict", verification.verdict.name)
             report.member("detail", verification.detail)
             report.member("kind", verification.kind?.name)
+            report.member("unwrapped", verification.unwrapped)
             report.member("environment", verification.environment?.rawValue)
             report.member("dedupKey", verification.dedupKey)
             report.member("evidenceKey", verification.evidenceKey)

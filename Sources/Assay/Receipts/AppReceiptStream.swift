@@ -21,14 +21,23 @@ public struct AppReceiptStream: Sendable {
     private var reader: SignedDataReader<AppReceiptReader>
     private var feeder = ChunkFeeder()
     private var refusal: Refusal?
+    /// The first bytes, for the text of a refusal.
+    private var sample = ReceiptSample()
+    /// The offset of the chunk that is read.
+    private var position = 0
+    /// The octets of the receipt that were read.
+    private var octets = 0
+    private var isComplete = false
 
     /// The encoding of the receipt.
     private enum Encoding: Sendable {
         case unknown
         case der
         case base64(Base64Stream)
-        /// Unity's JSON around a receipt, collected up to a limit.
+        /// JSON around a receipt, collected up to a limit.
         case wrapper([UInt8])
+        /// No receipt. Its first bytes are collected, to name what it is.
+        case other([UInt8], count: Int)
     }
 
     /// Creates a stream for one receipt.
@@ -60,13 +69,19 @@ public struct AppReceiptStream: Sendable {
     }
 
     /// Whether the receipt is already refused; further bytes do not change the verdict.
-    public var isRefused: Bool { refusal != nil }
+    public var isRefused: Bool {
+        if case .other = encoding { true } else { refusal != nil }
+    }
 
     /// Bytes of memory that the stream holds, including all buffers.
     public var heldBytes: Int {
-        var bytes = Self.ownBytes + feeder.heldBytes + reader.heldBytes + reader.content.heldBytes
-        if case .wrapper(let text) = encoding { bytes += text.capacity }
-        return bytes
+        let bytes =
+            Self.ownBytes + feeder.heldBytes + reader.heldBytes + reader.content.heldBytes
+            + sample.heldBytes
+        switch encoding {
+        case .wrapper(let text), .other(let text, _): return bytes + text.capacity
+        case .unknown, .der, .base64: return bytes
+        }
     }
 
     /// The value itself, and the small buffers of every receipt.
@@ -74,12 +89,18 @@ public struct AppReceiptStream: Sendable {
 
     /// Receives the next bytes.
     public mutating func receive(_ chunk: Span<UInt8>) {
+        sample.receive(chunk)
+        begin(chunk)
+    }
+
+    private mutating func begin(_ chunk: Span<UInt8>) {
         guard refusal == nil, chunk.count > 0 else { return }
         do throws(Refusal) {
             try take(chunk)
         } catch {
             refusal = error
         }
+        position += chunk.count
     }
 
     /// Returns the answer after the last byte has arrived.
@@ -95,6 +116,20 @@ public struct AppReceiptStream: Sendable {
         return copy.prepare(at: now, unknownChains: unknownChains)
     }
 
+    /// Prepares the answer to a receipt that is in memory. Takes no sample of one that is read.
+    mutating func prepare(
+        whole evidence: Span<UInt8>, at now: Timestamp, unknownChains: UnknownChainPolicy
+    ) -> PreparedVerification {
+        begin(evidence)
+        do throws(Refusal) {
+            if refusal == nil { try complete() }
+        } catch {
+            refusal = error
+        }
+        if refusal != nil { sample.receive(evidence) }
+        return prepare(at: now, unknownChains: unknownChains)
+    }
+
     /// Prepares the answer without copying the parsed receipt. The stream cannot be used
     /// afterwards.
     mutating func prepare(at now: Timestamp, unknownChains: UnknownChainPolicy)
@@ -103,33 +138,49 @@ public struct AppReceiptStream: Sendable {
         let request = VerificationRequest(
             verifier, kind: .appReceipt, policy: policy, expectations: expectations, now: now,
             unknownChains: unknownChains, log: log)
+        if case .wrapper(let text) = encoding, refusal == nil {
+            return unwrapped(text, request)
+        }
         do throws(Refusal) {
             let verification = try verification(request)
             return PreparedVerification(
                 request: request, state: try .init(verification) { .answered($0) })
         } catch {
             log?.didRefuse()
+            let refusal = form.map { error.describing($0, as: .appReceipt) } ?? error
             return PreparedVerification(
-                request: request, state: .answered(error.answer(.appReceipt)))
+                request: request, state: .answered(refusal.answer(.appReceipt)))
         }
     }
 
     private mutating func verification(
         _ request: VerificationRequest
     ) throws(Refusal) -> ChainOutcome<Verification> {
-        if case .wrapper(let text) = encoding, refusal == nil {
-            return try unwrapped(text, request)
-        }
         log?.begin(.receipt)
         if let refusal { throw refusal }
         try complete()
         return try verify(request)
     }
 
+    /// What arrived, if it was no receipt that can be read.
+    private var form: EvidenceForm? {
+        switch encoding {
+        case .unknown: return .detect([], of: 0)
+        // The octet of a SEQUENCE is also the digit 0.
+        case .der where sample.count > 0:
+            return .receipt(der: sample) ?? .detect(sample.prefix, of: sample.count)
+        case .base64 where sample.count > 0: return .receipt(sample)
+        // It was read, and refused for another reason.
+        case .der, .base64: return nil
+        case .wrapper(let text): return .detect(text.span)
+        case .other(let head, let count): return .detect(head, of: count)
+        }
+    }
+
     private mutating func take(_ chunk: Span<UInt8>) throws(Refusal) {
         switch encoding {
         case .unknown:
-            encoding = try Self.encoding(of: chunk[0])
+            encoding = Self.encoding(of: chunk[0])
             try take(chunk)
         case .der:
             try feed(chunk)
@@ -147,6 +198,9 @@ public struct AppReceiptStream: Sendable {
                     // The bytes before the fault are read first, as if they had arrived alone: an
                     // error in them takes precedence.
                     try feed(octets.span)
+                    if case .invalidCharacter(let offset) = error {
+                        sample.fault = (chunk[offset - position], offset)
+                    }
                     throw Self.malformed(error)
                 }
                 try feed(octets.span)
@@ -164,41 +218,51 @@ public struct AppReceiptStream: Sendable {
             encoding = .unknown
             text.append(contentsOf: chunk.array)
             encoding = .wrapper(text)
+        case .other(var head, let count):
+            encoding = .unknown
+            let missing = min(FormLimits.headBytes - head.count, chunk.count)
+            head.append(contentsOf: chunk.array(0..<missing))
+            encoding = .other(head, count: count + chunk.count)
         }
     }
 
     /// Detects DER and base64 by the first byte: 0x30, or `M`, its first base64 digit.
-    private static func encoding(of first: UInt8) throws(Refusal) -> Encoding {
+    private static func encoding(of first: UInt8) -> Encoding {
         switch first {
-        case Tag.sequence.rawValue: return .der
-        case UInt8(ascii: "M"): return .base64(Base64Stream())
-        case UInt8(ascii: "{"): return .wrapper([])
-        case UInt8(ascii: "e"):
-            throw Refusal(
-                .wrongKind,
-                "this looks like a JWS or a transaction receipt (base64 that starts "
-                    + "with an opening brace), not like an app receipt")
-        default:
-            throw Refusal(
-                .malformed, "this starts neither like DER nor like base64 of a receipt")
+        case Tag.sequence.rawValue: .der
+        case UInt8(ascii: "M"): .base64(Base64Stream())
+        case UInt8(ascii: "{"): .wrapper([])
+        default: .other([], count: 0)
         }
     }
 
     private mutating func feed(_ bytes: Span<UInt8>) throws(Refusal) {
+        octets += bytes.count
         guard try feeder.feed(bytes, to: &reader) == bytes.count else {
             throw Refusal(.malformed, "bytes follow the receipt")
         }
     }
 
     private mutating func complete() throws(Refusal) {
+        guard !isComplete else { return }
+        if case .wrapper = encoding { return }
+        isComplete = true
+        if case .other(let head, _) = encoding {
+            // Base64 of an opening brace: a JWS, or a transaction receipt.
+            throw Refusal(
+                head.first == UInt8(ascii: "e") ? .wrongKind : .malformed,
+                "this starts neither like DER nor like base64 of a receipt")
+        }
         if case .base64(var stream) = encoding {
-            var octets: [UInt8] = []
+            var last: [UInt8] = []
+            sample.octets = octets
             do throws(Base64Error) {
-                try stream.finish(into: &octets)
+                try stream.finish(into: &last)
             } catch {
                 throw Self.malformed(error)
             }
-            try feed(octets.span)
+            try feed(last.span)
+            sample.octets = octets
         }
         guard try feeder.finish(&reader) else {
             throw Refusal(.malformed, "the receipt ends too early")
@@ -232,31 +296,35 @@ public struct AppReceiptStream: Sendable {
         return answer
     }
 
-    /// Verifies the payload of `{"Store": …, "TransactionID": …, "Payload": …}`; the other
-    /// members do not affect the verdict.
+    /// Verifies the receipt inside a wrapper.
     private func unwrapped(
         _ text: [UInt8], _ request: VerificationRequest
-    ) throws(Refusal) -> ChainOutcome<Verification> {
-        let document: JSONDocument
-        do throws(JSONError) {
-            document = try JSONDocument.parse(text, limit: Limits.receiptWrapperBytes)
-        } catch {
-            throw Refusal(
-                .wrongKind,
-                "this starts with an opening brace and is not JSON: possibly a "
-                    + "transaction receipt, but not an app receipt")
+    ) -> PreparedVerification {
+        let refusal = Refusal(
+            .wrongKind, "this starts with an opening brace, and is no wrapper around a receipt")
+        func refused(_ refusal: Refusal) -> PreparedVerification {
+            log?.begin(.receipt)
+            log?.didRefuse()
+            return PreparedVerification(
+                request: request, state: .answered(refusal.answer(.appReceipt)))
         }
-        guard document.root.hasMember("Store"), let payload = document.root["Payload"]?.string
-        else {
-            throw Refusal(.wrongKind, "this is JSON, but not Unity's wrapper around a receipt")
+        guard let opened = EvidenceWrapper.open(text.span) else {
+            return refused(refusal.describing(text.span, as: .appReceipt))
         }
-        guard payload.utf8.first != UInt8(ascii: "{") else {
-            throw Refusal(.wrongKind, "the wrapper's payload is not an app receipt")
+        var prepared: PreparedVerification
+        if EvidenceShape.detect(opened.evidence.span) == .appReceipt {
+            var stream = AppReceiptStream(
+                verifier, policy: policy, expecting: expectations, inApp: inApp, log: log)
+            prepared = stream.prepare(
+                whole: opened.evidence.span, at: request.now,
+                unknownChains: request.unknownChains)
+        } else {
+            prepared = refused(
+                refusal.describing(
+                    opened.evidence.span, as: .appReceipt, in: opened.wrapper))
         }
-        var stream = AppReceiptStream(
-            verifier, policy: policy, expecting: expectations, inApp: inApp, log: log)
-        stream.receive(Array(payload.utf8).span)
-        return try stream.verification(request)
+        prepared.wrapper = opened.wrapper
+        return prepared
     }
 }
 

@@ -34,6 +34,8 @@ package struct PreparedVerification: Sendable {
     var state: State
     /// Whether the evidence shows no known kind, and the caller named none.
     package var hasUnknownKind = false
+    /// The wrapper that the evidence was in.
+    var wrapper: EvidenceWrapper?
 
     /// Large values are indirect: a batch moves and copies its items.
     enum State: Sendable {
@@ -70,7 +72,10 @@ package struct PreparedVerification: Sendable {
         guard case .answered(let verification) = state else {
             preconditionFailure("the batch's signatures were not verified")
         }
-        return hasUnknownKind ? verification.ofUnknownKind : verification
+        guard hasUnknownKind || wrapper != nil else { return verification }
+        var answer = hasUnknownKind ? verification.ofUnknownKind : verification
+        answer.unwrapped = wrapper?.rawValue
+        return answer
     }
 
     var pendingSignatureCount: Int {

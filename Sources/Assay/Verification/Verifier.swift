@@ -131,39 +131,71 @@ public final class Verifier: Sendable {
             unknownChains: unknownChains, log: log)
         log?.begin(.form, found: "\(evidence.count) bytes", expected: kind.name)
         do throws(Refusal) {
-            if kind == .appReceipt {
-                var stream = AppReceiptStream(
-                    self, policy: policy, expecting: request.expectations, inApp: inApp, log: log)
-                stream.receive(evidence)
-                return stream.prepare(at: now, unknownChains: unknownChains)
+            return try prepare(evidence, request, inApp: inApp)
+        } catch {
+            guard let opened = Self.opened(evidence, as: kind) else {
+                return refused(error.describing(evidence, as: kind), request)
             }
-            if kind == .transactionReceipt {
-                let receipt = try VerifiedTransactionReceipt.verify(
-                    evidence, trust: trust, links: links, now: now,
-                    allowsLegacyKey: policy.allowsLegacyKey, unknownChains: unknownChains,
-                    log: log)
-                return PreparedVerification(
-                    request: request, state: try .init(receipt) { .answered(request.answer($0)) })
-            }
-            if kind == .notificationV1 {
-                let body = try NotificationV1Body(evidence)
-                return body.prepared(request, self, inApp: inApp)
-            }
-            if kind == .serverAnswer {
-                let answer = try PendingAnswer.read(evidence, request, self)
-                return PreparedVerification(
-                    request: request,
-                    state: try .init(answer) { answer throws(Refusal) in
-                        answer.pendingSignatureCount > 0
-                            ? .serverAnswer(answer) : .answered(try answer.verified(request))
-                    })
-            }
+            return prepare(opened, request)
+        }
+    }
+
+    private func prepare(
+        _ evidence: Span<UInt8>, _ request: VerificationRequest, inApp: InAppSelection
+    ) throws(Refusal) -> PreparedVerification {
+        switch request.kind {
+        case .appReceipt:
+            var stream = AppReceiptStream(
+                self, policy: request.policy, expecting: request.expectations, inApp: inApp,
+                log: request.log)
+            return stream.prepare(
+                whole: evidence, at: request.now, unknownChains: request.unknownChains)
+        case .transactionReceipt:
+            let receipt = try VerifiedTransactionReceipt.verify(
+                evidence, trust: trust, links: links, now: request.now,
+                allowsLegacyKey: request.policy.allowsLegacyKey,
+                unknownChains: request.unknownChains, log: request.log)
+            return PreparedVerification(
+                request: request, state: try .init(receipt) { .answered(request.answer($0)) })
+        case .notificationV1:
+            let body = try NotificationV1Body(evidence)
+            return body.prepared(request, self, inApp: inApp)
+        case .serverAnswer:
+            let answer = try PendingAnswer.read(evidence, request, self)
+            return PreparedVerification(
+                request: request,
+                state: try .init(answer) { answer throws(Refusal) in
+                    answer.pendingSignatureCount > 0
+                        ? .serverAnswer(answer) : .answered(try answer.verified(request))
+                })
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
             let jws = try unverified(evidence, request)
             return PreparedVerification(request: request, state: try .init(jws) { .jws($0) })
-        } catch {
-            log?.didRefuse()
-            return PreparedVerification(request: request, state: .answered(error.answer(kind)))
         }
+    }
+
+    /// Prepares evidence that was inside a wrapper.
+    private func prepare(
+        _ opened: EvidenceWrapper.Opened, _ request: VerificationRequest
+    ) -> PreparedVerification {
+        let evidence = opened.evidence
+        var prepared: PreparedVerification
+        do throws(Refusal) {
+            prepared = try prepare(evidence.span, request, inApp: .all)
+        } catch {
+            prepared = refused(
+                error.describing(evidence.span, as: request.kind, in: opened.wrapper), request)
+        }
+        prepared.wrapper = opened.wrapper
+        return prepared
+    }
+
+    private func refused(
+        _ refusal: Refusal, _ request: VerificationRequest
+    ) -> PreparedVerification {
+        request.log?.didRefuse()
+        return PreparedVerification(
+            request: request, state: .answered(refusal.answer(request.kind)))
     }
 
     /// Checks the signatures of the whole batch in one call, then each policy: the second half of
@@ -217,9 +249,22 @@ public final class Verifier: Sendable {
         case .json where NotificationV1Body.isLikely(evidence): return .notificationV1
         case .jws, .json, nil: break
         }
-        guard let token = try? token(in: evidence, as: .notification) else { return nil }
-        guard let segments = try? JWSSegments(token.span),
-            let text = try? Base64URL.decode(token.span.extracting(segments.payload)),
+        guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else {
+            return payloadKind(of: evidence)
+        }
+        if let token = try? signedPayload(in: evidence) { return payloadKind(of: token.span) }
+        guard let inside = EvidenceWrapper.open(evidence)?.evidence else { return nil }
+        switch EvidenceShape.detect(inside.span) {
+        case .appReceipt: return .appReceipt
+        case .transactionReceipt: return .transactionReceipt
+        case .jws, .json, nil: return payloadKind(of: inside.span)
+        }
+    }
+
+    /// The kind that the payload of a JWS shows, or nil if it shows none.
+    static func payloadKind(of token: Span<UInt8>) -> EvidenceKind? {
+        guard let segments = try? JWSSegments(token),
+            let text = try? Base64URL.decode(token.extracting(segments.payload)),
             let payload = try? JSONDocument.parse(text), payload.root.kind == .object
         else { return nil }
         return PayloadKind.detect(payload)
@@ -228,54 +273,39 @@ public final class Verifier: Sendable {
     private func unverified(
         _ evidence: Span<UInt8>, _ request: VerificationRequest
     ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
-        switch request.kind {
-        case .notification where evidence.count > 0 && evidence[0] == UInt8(ascii: "{"):
-            let token = try Self.token(in: evidence, as: request.kind)
-            return try UnverifiedJWS.read(
-                token.span, chains: chains, now: request.now,
-                unknownChains: request.unknownChains, log: request.log)
-        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest:
-            let token = evidence.withoutLineBreak
-            try Self.checkBeginsLikeJWS(token)
-            return try UnverifiedJWS.read(
-                token, chains: chains, now: request.now, unknownChains: request.unknownChains,
-                log: request.log)
-        case .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
-            preconditionFailure("no JWS; prepare handles them")
+        let isObject = evidence.count > 0 && evidence[0] == UInt8(ascii: "{")
+        if isObject, request.kind == .notification || request.kind == .realtimeRequest {
+            let token = try Self.signedPayload(in: evidence)
+            do throws(Refusal) {
+                return try read(token.span, request)
+            } catch {
+                throw error.describing(token.span, as: request.kind)
+            }
         }
+        guard !isObject else {
+            throw Refusal(.malformed, "this is JSON or a property list, not a compact JWS")
+        }
+        return try read(evidence.withoutLineBreak, request)
     }
 
-    /// Names the likely kind of anything but a JWS. Every JWS begins with the base64 of `{`.
-    private static func checkBeginsLikeJWS(_ evidence: Span<UInt8>) throws(Refusal) {
-        guard evidence.count > 0 else { return }
-        try evidence.checkTokenEdges()
-        switch evidence[0] {
-        case UInt8(ascii: "{"):
-            throw Refusal(
-                .malformed,
-                "this is JSON or a property list, not a compact JWS; for a notification's POST "
-                    + "body use the kind notification")
-        case UInt8(ascii: "M"), Tag.sequence.rawValue:
-            throw Refusal(.malformed, "this looks like an app receipt, not like a compact JWS")
-        default: return
-        }
+    private func read(
+        _ token: Span<UInt8>, _ request: VerificationRequest
+    ) throws(Refusal) -> ChainOutcome<UnverifiedJWS> {
+        try UnverifiedJWS.read(
+            token, chains: chains, now: request.now, unknownChains: request.unknownChains,
+            log: request.log)
     }
 
-    /// The JWS inside a notification's POST body, `{"signedPayload": "…"}`. Other evidence is
-    /// returned as it is.
-    private static func token(
-        in evidence: Span<UInt8>, as kind: EvidenceKind
-    ) throws(Refusal) -> [UInt8] {
-        guard evidence.count <= Limits.notificationBytes else {
+    /// The JWS inside a POST body of the App Store, `{"signedPayload": "…"}`.
+    private static func signedPayload(in body: Span<UInt8>) throws(Refusal) -> [UInt8] {
+        guard body.count <= Limits.notificationBytes else {
             throw Refusal(
                 .malformed,
-                "the evidence has \(evidence.count) bytes; the limit is "
-                    + "\(Limits.notificationBytes)")
+                "the body has \(body.count) bytes; the limit is \(Limits.notificationBytes)")
         }
-        guard evidence.count > 0, evidence[0] == UInt8(ascii: "{") else { return evidence.array }
-        let body = try JSONDocument.payload(evidence.array, named: "notification body")
-        guard let token = body.root["signedPayload"]?.string else {
-            throw Refusal(.malformed, "the notification body has no signedPayload string")
+        let document = try JSONDocument.payload(body.array, named: "body")
+        guard let token = document.root["signedPayload"]?.string else {
+            throw Refusal(.malformed, "the body has no signedPayload string")
         }
         return Array(token.utf8)
     }

@@ -20,7 +20,7 @@ struct BulkItem: Sendable {
     func evidence(member: String?) throws(BulkFault) -> [UInt8] {
         let content = try content.get()
         guard case .line = place else { return content }
-        guard content.span.isUTF8 else { throw .notUTF8 }
+        guard content.span.isUTF8 else { throw .notUTF8(EvidenceForm.detect(content.span)) }
         guard let member else { return content }
         let value: JSONValue?
         do throws(JSONError) {
@@ -40,7 +40,7 @@ enum BulkFault: Error, Equatable {
     /// The line exceeds the limit of bytes.
     case lineTooLong(limit: Int)
     /// The line is not UTF-8, so it is neither a token nor base64.
-    case notUTF8
+    case notUTF8(EvidenceForm)
     /// With `--member`: the line is not a JSON object.
     case notJSON(String)
     /// With `--member`: the object has no such member.
@@ -68,7 +68,9 @@ enum BulkFault: Error, Equatable {
     var detail: String {
         switch self {
         case .lineTooLong(let limit): "the line is longer than the limit of \(limit) bytes"
-        case .notUTF8: "the line is not UTF-8: write DER as base64"
+        case .notUTF8(let form) where form.name == .appReceipt || form.name == .other:
+            "the line is not UTF-8: write DER as base64"
+        case .notUTF8(let form): "the line is not UTF-8: " + form.text
         case .notJSON(let reason): "the line is not a JSON object: \(reason)"
         case .noMember(let name): "the object has no member \"\(name)\""
         case .memberNotString(let name): "the member \"\(name)\" is not a string"

@@ -58,6 +58,7 @@ extension VerificationReport {
             fields.append((TerminalText.escaped(name), TerminalText.escaped(value)))
         }
         add("kind", verification.kind?.name)
+        add("unwrapped", verification.unwrapped)
         add("environment", verification.environment?.rawValue)
         add("dedupKey", verification.dedupKey)
         add("evidenceKey", verification.evidenceKey)

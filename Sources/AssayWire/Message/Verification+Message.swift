@@ -6,6 +6,7 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
 
     /// - Parameter withPayload: whether to write the payload as typed fields.
     func write(to output: inout MessageWriter, withPayload: Bool) {
+        output.set(17, unwrapped)
         output.set(16, evidenceKey)
         if withPayload { writePayload(to: &output) }
         output.set(6, certificate)
@@ -42,7 +43,8 @@ extension Verification: WritableMessage, @unsafe ReadableMessage {
             dedupKey: try unsafe read(m.has_dedup_key, m.dedup_key),
             evidenceKey: try unsafe read(m.has_evidence_key, m.evidence_key),
             certificate: try unsafe read(m.certificate),
-            evidence: try unsafe Self.evidence(m))
+            evidence: try unsafe Self.evidence(m),
+            unwrapped: try unsafe read(m.has_unwrapped, m.unwrapped))
     }
 
     private static func evidence(

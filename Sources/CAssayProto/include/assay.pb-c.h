@@ -1569,6 +1569,12 @@ struct  Assay__V1__Verification
    */
   protobuf_c_boolean has_evidence_key;
   ProtobufCBinaryData evidence_key;
+  /*
+   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova
+   * or Flutter.
+   */
+  protobuf_c_boolean has_unwrapped;
+  ProtobufCBinaryData unwrapped;
   Assay__V1__Verification__PayloadCase payload_case;
   union {
     /*
@@ -1611,7 +1617,7 @@ struct  Assay__V1__Verification
 };
 #define ASSAY__V1__VERIFICATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&assay__v1__verification__descriptor) \
-    , 0, ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED, 0, {0,NULL}, 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET, {0} }
+    , 0, ASSAY__V1__VERDICT__VERDICT_UNSPECIFIED, 0, {0,NULL}, 0, ASSAY__V1__EVIDENCE_KIND__EVIDENCE_KIND_UNSPECIFIED, 0, {0,NULL}, 0, {0,NULL}, NULL, 0, {0,NULL}, 0, {0,NULL}, ASSAY__V1__VERIFICATION__PAYLOAD__NOT_SET, {0} }
 
 
 /*

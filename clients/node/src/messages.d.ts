@@ -754,6 +754,11 @@ export interface Verification {
    * notification_uuid, which retries share. Absent until the signature verifies.
    */
   evidenceKey?: string
+  /**
+   * The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova or
+   * Flutter.
+   */
+  unwrapped?: string
 }
 
 /** A summary of the certificate whose key signed the evidence. */

@@ -351,6 +351,7 @@ Object.assign(Verification, {
   14: ['serverAnswer', ServerAnswer, false, [7, 8, 9, 10, 11, 12, 13, 15]],
   15: ['notificationV1', VerifiedNotificationV1, false, [7, 8, 9, 10, 11, 12, 13, 14]],
   16: ['evidenceKey', 'string'],
+  17: ['unwrapped', 'string'],
 })
 
 Object.assign(SigningCertificate, {

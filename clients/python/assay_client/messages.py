@@ -829,6 +829,9 @@ class Verification(Message):
     """Names this statement: its kind, what it is about, and when Apple signed it. Store evidence
     under this key, so that a refund never loses to the purchase. Of a notification, its
     notification_uuid, which retries share. Absent until the signature verifies."""
+    unwrapped: Optional[str] = None
+    """The wrapper that the evidence was in, if the server opened one: Unity, React Native, Cordova
+    or Flutter."""
 
 
 @dataclass
@@ -1983,6 +1986,7 @@ Verification.FIELDS = {
     14: ("server_answer", ServerAnswer, False),
     15: ("notification_v1", VerifiedNotificationV1, False),
     16: ("evidence_key", "string", False),
+    17: ("unwrapped", "string", False),
 }
 SigningCertificate.FIELDS = {
     1: ("serial", "string", False),

@@ -27,13 +27,15 @@ package assay.client.model;
  *     Store evidence under this key, so that a refund never loses to the purchase. Of a
  *     notification, its notification_uuid, which retries share. Absent until the signature
  *     verifies.
+ * @param unwrapped The wrapper that the evidence was in, if the server opened one: Unity, React
+ *     Native, Cordova or Flutter.
  */
 public record Verification(Verdict verdict, String detail, EvidenceKind kind, String environment,
         String dedupKey, SigningCertificate certificate, JWSTransactionDecodedPayload transaction,
         JWSRenewalInfoDecodedPayload renewalInfo, AppTransaction appTransaction,
         VerifiedNotification notification, DecodedRealtimeRequestBody realtimeRequest, AppReceipt
         appReceipt, TransactionReceipt transactionReceipt, ServerAnswer serverAnswer,
-        VerifiedNotificationV1 notificationV1, String evidenceKey) {
+        VerifiedNotificationV1 notificationV1, String evidenceKey, String unwrapped) {
     /** Returns a builder. */
     public static Builder builder() {
         return new Builder();
@@ -149,6 +151,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
                     b.notificationV1 = VerifiedNotificationV1.decode(in.message());
                 }
                 case 16 -> b.evidenceKey = in.text();
+                case 17 -> b.unwrapped = in.text();
                 default -> in.skip();
             }
         }
@@ -204,6 +207,9 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         if (evidenceKey != null) {
             out.text(16, evidenceKey);
         }
+        if (unwrapped != null) {
+            out.text(17, unwrapped);
+        }
     }
 
     /** Makes a Verification. What is not set is absent. */
@@ -224,6 +230,7 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
         private ServerAnswer serverAnswer;
         private VerifiedNotificationV1 notificationV1;
         private String evidenceKey;
+        private String unwrapped;
 
         private Builder() {}
 
@@ -335,11 +342,20 @@ public record Verification(Verdict verdict, String detail, EvidenceKind kind, St
             return this;
         }
 
+        /**
+         * The wrapper that the evidence was in, if the server opened one: Unity, React Native,
+         * Cordova or Flutter.
+         */
+        public Builder unwrapped(String unwrapped) {
+            this.unwrapped = unwrapped;
+            return this;
+        }
+
         /** Returns the message. */
         public Verification build() {
             return new Verification(verdict, detail, kind, environment, dedupKey, certificate,
                 transaction, renewalInfo, appTransaction, notification, realtimeRequest, appReceipt,
-                transactionReceipt, serverAnswer, notificationV1, evidenceKey);
+                transactionReceipt, serverAnswer, notificationV1, evidenceKey, unwrapped);
         }
     }
 }

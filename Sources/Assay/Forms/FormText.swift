@@ -1,0 +1,107 @@
+/// The first bytes of a text, from an offset on. Offsets count from the beginning of the evidence.
+struct FormText: Sendable {
+    private let bytes: [UInt8]
+    /// The offset of the first character.
+    let offset: Int
+    /// Whether the text ends here.
+    let isWhole: Bool
+
+    init(_ bytes: [UInt8], isWhole: Bool) {
+        self.bytes = bytes
+        self.isWhole = isWhole
+        offset = 0
+    }
+
+    private init(_ bytes: [UInt8], isWhole: Bool, offset: Int) {
+        self.bytes = bytes
+        self.isWhole = isWhole
+        self.offset = offset
+    }
+
+    var end: Int { bytes.count }
+    var count: Int { end - offset }
+    var first: UInt8 { bytes[offset] }
+    var slice: ArraySlice<UInt8> { bytes[offset...] }
+
+    subscript(offset: Int) -> UInt8 { bytes[offset] }
+
+    /// The offset of the first character that is not white space.
+    var start: Int? { slice.firstIndex { !$0.isWhiteSpace } }
+
+    /// The same text from an offset on.
+    func from(_ offset: Int) -> FormText {
+        FormText(bytes, isWhole: isWhole, offset: offset)
+    }
+
+    /// The text without one line break at its end.
+    var withoutLineBreak: FormText {
+        guard isWhole else { return self }
+        return FormText(bytes.span.withoutLineBreak.array, isWhole: true, offset: offset)
+    }
+
+    /// The offset after the last character that is not white space; nil if the end is not known.
+    var trimmedEnd: Int? {
+        guard isWhole else { return nil }
+        return (slice.lastIndex { !$0.isWhiteSpace }).map { $0 + 1 }
+    }
+
+    /// The text without white space at its end, if it is short.
+    func short(_ limit: Int) -> String? {
+        guard let trimmedEnd, trimmedEnd - offset <= limit else { return nil }
+        return String(decoding: bytes[offset..<trimmedEnd], as: UTF8.self)
+    }
+
+    /// Whether the text begins with this ASCII text.
+    func starts(_ prefix: StaticString, ignoringCase: Bool = false) -> Bool {
+        starts(Array("\(prefix)".utf8), ignoringCase: ignoringCase)
+    }
+
+    private func starts(_ prefix: [UInt8], ignoringCase: Bool) -> Bool {
+        guard count >= prefix.count else { return false }
+        return zip(slice, prefix).allSatisfy { byte, wanted in
+            byte == wanted || ignoringCase && byte | 0x20 == wanted | 0x20 && wanted | 0x20 >= 0x61
+        }
+    }
+
+    /// The offset of the first occurrence of a short text.
+    func offset(of text: StaticString) -> Int? {
+        let wanted = Array("\(text)".utf8)
+        guard count >= wanted.count else { return nil }
+        return (offset...end - wanted.count).first { bytes[$0...].starts(with: wanted) }
+    }
+
+    /// A character and its offset, for messages.
+    static func mark(_ byte: UInt8, _ offset: Int) -> String {
+        let character =
+            switch byte {
+            case UInt8(ascii: "\""): "a quotation mark"
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): "a line break"
+            case UInt8(ascii: " "): "a space"
+            case UInt8(ascii: "\t"): "a tab"
+            case 0x21...0x7E: "\"\(Character(Unicode.Scalar(byte)))\""
+            default: hexadecimal(byte)
+            }
+        return "\(character) at offset \(offset)"
+    }
+}
+
+extension UInt8 {
+    var isDecimal: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+
+    var isHexadecimal: Bool {
+        isDecimal || self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "f")
+    }
+
+    var isLetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
+
+    /// Whether it is a digit of both alphabets of base64.
+    var isCommonBase64: Bool { isDecimal || isLetter }
+
+    var isBase64URL: Bool {
+        isCommonBase64 || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
+    }
+
+    var isStandardBase64: Bool {
+        isCommonBase64 || self == UInt8(ascii: "+") || self == UInt8(ascii: "/")
+    }
+}
