@@ -108,6 +108,15 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Serve /explain on the admin address: why evidence gets its verdict.")
     var adminExplain = false
 
+    @Option(
+        help: ArgumentHelp(
+            "\(LogLevelChoice.names). debug logs why a request to verifyReceipt got a status other "
+                + "than 0. (default: info)",
+            valueName: "level"),
+        completion: .choices(LogLevelChoice.self),
+        transform: choiceArgument)
+    var logLevel: LogLevelChoice = .info
+
     @Flag(help: "Check the configuration, print what it means, and exit.")
     var check = false
 
@@ -140,6 +149,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { admin?.stop() }
         var configuration = try settings.serverConfiguration()
         configuration.monitor = monitor
+        configuration.fixed.logsDebug = logLevel == .debug
         let server = try start(configuration)
         let manager = ServiceManager(environment: environment)
         if let manager, let period = manager.watchdogMilliseconds {

@@ -171,9 +171,12 @@ import Testing
         ]
         for (verdict, environment, status) in cases {
             let verification = Verification(
-                verdict: verdict, detail: "", environment: environment)
+                verdict: verdict, detail: "why", environment: environment)
             let text = verifyReceiptResponse(for: verification, requestDate: Self.now)
-            #expect(String(decoding: text, as: UTF8.self) == "{\"status\":\(status)}")
+            let detail = verdict == .valid ? "this is a payload, and no receipt" : "why"
+            #expect(
+                String(decoding: text, as: UTF8.self)
+                    == "{\"status\":\(status),\"detail\":\"\(detail)\"}")
         }
         #expect(Set(cases.map(\.0)) == Set(Verdict.allCases))
     }

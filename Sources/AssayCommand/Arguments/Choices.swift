@@ -53,6 +53,11 @@ enum EnvironmentChoice: String, Choice {
     var environment: StoreEnvironment { StoreEnvironment(rawValue: rawValue) }
 }
 
+/// The values of `serve --log-level`.
+enum LogLevelChoice: String, Choice {
+    case info, debug
+}
+
 /// The values of `--engine`.
 enum EngineChoice: String, Choice {
     case auto, ifma, avx2, portable, openssl

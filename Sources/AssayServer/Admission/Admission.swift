@@ -186,6 +186,9 @@ final class Admission {
         }
         guard let fetcher = app.fetcher else { return .refused(.fetchNotConfigured(head.id)) }
         guard !call.transactionId.isEmpty else { return .refused(.noTransaction(head.id)) }
+        if let problem = EvidenceForm.problem(withTransactionId: call.transactionId) {
+            return .refused(.notTransaction(head.id, problem))
+        }
         let isKnown = call.lists.allSatisfy { $0 == .statuses || $0 == .history }
         guard isKnown else { return .refused(.unknownList(head.id)) }
         if connection.isFull {

@@ -135,6 +135,10 @@ extension ResponseHead {
             id: id, status: .invalidArgument, message: "the request names no transaction")
     }
 
+    static func notTransaction(_ id: UInt64, _ problem: String) -> Self {
+        ResponseHead(id: id, status: .invalidArgument, message: problem)
+    }
+
     static func unknownList(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .invalidArgument,

@@ -263,6 +263,9 @@ final class Connection {
     func answer(
         _ request: AcceptedRequest, _ verification: Verification, at now: Timestamp
     ) {
+        if let detail = request.refusedReceipt(verification, at: now) {
+            telemetry.logRefusedReceipt(detail)
+        }
         answer(to: request.id) {
             RequestMapping.encode(
                 verification, answering: request, at: now, by: context.codec, into: &$0)

@@ -37,6 +37,7 @@ extension Connection {
         guard http.isOpen(id) else { return }
         telemetry.metrics.didAnswerAtOnce(.unknown, problem.head(id))
         let format = http.format(of: id)
+        if format.content.isApple { telemetry.logRefusedReceipt(problem.detail) }
         answer(to: id) { output in
             HTTPResponse.append(problem, format, at: time, to: &output)
         }

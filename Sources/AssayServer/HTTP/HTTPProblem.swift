@@ -69,7 +69,7 @@ struct HTTPProblem: Error, Sendable {
         var writer = JSONWriter()
         writer.object { object in
             object.member("status", appleStatus)
-            if status != 200 { object.member("detail", detail) }
+            object.member("detail", detail)
         }
         return writer.text
     }

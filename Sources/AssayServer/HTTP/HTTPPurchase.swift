@@ -80,6 +80,8 @@ extension HTTPResponse {
                 object.member("productId", transaction.payload.productId)
             }
             object.member("environment", verification.environment?.rawValue)
+            // Not in the contract, whose clients ignore unknown members.
+            if verification.verdict != .valid { object.member("detail", verification.detail) }
             if withPayload {
                 for member in VerificationReport(verification).members {
                     object.member("clientPayload", raw: member.text)

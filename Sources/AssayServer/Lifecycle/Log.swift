@@ -18,11 +18,14 @@ public struct StandardErrorLog: LogSink {
 }
 
 /// Formats log lines. A line contains nothing that a client chose: no evidence, no id, no name.
+/// Only a line at debug level can quote a character and the names of members.
 struct Log: Sendable {
     let sink: any LogSink
     let clock: @Sendable () -> Timestamp
+    /// Whether lines at debug level are written.
+    var isVerbose = false
 
-    enum Level: String { case info, warning, error }
+    enum Level: String { case debug, info, warning, error }
 
     enum Value {
         case text(String)
@@ -32,6 +35,7 @@ struct Log: Sendable {
     func write(
         _ level: Level, _ event: StaticString, _ fields: KeyValuePairs<StaticString, Value> = [:]
     ) {
+        guard level != .debug || isVerbose else { return }
         // Long enough for any line but one with a long reason.
         var line = JSONWriter(escaping: .unprintable, capacity: 256)
         line.object { object in

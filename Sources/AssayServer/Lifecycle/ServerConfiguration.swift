@@ -93,6 +93,9 @@ extension ServerConfiguration {
         public var hasOneProcessor = ServerConfiguration.availableParallelism == 1
         /// Receives the log.
         public var log: any LogSink
+        /// Whether lines at debug level are logged: why a request to verifyReceipt got a status
+        /// other than 0.
+        public var logsDebug = false
         /// Where the server publishes its state several times a second; nil for nowhere.
         public var monitor: ServerMonitor?
         /// The endpoint of the admin interface. Here so that a reload reports its change, and that

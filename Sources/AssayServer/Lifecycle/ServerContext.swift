@@ -21,7 +21,9 @@ final class ServerContext {
         settings = configuration.reloadable.withNamedApps
         decoder = FrameDecoder(for: configuration.reloadable.limits)
         telemetry = Telemetry(
-            Log(sink: configuration.fixed.log, clock: configuration.fixed.clock), loop)
+            Log(
+                sink: configuration.fixed.log, clock: configuration.fixed.clock,
+                isVerbose: configuration.fixed.logsDebug), loop)
         telemetry.metrics.follow(settings.apps.keys)
     }
 

@@ -24,6 +24,11 @@ final class Telemetry {
         faults.write(error.description, to: log, now: loop.now)
     }
 
+    /// Logs why the answer in the form of verifyReceipt has a status other than 0.
+    func logRefusedReceipt(_ detail: String) {
+        log.write(.debug, "verify_receipt_refused", ["detail": .text(detail)])
+    }
+
     /// Logs the number of faults that were suppressed.
     func flushFaults() { faults.flush(to: log) }
 }

@@ -63,6 +63,15 @@ final class AcceptedRequest: Sendable {
     /// Whether the kind is an estimate, and the verification detects it.
     var detectsKind: Bool { place?.detectsKind ?? format?.detectsKind ?? false }
 
+    /// Why the answer in the form of verifyReceipt has a status other than 0; nil for other
+    /// answers.
+    func refusedReceipt(_ verification: Verification, at now: Timestamp) -> String? {
+        guard call.returnsVerifyReceiptJSON || format?.content.isVerifyReceipt == true else {
+            return nil
+        }
+        return verifyReceiptDetail(for: verification, requestDate: now)
+    }
+
     /// Whether verifying it takes less time than waking a worker.
     var hasKnownChain: Bool {
         guard case .whole(let evidence) = evidence else { return false }

@@ -9,6 +9,7 @@ extension Scheduler {
         let now = SystemClock.monotonicNanoseconds
         let verified = answers.outcomes.count { $0 != nil }
         if verified > 0 { context.telemetry.metrics.didVerify(batchOf: verified) }
+        for detail in answers.refusedReceipts { context.telemetry.logRefusedReceipt(detail) }
         var start = 0
         for (index, end) in answers.ends.enumerated() {
             if let item = answers.items[index] {

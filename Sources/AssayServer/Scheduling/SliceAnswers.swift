@@ -19,6 +19,8 @@ struct SliceAnswers: Sendable {
     /// The verifications of items of Resolve requests, by index in the slice. They have no bytes
     /// here: their answer needs the other items.
     private(set) var items: [Int: Verification] = [:]
+    /// Why answers in the form of verifyReceipt have a status other than 0.
+    private(set) var refusedReceipts: [String] = []
 
     /// The usual size of a transaction's typed fields.
     private static let usualAnswerBytes = 1024
@@ -42,6 +44,9 @@ struct SliceAnswers: Sendable {
                 let verification = verifications[index].verification
                 outcomes.append(Outcome(request, verification))
                 load.add(request.work)
+                if let detail = request.refusedReceipt(verification, at: now) {
+                    refusedReceipts.append(detail)
+                }
                 if request.place != nil {
                     items[index] = verification
                 } else {

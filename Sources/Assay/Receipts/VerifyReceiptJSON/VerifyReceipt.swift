@@ -3,7 +3,8 @@ public import AssayModels
 /// Returns the answer to a verification in the JSON of Apple's retired verifyReceipt endpoint.
 ///
 /// Numbers are strings, and booleans are "true" or "false", where Apple's are. The answer omits
-/// data that only Apple's servers have (renewals since, pending renewals).
+/// data that only Apple's servers have (renewals since, pending renewals). With a status other
+/// than 0 it has the member `detail`, which Apple's has not: clients ignore unknown members.
 ///
 /// - Parameters:
 ///   - verification: the verification of a receipt.
@@ -40,11 +41,13 @@ package struct VerifyReceiptQuery: Equatable, Sendable {
 package func verifyReceiptResponse(
     for verification: Verification, to query: VerifyReceiptQuery?, requestDate: Timestamp
 ) -> [UInt8] {
+    let detail = verifyReceiptDetail(for: verification, requestDate: requestDate)
     var writer = JSONWriter()
     writer.object { response in
         guard verification.verdict == .valid, let evidence = verification.evidence else {
             let status = VerifyReceiptStatus(refusing: verification, to: query)
             response.member("status", status.rawValue)
+            response.member("detail", detail)
             return
         }
         switch evidence {
@@ -57,12 +60,28 @@ package func verifyReceiptResponse(
             response.object("receipt") { $0.members(of: receipt) }
             let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
             response.member("status", status.rawValue)
+            response.member("detail", detail)
         case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest,
             .serverAnswer, .notificationV1:
             response.member("status", VerifyReceiptStatus.malformed.rawValue)
+            response.member("detail", detail)
         }
     }
     return writer.text
+}
+
+/// The member `detail` of that answer: why its status is not 0. Nil for the status 0.
+package func verifyReceiptDetail(
+    for verification: Verification, requestDate: Timestamp
+) -> String? {
+    guard verification.verdict == .valid else { return verification.detail }
+    switch verification.evidence {
+    case .appReceipt: return nil
+    case .transactionReceipt(let receipt):
+        let status = VerifyReceiptStatus(receipt, requestDate: requestDate)
+        return status == .valid ? nil : "the receipt is genuine; its subscription has expired"
+    default: return "this is a \(verification.kind?.name ?? "payload"), and no receipt"
+    }
 }
 
 /// Apple's status codes that a verification without a server can return.
