@@ -235,7 +235,7 @@ struct OpenAPITests {
             cases.append((path, method, request(path, json + gzip), isApple ? 200 : 415))
             if isPurchase { cases.append((path, method, request(path, host), 401)) }
             if route != .batch {
-                // A receipt for Apple's paths has the limit of receipts, and Apple's answer above it.
+                // Apple's paths have the limit of receipts, and Apple's answer above it.
                 let length = "Content-Length: \(isApple ? 100_000_000 : 5_000_000)\r\n"
                 cases.append((path, method, request(path, json + length), isApple ? 200 : 413))
             }
