@@ -20,7 +20,7 @@ struct GreedyQueueTests {
             (60, 40, .queued, 5_000, false), (60, 41, .queued, 5_000, true),
             (20, 0, .queued, 6_000, false), (21, 0, .queued, 6_000, true),
             (100, 0, .none, 6_000, false), (101, 0, .none, 6_000, true),
-            (60, 140, .none, 6_000, false), (60, 141, .none, 6_000, true),
+            (100, 500, .none, 6_000, false), (101, 500, .none, 6_000, true),
             (200, 0, .light, 5_000, false), (201, 0, .light, 5_000, true),
             (200, 500, .light, 6_000, false), (201, 500, .light, 6_000, true),
         ]

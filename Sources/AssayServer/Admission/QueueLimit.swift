@@ -24,8 +24,7 @@ struct QueueLimit {
     /// part in it. A light connection waits for a quantum of each of the others, and its refusal
     /// would shorten no queue. So it has twice the configured limit, and the time that its request
     /// waited in the socket does not count. Where all have little in the queue, that time is the
-    /// length of the loop's turn, which no refusal shortens either: it counts against twice the
-    /// limit.
+    /// length of the loop's turn, which no refusal shortens either: its deadline alone limits it.
     ///
     /// - Parameter age: milliseconds that the request has already waited in the socket.
     func isExceeded(
@@ -34,7 +33,7 @@ struct QueueLimit {
     ) -> Bool {
         switch share {
         case .light: delay > 2 * configured
-        case .none: delay > configured || age + delay > 2 * configured
+        case .none: delay > configured
         case .queued:
             delay > milliseconds(of: configured, at: now) || age + delay > configured
         }
