@@ -110,6 +110,14 @@ class Retrying:
         return json.loads(self.process.stdout.readline())
 
 
+def identity(purchase):
+    """Names a subscription's period by its original and its line item, else by its transaction."""
+    line_item = purchase.get("webOrderLineItemId", "0")
+    if line_item == "0":
+        return purchase["transactionId"]
+    return f"{purchase['originalTransactionId']}/{line_item}"
+
+
 def evidence(tool, ca):
     """Tokens with the keys of their answers, and of each tenth one with another signature."""
     tokens = mint(tool, "transaction", "--ca", str(ca), "--count", str(TOKENS)).split()
@@ -117,7 +125,7 @@ def evidence(tool, ca):
     for index, token in enumerate(tokens):
         payload = token.split(b".")[1]
         purchase = json.loads(base64.urlsafe_b64decode(payload + b"=" * (-len(payload) % 4)))
-        key = f"Production/{BUNDLE}/{purchase['transactionId']}"
+        key = f"Production/{BUNDLE}/{identity(purchase)}"
         if index % 10 == 9:
             at = len(token) - 40
             token, key = token[:at] + (b"B" if token[at:at + 1] == b"A" else b"A") \
