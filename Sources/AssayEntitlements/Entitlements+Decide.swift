@@ -51,8 +51,8 @@ extension Entitlements {
     }
 
     private static func precedes(
-        _ left: (key: Ledger.AppKey, value: Ledger.App),
-        _ right: (key: Ledger.AppKey, value: Ledger.App)
+        _ left: (key: Ledger.AppKey, app: Ledger.App),
+        _ right: (key: Ledger.AppKey, app: Ledger.App)
     ) -> Bool {
         (left.key.environment.rawValue, left.key.bundleId)
             < (right.key.environment.rawValue, right.key.bundleId)

@@ -11,18 +11,39 @@ struct Ledger {
     /// One app in one environment.
     struct App {
         private(set) var snapshots: [Snapshot] = []
-        private var places: [PurchaseIdentity: Int] = [:]
+        private var places: [Key: Int] = [:]
         /// The newest app transaction of each download, and its item.
         private(set) var appTransactions: [String: Snapshot.Named] = [:]
         /// The newest receipt. One without records is evidence of the app.
         private(set) var newestReceipt: (created: Int64, item: Int)?
 
-        mutating func add(_ snapshot: Snapshot) {
-            guard let place = places[snapshot.purchase] else {
-                places[snapshot.purchase] = snapshots.count
-                snapshots.append(snapshot)
-                return
+        /// - Parameter capacity: of how many purchases to have space.
+        init(capacity: Int) {
+            snapshots.reserveCapacity(capacity)
+            places.reserveCapacity(capacity)
+        }
+
+        /// Names the purchase of a snapshot.
+        private struct Key: Hashable {
+            let digest: Int
+            let snapshot: Snapshot
+
+            init(_ snapshot: Snapshot) {
+                digest = snapshot.digest
+                self.snapshot = snapshot
             }
+
+            static func == (left: Self, right: Self) -> Bool {
+                left.digest == right.digest && left.snapshot.purchase == right.snapshot.purchase
+            }
+
+            func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+        }
+
+        mutating func add(_ snapshot: Snapshot) {
+            let next = snapshots.count
+            let place = { (place: inout Int) in place }(&places[Key(snapshot), default: next])
+            guard place < next else { return snapshots.append(snapshot) }
             let known = snapshots[place]
             if snapshot.wins(over: known) {
                 snapshot.complete(from: known)
@@ -51,7 +72,10 @@ struct Ledger {
         var originalTransactionId: String
     }
 
-    private(set) var apps: [AppKey: App] = [:]
+    private(set) var apps: [(key: AppKey, app: App)] = []
+    private var places: [AppKey: Int] = [:]
+    /// The place of the last item's app: most calls are about one app.
+    private var lastPlace = 0
     private(set) var renewals: [RenewalKey: RenewalState] = [:]
     private(set) var statuses: [RenewalKey: SignedStatus] = [:]
     /// The newest date at which Apple signed any of the evidence, and its item.
@@ -69,12 +93,11 @@ struct Ledger {
         self.now = now.milliseconds
         self.knownAt = knownAt?.milliseconds ?? .max
         hasStatement = Array(repeating: false, count: items.count)
-        for (index, item) in items.enumerated() {
-            guard item.verification.verdict == .valid, let evidence = item.verification.evidence
-            else { continue }
-            add(evidence, at: index)
+        // By index: an item is not copied.
+        for index in items.indices where items[index].verification.verdict == .valid {
+            if let evidence = items[index].verification.evidence { add(evidence, at: index) }
         }
-        let receipts = apps.values.compactMap(\.newestReceipt)
+        let receipts = apps.compactMap(\.app.newestReceipt)
         if let newest = receipts.max(by: { ($0.created, -$0.item) < ($1.created, -$1.item) }) {
             warn(
                 .receiptOmitsConsumables,
@@ -168,7 +191,7 @@ struct Ledger {
         guard let snapshot = Snapshot.of(transaction, item: item) else {
             return warnOfMissingId(item)
         }
-        apps[key, default: App()].add(snapshot)
+        apps[place(of: key)].app.add(snapshot)
     }
 
     private mutating func add(
@@ -184,8 +207,7 @@ struct Ledger {
         let state = RenewalState(renewal, of: around.bundleId, item: item)
         // It means something without a transaction where it names a period.
         if let bundleId = around.bundleId, state.renewalDate != nil {
-            let app = AppKey(environment: key.environment, bundleId: bundleId)
-            apps[app] = apps[app] ?? App()
+            _ = place(of: AppKey(environment: key.environment, bundleId: bundleId))
         }
         if let known = renewals[key], !state.wins(over: known) { return }
         renewals[key] = state
@@ -200,7 +222,7 @@ struct Ledger {
             environment: payload.receiptType ?? around.environment,
             bundleId: payload.bundleId ?? "")
         noteSigned(payload.receiptCreationDate, item)
-        apps[key, default: App()].note(
+        apps[place(of: key)].app.note(
             Snapshot.Named(
                 name: payload.appTransactionId ?? "",
                 signedDate: payload.receiptCreationDate?.milliseconds ?? .min, item: item))
@@ -210,11 +232,11 @@ struct Ledger {
         guard isKnown(receipt.receiptCreationDate) else { return }
         let key = AppKey(environment: receipt.environment, bundleId: receipt.bundleId ?? "")
         noteSigned(receipt.receiptCreationDate, item)
-        var app = apps.removeValue(forKey: key) ?? App()
-        app.noteReceipt(created: receipt.receiptCreationDate?.milliseconds ?? .min, item: item)
+        let place = place(of: key)
+        apps[place].app.noteReceipt(
+            created: receipt.receiptCreationDate?.milliseconds ?? .min, item: item)
         if let end = receipt.expirationDate?.milliseconds {
             guard end > now else {
-                apps[key] = app
                 return warn(
                     .receiptExpired,
                     "the volume purchase of this receipt has ended: it entitles to nothing", item)
@@ -228,9 +250,8 @@ struct Ledger {
                 warnOfMissingId(item)
                 continue
             }
-            app.add(snapshot)
+            apps[place].app.add(snapshot)
         }
-        apps[key] = app
     }
 
     private mutating func add(_ receipt: TransactionReceipt, _ item: Int) {
@@ -238,7 +259,18 @@ struct Ledger {
         let key = AppKey(environment: receipt.environment, bundleId: receipt.bundleId ?? "")
         noteSigned(receipt.purchaseDate, item)
         guard let snapshot = Snapshot(receipt, item: item) else { return warnOfMissingId(item) }
-        apps[key, default: App()].add(snapshot)
+        apps[place(of: key)].app.add(snapshot)
+    }
+
+    private mutating func place(of key: AppKey) -> Int {
+        if lastPlace < apps.count, apps[lastPlace].key == key { return lastPlace }
+        let next = apps.count
+        lastPlace = { (place: inout Int) in place }(&places[key, default: next])
+        if lastPlace == next {
+            // Most calls are about one app. Space for all items in each would be quadratic.
+            apps.append((key, App(capacity: next == 0 ? hasStatement.count : 0)))
+        }
+        return lastPlace
     }
 
     private func isKnown(_ signedDate: Timestamp?) -> Bool {
@@ -265,7 +297,7 @@ struct Ledger {
     /// same thing in another item, and nothing of the answer comes from them.
     func superseded(_ warnings: [EntitlementWarning]) -> [Int] {
         var unused = hasStatement
-        for app in apps.values {
+        for app in apps.lazy.map(\.app) {
             for snapshot in app.snapshots { snapshot.noteItems { unused[$0] = false } }
             for download in app.appTransactions.values { unused[download.item] = false }
             if let receipt = app.newestReceipt { unused[receipt.item] = false }

@@ -25,10 +25,18 @@ struct Lineages {
     private var bundleGroups: [String: Snapshot.Named] = [:]
 
     init(_ purchases: [Snapshot], _ links: SubscriptionLinks) {
-        var lineages: [String: [Snapshot]] = [:]
+        var lineages: [(root: String, purchases: [Snapshot])] = []
+        var places: [String: Int] = [:]
+        var place = 0
         for purchase in purchases {
             let root = links.lineageRoot(of: purchase.originalTransactionId)
-            lineages[root, default: []].append(purchase)
+            // Periods of one subscription often follow each other.
+            if lineages.isEmpty || lineages[place].root != root {
+                let next = lineages.count
+                place = { (place: inout Int) in place }(&places[root, default: next])
+                if place == next { lineages.append((root, [])) }
+            }
+            lineages[place].purchases.append(purchase)
             guard let bundle = purchase.bundleOriginal, let group = purchase.bundleGroup else {
                 continue
             }

@@ -9,6 +9,8 @@ import AssayModels
 final class Snapshot {
     /// Names the purchase, whichever of its transactions this is.
     let purchase: PurchaseIdentity
+    /// Of `purchase`: it is hashed once, and look-ups compare it before the texts.
+    let digest: Int
     let transactionId: String
     let originalTransactionId: String
     let productId: String?
@@ -17,14 +19,11 @@ final class Snapshot {
     let purchaseDate: Int64
     private(set) var expiresDate: Int64?
     private(set) var revocationDate: Int64?
-    private(set) var revocationPercentage: Int32?
     private(set) var quantity: Int64 = 1
     private(set) var isTrial = false
     private(set) var isSeatAddition = false
-    /// Nil: not of a group or an organisation.
-    private(set) var revokedSeats: Int64?
-    private(set) var offerType: OfferType?
-    private(set) var billingPlanType: BillingPlanType?
+    /// Nil: not an offer, and none of the others.
+    private var terms: Terms?
     /// Taken from a StoreKit 1 receipt. Its cancellation can mean a refund or an upgrade.
     private(set) var isFromReceipt = false
     /// What this item says, and a receipt cannot.
@@ -32,9 +31,10 @@ final class Snapshot {
     private let ownType: Kind
     /// The newest signed transaction of the purchase, where a record of a receipt is newer.
     private(set) var signedBeneath: Snapshot?
-    /// The account of the newest statement about this purchase that names one, in lower case.
-    private(set) var account: Named?
-    private(set) var appTransaction: Named?
+    private var ownAccount: String?
+    private var ownAppTransaction: String?
+    /// Nil: no other statement about this purchase names a newer customer.
+    private var inherited: Customer?
     /// The signed JSON; empty for a record of a receipt.
     private(set) var json: [UInt8] = []
     /// Index of the item.
@@ -45,11 +45,57 @@ final class Snapshot {
         var ownership: InAppOwnershipType?
         var group: String?
         var isUpgraded = false
+        var links: Links?
+    }
+
+    // What few purchases have is apart, because one call can hold 100,000 of them.
+
+    /// The terms of few purchases.
+    private final class Terms {
+        let revocationPercentage: Int32?
+        /// Nil: not of a group or an organisation.
+        let revokedSeats: Int64?
+        let offerType: OfferType?
+        let billingPlanType: BillingPlanType?
+
+        /// Nil: the payload has none of them.
+        init?(_ payload: borrowing JWSTransactionDecodedPayload) {
+            guard
+                payload.revocationPercentage != nil || payload.multiSeatInfo != nil
+                    || payload.offerType != nil || payload.billingPlanType != nil
+            else { return nil }
+            revocationPercentage = payload.revocationPercentage
+            revokedSeats = payload.multiSeatInfo.map { Int64($0.revokedSeatQuantity ?? 0) }
+            offerType = payload.offerType
+            billingPlanType = payload.billingPlanType
+        }
+    }
+
+    /// Other subscriptions that a purchase names.
+    private final class Links {
         /// The original before the subscription moved.
-        var previousOriginal: String?
+        let previousOriginal: String?
         /// The original of the bundle that it is a component of, and the bundle's group.
-        var bundleOriginal: String?
-        var bundleGroup: String?
+        let bundleOriginal: String?
+        let bundleGroup: String?
+
+        /// Nil: the payload names none.
+        init?(_ payload: borrowing JWSTransactionDecodedPayload) {
+            guard
+                payload.previousOriginalTransactionId != nil
+                    || payload.bundleOriginalTransactionID != nil
+                    || payload.bundleSubscriptionGroupID != nil
+            else { return nil }
+            previousOriginal = payload.previousOriginalTransactionId
+            bundleOriginal = payload.bundleOriginalTransactionID
+            bundleGroup = payload.bundleSubscriptionGroupID
+        }
+    }
+
+    /// The customer that other statements about a purchase name.
+    private final class Customer {
+        var account: Named?
+        var appTransaction: Named?
     }
 
     /// A name that an item gives.
@@ -78,6 +124,7 @@ final class Snapshot {
         productId: String?, type: Kind, signedDate: Int64, purchaseDate: Int64, item: Int
     ) {
         self.purchase = purchase
+        digest = purchase.hashValue
         self.transactionId = transactionId
         self.originalTransactionId = originalTransactionId
         self.productId = productId
@@ -92,9 +139,16 @@ final class Snapshot {
     var ownership: InAppOwnershipType? { statements.ownership }
     var group: String? { statements.group }
     var isUpgraded: Bool { statements.isUpgraded }
-    var previousOriginal: String? { statements.previousOriginal }
-    var bundleOriginal: String? { statements.bundleOriginal }
-    var bundleGroup: String? { statements.bundleGroup }
+    var previousOriginal: String? { statements.links?.previousOriginal }
+    var bundleOriginal: String? { statements.links?.bundleOriginal }
+    var bundleGroup: String? { statements.links?.bundleGroup }
+    var revocationPercentage: Int32? { terms?.revocationPercentage }
+    var revokedSeats: Int64? { terms?.revokedSeats }
+    var offerType: OfferType? { terms?.offerType }
+    var billingPlanType: BillingPlanType? { terms?.billingPlanType }
+    /// The account of the newest statement about this purchase that names one, in lower case.
+    var account: Named? { inherited?.account ?? ownAccount.map { named($0.lowercased()) } }
+    var appTransaction: Named? { inherited?.appTransaction ?? ownAppTransaction.map(named) }
     var isRevoked: Bool { revocationDate != nil }
     var isFamilyShared: Bool { ownership == .familyShared }
 
@@ -134,18 +188,30 @@ final class Snapshot {
         {
             signedBeneath = signed
         }
-        if let named = other.account, named.isNewer(than: account) { account = named }
-        if let named = other.appTransaction, named.isNewer(than: appTransaction) {
-            appTransaction = named
+        if let named = other.account, named.isNewer(than: account) {
+            customer().account = named
         }
+        if let named = other.appTransaction, named.isNewer(than: appTransaction) {
+            customer().appTransaction = named
+        }
+    }
+
+    private func customer() -> Customer {
+        let customer = inherited ?? Customer()
+        inherited = customer
+        return customer
+    }
+
+    private func named(_ name: String) -> Named {
+        Named(name: name, signedDate: signedDate, item: item)
     }
 
     /// The items without which this statement would be another one.
     func noteItems(_ note: (Int) -> Void) {
         note(item)
         if let signedBeneath { note(signedBeneath.item) }
-        if let account { note(account.item) }
-        if let appTransaction { note(appTransaction.item) }
+        if let account = inherited?.account { note(account.item) }
+        if let appTransaction = inherited?.appTransaction { note(appTransaction.item) }
     }
 
     /// Distinguishes records of receipts with the same signed date.
@@ -184,25 +250,16 @@ extension Snapshot {
     private func read(_ payload: borrowing JWSTransactionDecodedPayload) {
         expiresDate = payload.expiresDate?.milliseconds
         revocationDate = payload.revocationDate?.milliseconds
-        revocationPercentage = payload.revocationPercentage
         quantity = payload.quantity.map(Int64.init) ?? 1
         isTrial = payload.offerType == .introductory && payload.offerDiscountType == .freeTrial
         isSeatAddition = payload.additionalTransactionReason == .seatAddition
-        revokedSeats = payload.multiSeatInfo.map { Int64($0.revokedSeatQuantity ?? 0) }
-        offerType = payload.offerType
-        billingPlanType = payload.billingPlanType
+        terms = Terms(payload)
         ownStatements.ownership = payload.inAppOwnershipType
         ownStatements.group = payload.subscriptionGroupIdentifier
         ownStatements.isUpgraded = payload.isUpgraded == true
-        ownStatements.previousOriginal = payload.previousOriginalTransactionId
-        ownStatements.bundleOriginal = payload.bundleOriginalTransactionID
-        ownStatements.bundleGroup = payload.bundleSubscriptionGroupID
-        account = payload.appAccountToken.map {
-            Named(name: $0.lowercased(), signedDate: signedDate, item: item)
-        }
-        appTransaction = payload.appTransactionId.map {
-            Named(name: $0, signedDate: signedDate, item: item)
-        }
+        ownStatements.links = Links(payload)
+        ownAccount = payload.appAccountToken
+        ownAppTransaction = payload.appTransactionId
     }
 
     /// Nil: the record names no purchase.
