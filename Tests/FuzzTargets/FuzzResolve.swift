@@ -95,17 +95,10 @@ struct FuzzResolve {
         var known: EvidenceKind?
         if case .named(let kind) = kind { known = kind }
         known = known ?? Verifier.likelyKind(of: bytes.span)
-        func verified(at now: Timestamp) -> Verification {
-            authority.verifier.verify(
-                bytes.span, as: known ?? .transaction, policy: FuzzAuthority.policy,
-                expecting: call.expectations, at: now)
-        }
-        var direct = verified(at: min(call.at ?? FuzzAuthority.now, FuzzAuthority.now))
-        // Valid at the client's moment, and at the server's time.
-        if direct.verdict == .valid {
-            let now = verified(at: FuzzAuthority.now)
-            if now.verdict != .valid { direct = now }
-        }
+        // At the server's time, whatever the moment of the decision.
+        let direct = authority.verifier.verify(
+            bytes.span, as: known ?? .transaction, policy: FuzzAuthority.policy,
+            expecting: call.expectations, at: FuzzAuthority.now)
         return known == nil ? direct.ofUnknownKind : direct
     }
 
@@ -162,6 +155,7 @@ extension Entitlements {
         var copy = self
         for index in copy.apps.indices { copy.apps[index].forgetItems() }
         for index in copy.warnings.indices { copy.warnings[index].item = nil }
+        copy.superseded = []
         return copy
     }
 }
