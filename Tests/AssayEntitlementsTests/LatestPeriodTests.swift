@@ -306,6 +306,12 @@ struct LatestPeriodTests {
         let answer = Entitlements(of: [shared, receipt], at: Timestamp(day: 6))
         #expect(answer.apps[0].subscriptionGroups[0].subscriptionGroupIdentifier == "2100")
         #expect(answer.superseded.isEmpty, "the token says what the receipt cannot")
+        let nameless = Self.period("100", 0...30) {
+            $0.inAppOwnershipType = .familyShared
+            ($0.appAccountToken, $0.appTransactionId) = (nil, nil)
+        }
+        let both = Entitlements(of: [nameless, receipt], at: Timestamp(day: 6))
+        #expect(both.superseded.isEmpty, "even one that names no customer")
         #expect(try decide([upgraded, receipt], at: Timestamp(day: 6)).status == .unknown)
         #expect(try decide([receipt], at: Timestamp(day: 6)).isEntitled)
     }
