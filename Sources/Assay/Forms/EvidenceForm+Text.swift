@@ -152,6 +152,40 @@ extension EvidenceForm {
                 + "the JSON and send the string's value")
     }
 
+    /// A character that is no digit of base64, and belongs to what is around the evidence.
+    ///
+    /// - Parameters:
+    ///   - what: the evidence, such as `the receipt`.
+    ///   - name: the same for a reader who may not know that it is one.
+    static func surrounding(
+        _ byte: UInt8, _ offset: Int, of what: String, named name: String
+    ) -> EvidenceForm? {
+        let mark = FormText.mark(byte, offset)
+        switch byte {
+        case UInt8(ascii: "%"): return percent(offset)
+        case UInt8(ascii: "\\"): return escaped(offset)
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
+            return EvidenceForm(
+                .quoted, "a quotation mark after \(name) (\(mark)): send the text before it")
+        case UInt8(ascii: "&"):
+            return EvidenceForm(
+                .formBody,
+                "the next field of a form follows \(what) (\(mark)): send the value before it")
+        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "|"):
+            return EvidenceForm(
+                .csv, "a line of a table (\(mark)): send the field with \(name) alone")
+        case 0xE2: return ellipsis(byte, offset, in: what)
+        default: return nil
+        }
+    }
+
+    static func ellipsis(_ byte: UInt8, _ offset: Int, in what: String) -> EvidenceForm {
+        EvidenceForm(
+            .ellipsis,
+            "an ellipsis (\(FormText.mark(byte, offset))): a log or a debugger shortened \(what); "
+                + "send the whole value")
+    }
+
     /// A line of a table with evidence in one of its fields.
     static func field(_ text: FormText) -> EvidenceForm? {
         for prefix: StaticString in [",eyJ", ";eyJ", "\teyJ", ",MII", ";MII", "\tMII", "|eyJ"] {

@@ -9,7 +9,7 @@ extension EvidenceForm {
         for offset in text.offset..<text.end {
             let byte = text[offset]
             if byte == UInt8(ascii: ".") {
-                if dots.last == offset - 1 { return ellipsis(byte, offset) }
+                if dots.last == offset - 1 { return ellipsis(byte, offset, in: "the JWS") }
                 dots.append(offset)
             } else if !byte.isBase64URL {
                 return character(byte, at: offset, dots, text)
@@ -35,40 +35,20 @@ extension EvidenceForm {
         _ byte: UInt8, at offset: Int, _ dots: [Int], _ text: FormText
     ) -> EvidenceForm {
         let mark = FormText.mark(byte, offset)
+        if let form = surrounding(byte, offset, of: "the JWS", named: "the JWS") { return form }
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"):
             return space(at: offset, dots, text)
-        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
-            return EvidenceForm(
-                .quoted,
-                "a quotation mark after the JWS (\(mark)): send the text before it")
-        case UInt8(ascii: "\\"): return escaped(offset)
-        case UInt8(ascii: "%"): return percent(offset)
-        case UInt8(ascii: "&"):
-            return EvidenceForm(
-                .formBody,
-                "the next field of a form follows the JWS (\(mark)): send the value before it")
-        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "|"):
-            return EvidenceForm(
-                .csv, "a line of a table (\(mark)): send the field with the JWS alone")
         case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "/"):
             if dots.isEmpty, !text.slice.contains(UInt8(ascii: ".")) { return oneSegment(text) }
             return EvidenceForm(
                 .tokenAlphabet,
                 "standard base64 (\(mark)) where a JWS has base64url without padding: send the "
                     + "token as StoreKit made it")
-        case 0xE2: return ellipsis(byte, offset)
         default:
             return EvidenceForm(
                 .other, "a JWS with another character (\(mark)): send the token alone")
         }
-    }
-
-    private static func ellipsis(_ byte: UInt8, _ offset: Int) -> EvidenceForm {
-        EvidenceForm(
-            .ellipsis,
-            "an ellipsis (\(FormText.mark(byte, offset))): a log or a debugger shortened the JWS; "
-                + "send the whole value")
     }
 
     private static func space(at offset: Int, _ dots: [Int], _ text: FormText) -> EvidenceForm {

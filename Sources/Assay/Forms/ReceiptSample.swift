@@ -104,30 +104,16 @@ extension EvidenceForm {
     /// The form of base64 with a character that it can't have.
     private static func receipt(_ byte: UInt8, _ offset: Int) -> EvidenceForm {
         let mark = FormText.mark(byte, offset)
+        if let form = surrounding(byte, offset, of: "the receipt", named: "the evidence") {
+            return form
+        }
         switch byte {
         case UInt8(ascii: "-"), UInt8(ascii: "_"):
             return EvidenceForm(
                 .urlSafe,
                 "base64url (\(mark)) where a receipt has standard base64: replace - by + and _ by "
                     + "/")
-        case UInt8(ascii: "%"): return percent(offset)
-        case UInt8(ascii: "\\"): return escaped(offset)
-        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
-            return EvidenceForm(
-                .quoted,
-                "a quotation mark after the evidence (\(mark)): send the text before it")
-        case UInt8(ascii: "&"):
-            return EvidenceForm(
-                .formBody,
-                "the next field of a form follows the receipt (\(mark)): send the value before it")
-        case UInt8(ascii: "."), 0xE2:
-            return EvidenceForm(
-                .ellipsis,
-                "an ellipsis (\(mark)): a log or a debugger shortened the receipt; send the whole "
-                    + "value")
-        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "|"):
-            return EvidenceForm(
-                .csv, "a line of a table (\(mark)): send the field with the evidence alone")
+        case UInt8(ascii: "."): return ellipsis(byte, offset, in: "the receipt")
         default:
             return EvidenceForm(
                 .other,
