@@ -48,6 +48,12 @@ package struct Inspection: Sendable {
         if !problems.contains(refusal) { problems.insert(refusal, at: 0) }
     }
 
+    /// The bundle id that evidence names, verified or not.
+    package static func bundleId(of evidence: Span<UInt8>) -> String? {
+        var nested = InspectionLimits.nested
+        return Inspection(evidence, member: "", depth: 0, records: 0, nested: &nested).bundleId
+    }
+
     /// Why the verifier could not read the evidence, whatever is trusted and accepted; nil if it
     /// could.
     private static func refusal(_ evidence: Span<UInt8>, as kind: EvidenceKind?) -> String? {

@@ -69,7 +69,7 @@ struct ExplainSite {
     /// The first bundle id that an item names, verified or not.
     private static func bundleId(of sources: [ExplanationSet.Source]) -> String? {
         sources.lazy
-            .compactMap { Inspection($0.evidence.span, records: 0).bundleId }.first
+            .compactMap { Inspection.bundleId(of: $0.evidence.span) }.first
             .map { String($0.prefix(choiceBytes)) }
     }
 
