@@ -8,7 +8,9 @@ struct StepNotifications {
     private let before: ScenarioState
     private let after: ScenarioState
     /// What the notifications of the evidence are about.
-    private var announced: Set<Purchase> = []
+    private let scripted: Set<Purchase>
+    /// What these and the list are about.
+    private var announced: Set<Purchase>
     private var list: [ScenarioNotification] = []
 
     /// - Parameters:
@@ -29,11 +31,11 @@ struct StepNotifications {
         self.step = step
         self.before = before
         self.after = after
-        for name in step.evidence.flatMap(\.notified) {
-            if let transaction = after.transactions[name] {
-                announced.insert(Purchase(name, transaction))
-            }
+        let notified = step.evidence.flatMap(\.notified).compactMap { name in
+            after.transactions[name].map { Purchase(name, $0) }
         }
+        scripted = Set(notified)
+        announced = scripted
     }
 
     /// The identity of a purchase. A copy of it on another device has a transaction id of its own.
@@ -134,9 +136,7 @@ struct StepNotifications {
 
     private mutating func addChanges() {
         // A purchase that was refunded within the step has a notification of each.
-        let scripted = Set(step.evidence.flatMap(\.notified))
-            .compactMap { name in after.transactions[name].map { Purchase(name, $0) } }
-        var seen = Set(scripted)
+        var seen = scripted
         var changed: [(name: String, words: String)] = []
         transactions { name, transaction in
             let old = before.transactions[name]?.payload ?? PayloadMembers()
