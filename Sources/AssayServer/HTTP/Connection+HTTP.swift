@@ -239,16 +239,29 @@ extension Connection {
         }
         let question = HTTPQuestion(
             VerifyReceiptQuery(isSandbox: isSandbox), app: app, kind: .appReceipt)
-        switch context.admission.admit(
-            question.head(id, as: .appReceipt), bodyBytes: size, isWhole: false, from: self)
-        {
+        // Only where the limits are set so that receipts stream above that of JSON.
+        guard
+            let plan = planStream(
+                question.head(id, as: .appReceipt), bodyBytes: size, size: size,
+                in: ReceiptEnvelope())
+        else { throw .bodyTooLarge(limit: limits.httpJSONBytes) }
+        return plan
+    }
+
+    /// Admits a receipt that is verified as it arrives. Nil: it is not streamed.
+    ///
+    /// - Parameters:
+    ///   - bodyBytes: by which it is admitted.
+    ///   - size: the size of the body; 0 if it is not known.
+    private func planStream(
+        _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil
+    ) -> HTTPPlan? {
+        switch context.admission.admit(head, bodyBytes: bodyBytes, isWhole: false, from: self) {
         case .refused(let refusal): answerAtOnce(.verify, refusal)
         case .verify(let admitted):
-            // Only where the limits are set so that receipts stream above that of JSON.
-            guard admitted.isStreamed else { throw .bodyTooLarge(limit: limits.httpJSONBytes) }
-            arriving = .receipt(
-                ArrivingReceipt(admitted, size: size, in: ReceiptEnvelope(), at: now))
-            didAdmit(id)
+            guard admitted.isStreamed else { return nil }
+            arriving = .receipt(ArrivingReceipt(admitted, size: size, in: envelope, at: now))
+            didAdmit(head.id)
             return .receipt
         case .answer: break
         case .resolve: break
@@ -313,23 +326,9 @@ extension Connection {
         if size <= stream.received.unreadCount, head.body != .chunked {
             return .evidence(question, limit: limit)
         }
-        switch context.admission.admit(
-            question.head(id, as: kind), bodyBytes: size, isWhole: false, from: self)
-        {
-        case .refused(let refusal): answerAtOnce(.verify, refusal)
-        case .verify(let admitted):
-            // Otherwise decided again when it is whole: the queue and the memory will have
-            // changed.
-            guard admitted.isStreamed else { return .evidence(question, limit: limit) }
-            let isChunked = head.body == .chunked
-            arriving = .receipt(
-                ArrivingReceipt(admitted, size: isChunked ? 0 : size, at: now))
-            didAdmit(id)
-            return .receipt
-        case .answer: break
-        case .resolve: break
-        case .fetch: break
-        }
-        return .skip
+        // Otherwise decided again when it is whole: the queue and the memory will have changed.
+        return planStream(
+            question.head(id, as: kind), bodyBytes: size, size: head.body == .chunked ? 0 : size)
+            ?? .evidence(question, limit: limit)
     }
 }
