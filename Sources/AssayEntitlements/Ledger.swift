@@ -236,11 +236,7 @@ struct Ledger {
         apps[place].app.noteReceipt(
             created: receipt.receiptCreationDate?.milliseconds ?? .min, item: item)
         if let end = receipt.expirationDate?.milliseconds {
-            guard end > now else {
-                return warn(
-                    .receiptExpired,
-                    "the volume purchase of this receipt has ended: it entitles to nothing", item)
-            }
+            guard end > now else { return add([.receiptExpired], item) }
             receiptEnds.append(end)
         }
         for record in receipt.inApp.withoutKeys {

@@ -106,4 +106,10 @@ public struct EvidenceWarning: Equatable, Sendable {
         self.message = message
         self.member = member
     }
+
+    /// The volume purchase of a receipt has ended.
+    package static let receiptExpired = EvidenceWarning(
+        code: .receiptExpired,
+        message: "the volume purchase of this receipt has ended: it entitles to nothing",
+        member: "expirationDate")
 }

@@ -346,13 +346,7 @@ extension VerificationRequest {
         var receipt = unverified.receipt
         receipt.inApp.keyPrefix = claims.keyPrefix
         if let end = receipt.expirationDate, end <= now {
-            receipt.warnings = [
-                EvidenceWarning(
-                    code: .receiptExpired,
-                    message: "the volume purchase of this receipt has ended: "
-                        + "it entitles to nothing",
-                    member: "expirationDate")
-            ]
+            receipt.warnings = [.receiptExpired]
         }
         return accepted(chain, claims, .appReceipt(receipt))
     }
