@@ -42,7 +42,7 @@ struct Ledger {
 
         mutating func add(_ snapshot: Snapshot) {
             let next = snapshots.count
-            let place = { (place: inout Int) in place }(&places[Key(snapshot), default: next])
+            let place = places.place(of: Key(snapshot), orNext: next)
             guard place < next else { return snapshots.append(snapshot) }
             let known = snapshots[place]
             if snapshot.wins(over: known) {
@@ -261,7 +261,7 @@ struct Ledger {
     private mutating func place(of key: AppKey) -> Int {
         if lastPlace < apps.count, apps[lastPlace].key == key { return lastPlace }
         let next = apps.count
-        lastPlace = { (place: inout Int) in place }(&places[key, default: next])
+        lastPlace = places.place(of: key, orNext: next)
         if lastPlace == next {
             // Most calls are about one app. Space for all items in each would be quadratic.
             apps.append((key, App(capacity: next == 0 ? hasStatement.count : 0)))
@@ -303,5 +303,12 @@ struct Ledger {
         if let newest { unused[newest.item] = false }
         for item in warnings.compactMap(\.item) { unused[item] = false }
         return unused.indices.filter { unused[$0] }
+    }
+}
+
+extension Dictionary where Value == Int {
+    /// The place of a key; a new key gets the next one. One look-up.
+    mutating func place(of key: Key, orNext next: Int) -> Int {
+        { (place: inout Int) in place }(&self[key, default: next])
     }
 }

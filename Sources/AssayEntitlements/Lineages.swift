@@ -33,7 +33,7 @@ struct Lineages {
             // Periods of one subscription often follow each other.
             if lineages.isEmpty || lineages[place].root != root {
                 let next = lineages.count
-                place = { (place: inout Int) in place }(&places[root, default: next])
+                place = places.place(of: root, orNext: next)
                 if place == next { lineages.append((root, [])) }
             }
             lineages[place].purchases.append(purchase)
