@@ -162,8 +162,9 @@ struct AppRules {
         var owned: [ProductEntitlement] = []
         for purchases in products.values {
             let rules = ProductRules(purchases, now: rules.now, policy: rules.policy)
-            for moment in rules.changes { note(moment) }
-            owned.append(rules.entitlement)
+            let product = rules.entitlement
+            for moment in rules.changes(of: product) { note(moment) }
+            owned.append(product)
         }
         return owned.sorted { $0.productId.utf8.lexicographicallyPrecedes($1.productId.utf8) }
     }

@@ -79,7 +79,7 @@ struct ProductRules {
     }
 
     /// The moments at which the entitlement can change.
-    var changes: [Int64] {
+    func changes(of entitlement: ProductEntitlement) -> [Int64] {
         let counting = purchases.filter { counts($0.snapshot) }
         return counting.map(\.snapshot.purchaseDate)
             + [entitlement.entitledUntil?.milliseconds].compactMap(\.self)
