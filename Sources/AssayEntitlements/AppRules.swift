@@ -138,8 +138,7 @@ struct AppRules {
 
     /// Whether a subscription can entitle the customer who is asked about.
     private func counts(_ subscription: Subscription) -> Bool {
-        !subscription.belongsToAnotherAccount
-            && (rules.policy.acceptsFamilySharing || subscription.ownership != .familyShared)
+        rules.policy.counts(subscription.ownership, of: subscription.appAccountToken)
     }
 
     /// The start of a period always decides anew. The end of an older period changes nothing while

@@ -87,8 +87,7 @@ struct ProductRules {
 
     /// Not refunded, and of the customer who is asked about.
     private func counts(_ snapshot: Snapshot) -> Bool {
-        !snapshot.isRevoked && (policy.acceptsFamilySharing || !snapshot.isFamilyShared)
-            && !policy.isOfAnother(account: snapshot.account?.name)
+        !snapshot.isRevoked && policy.counts(snapshot.ownership, of: snapshot.account?.name)
     }
 
     /// Signed means charged: a purchase that is dated ahead counts from its signature on, unless an

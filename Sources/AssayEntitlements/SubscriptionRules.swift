@@ -279,9 +279,7 @@ struct SubscriptionRules {
             revocationPercentage: deciding.revocationPercentage, decidedBy: deciding.decidedBy,
             expiresDate: deciding.expiresDate.map(Timestamp.init))
         found.seats = seats
-        if deciding.purchaseDate != .min {
-            found.purchaseDate = Timestamp(milliseconds: deciding.purchaseDate)
-        }
+        found.purchaseDate = deciding.boughtAt
         name(deciding, renewal, evidence, &found)
         entitle(&found, until: end)
         return found
@@ -314,8 +312,7 @@ struct SubscriptionRules {
 
     private func entitle(_ found: inout Subscription, until end: Int64?) {
         found.belongsToAnotherAccount = policy.isOfAnother(account: found.appAccountToken)
-        let counts = policy.acceptsFamilySharing || found.ownership != .familyShared
-        found.isEntitled = end != nil && counts && !found.belongsToAnotherAccount
+        found.isEntitled = end != nil && policy.counts(found.ownership, of: found.appAccountToken)
         found.entitledUntil = found.isEntitled ? end.map(Timestamp.init) : nil
     }
 }
@@ -325,5 +322,10 @@ extension EntitlementPolicy {
     func isOfAnother(account: String?) -> Bool {
         guard let expected = expectedAppAccountToken, let account else { return false }
         return account != expected.lowercased()
+    }
+
+    /// Whether a purchase can entitle the customer who is asked about.
+    func counts(_ ownership: InAppOwnershipType?, of account: String?) -> Bool {
+        (acceptsFamilySharing || ownership != .familyShared) && !isOfAnother(account: account)
     }
 }
