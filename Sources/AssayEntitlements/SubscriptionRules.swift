@@ -168,8 +168,8 @@ struct SubscriptionRules {
         var decision = SubscriptionDecision(subscription: found)
         decision.warning = .periodFromRenewalInfo
         decision.item = renewal.item
-        decision.refresh =
-            state.map { $0.refresh } ?? (found.willRenew == false ? nil : (end, .periodEnds))
+        // The missing transaction can be refunded already: ask before its period ends.
+        decision.refresh = state.map { $0.refresh } ?? (renewal.signedDate, .statusUnknown)
         return decision
     }
 

@@ -72,7 +72,8 @@ public struct EntitlementRefresh: Equatable, Sendable {
 
         /// A period that should renew ends.
         public static let periodEnds = Self(rawValue: "PERIOD_ENDS")
-        /// Nothing says what happened after the end of the last period.
+        /// Nothing says what happened after the end of the last period, or the transaction of the
+        /// period in force is missing.
         public static let statusUnknown = Self(rawValue: "STATUS_UNKNOWN")
         /// Apple tries to charge again.
         public static let billingRetry = Self(rawValue: "BILLING_RETRY")

@@ -206,8 +206,14 @@ struct LatestPeriodTests {
         let found = try decide(items, at: Timestamp(day: day))
         #expect(found.status == status)
         #expect(found.entitledUntil == until.map { Timestamp(day: $0) })
-        let codes = Entitlements(of: items, at: Timestamp(day: day)).warnings.map(\.code)
+        let answer = Entitlements(of: items, at: Timestamp(day: day))
+        let codes = answer.warnings.map(\.code)
         #expect(codes == (end == 60 && signed >= 0 ? [.periodFromRenewalInfo] : []))
+        if codes == [.periodFromRenewalInfo], day < end {
+            // Ask at once: the missing transaction can be refunded already.
+            #expect(answer.refresh.map(\.at) == [Timestamp(day: signed)])
+            #expect(answer.refresh.map(\.reason) == [.statusUnknown])
+        }
         if until != nil { #expect(found.productId == "pro.monthly" && found.decidedBy.item == 1) }
     }
 

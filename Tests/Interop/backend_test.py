@@ -191,11 +191,8 @@ class Life:
 
 
 # Their point is the date of an earlier signature, or what a notification lacks. The local App Store has
-# one state of each transaction at a time, and signs it anew and whole when the backend asks. In
-# receipt-upgrade no notification names the refund of the latest period, and the renewal information
-# of another one names its end.
-NOT_LIVED = {"tie", "renewal-replaced-ahead", "stale-renewal-info", "grace-without-date",
-             "receipt-upgrade"}
+# one state of each transaction at a time, and signs it anew and whole when the backend asks.
+NOT_LIVED = {"tie", "renewal-replaced-ahead", "stale-renewal-info", "grace-without-date"}
 # The notification of its purchase is lost, and none comes later: the backend has nothing to ask about.
 LOST = {"renewal-info-alone"}
 # The account of all scenarios.

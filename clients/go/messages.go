@@ -550,7 +550,8 @@ type EntitlementRefresh struct {
 	// In milliseconds since 1970. Not after the moment of the decision: at once.
 	At *int64
 	// PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened after
-	// the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+	// the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries to
+	// charge again. Newer servers add more.
 	Reason string
 }
 

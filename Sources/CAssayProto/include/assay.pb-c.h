@@ -1051,7 +1051,7 @@ struct  Assay__V1__EntitlementRefresh
   int64_t at;
   /*
    * PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened after
-   * the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+   * the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
    */
   protobuf_c_boolean has_reason;
   ProtobufCBinaryData reason;

@@ -516,7 +516,8 @@ export interface EntitlementRefresh {
   at?: bigint
   /**
    * PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened after
-   * the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+   * the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries to
+   * charge again. Newer servers add more.
    */
   reason?: string
 }

@@ -589,7 +589,8 @@ class EntitlementRefresh(Message):
     """In milliseconds since 1970. Not after the moment of the decision: at once."""
     reason: Optional[str] = None
     """PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened
-    after the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more."""
+    after the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple tries
+    to charge again. Newer servers add more."""
 
 
 @dataclass

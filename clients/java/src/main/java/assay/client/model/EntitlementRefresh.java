@@ -7,7 +7,8 @@ package assay.client.model;
  * @param transactionId The transaction to ask about.
  * @param at In milliseconds since 1970. Not after the moment of the decision: at once.
  * @param reason PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what
- *     happened after the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+ *     happened after the end, or the transaction of the period in force is missing. BILLING_RETRY:
+ *     Apple tries to charge again. Newer servers add more.
  */
 public record EntitlementRefresh(String transactionId, Long at, String reason) {
     /** Returns a builder. */
@@ -62,7 +63,8 @@ public record EntitlementRefresh(String transactionId, Long at, String reason) {
 
         /**
          * PERIOD_ENDS: a period that should renew ends. STATUS_UNKNOWN: nothing says what happened
-         * after the end. BILLING_RETRY: Apple tries to charge again. Newer servers add more.
+         * after the end, or the transaction of the period in force is missing. BILLING_RETRY: Apple
+         * tries to charge again. Newer servers add more.
          */
         public Builder reason(String reason) {
             this.reason = reason;
