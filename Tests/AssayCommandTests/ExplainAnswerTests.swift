@@ -54,6 +54,22 @@ struct ExplainAnswerTests {
         }
     }
 
+    @Test("A wrapper is named in text and in JSON; evidence without one names none")
+    func unwrapped() throws {
+        let token = try period()
+        let wrapped = try JSONSerialization.data(withJSONObject: [
+            "Store": "AppleAppStore", "TransactionID": "4701", "Payload": token,
+        ])
+        for (text, isWrapped) in [(String(decoding: wrapped, as: UTF8.self), true), (token, false)] {
+            let file = folder.write("evidence", text)
+            let answer = try explain(file)
+            #expect(answer.status == 0, "\(answer.output)")
+            #expect(answer.output.contains("\n  unwrapped Unity\n") == isWrapped)
+            let json = try explain("--format", "json", file).output
+            #expect(json.contains(#""unwrapped":"Unity""#) == isWrapped, "\(json)")
+        }
+    }
+
     @Test("verdict in words, what the customer owns, what to do, failed checks, then the rest")
     func order() throws {
         let valid = folder.write("a.jws", try period())

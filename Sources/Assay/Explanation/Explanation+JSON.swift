@@ -17,8 +17,7 @@ extension Explanation {
                 for text in next { list.value(text) }
             }
             object.member("kind", verification.kind?.name)
-            object.member("dedupKey", verification.dedupKey)
-            object.member("evidenceKey", verification.evidenceKey)
+            for (name, value) in keys { object.member(name, value) }
             object.member("verified", isVerified)
             object.member("failedCheck", failed?.step.check.rawValue)
             object.member("failedMember", failed?.member)

@@ -82,6 +82,14 @@ package struct Explanation: Sendable {
     /// Whether the evidence and its contents are verified.
     package var isVerified: Bool { verification.verdict == .valid }
 
+    /// The wrapper that the evidence was in, and the keys of the purchase and of the statement.
+    package var keys: [(name: String, value: String)] {
+        [
+            ("unwrapped", verification.unwrapped), ("dedupKey", verification.dedupKey),
+            ("evidenceKey", verification.evidenceKey),
+        ].compactMap { name, value in value.map { (name, $0) } }
+    }
+
     /// The check that decided the verdict, and the member that it is about; nil for VALID.
     package var failed: (member: String, step: Step)? {
         for section in sections {

@@ -31,17 +31,10 @@ struct ExplanationHTML {
             """
     }
 
-    /// The keys of the purchase and of the statement.
     private var keys: String {
-        let verification = explanation.verification
-        let keys = [
-            ("dedupKey", verification.dedupKey), ("evidenceKey", verification.evidenceKey),
-        ]
-        return keys.compactMap { name, key in
-            key.map {
-                let text = String($0.prefix(ExplanationLimits.valueLength)).htmlEscaped
-                return "<p>\(name) <code>\(text)</code></p>"
-            }
+        explanation.keys.map { name, value in
+            let text = String(value.prefix(ExplanationLimits.valueLength)).htmlEscaped
+            return "<p>\(name) <code>\(text)</code></p>"
         }.joined()
     }
 

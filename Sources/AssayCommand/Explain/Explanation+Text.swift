@@ -82,11 +82,9 @@ extension Explanation {
             "  " + verification.verdict.meaning,
             "  " + TerminalText.escaped(verification.detail),
         ]
-        for (name, key) in [
-            ("dedupKey", verification.dedupKey), ("evidenceKey", verification.evidenceKey),
-        ] {
-            guard let key = key?.prefix(ExplanationLimits.valueLength) else { continue }
-            lines.append("  \(name) " + TerminalText.escaped(String(key)))
+        for (name, value) in keys {
+            let text = String(value.prefix(ExplanationLimits.valueLength))
+            lines.append("  \(name) " + TerminalText.escaped(text))
         }
         return lines
     }
