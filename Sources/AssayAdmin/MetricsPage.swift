@@ -255,8 +255,8 @@ struct MetricsPage {
         out.metric(
             "assay_frames_total", .counter, "Frames received and sent.",
             [
-                (directions.0, Double(metrics.framesReceived)),
-                (directions.1, Double(metrics.framesSent)),
+                (directions.0, Double(metrics.requestsReceived)),
+                (directions.1, Double(metrics.answersSent)),
             ])
         out.metric(
             "assay_bytes_total", .counter, "Bytes received and sent.",

@@ -259,12 +259,12 @@ extension StatusPage {
                 [
                     "received",
                     "\(Format.bytes(state.traffic.received)) <small>in "
-                        + "\(Format.count(metrics.framesReceived)) frames</small>",
+                        + "\(Format.count(metrics.requestsReceived)) frames</small>",
                 ],
                 [
                     "sent",
                     "\(Format.bytes(state.traffic.written)) <small>in "
-                        + "\(Format.count(metrics.framesSent)) frames</small>",
+                        + "\(Format.count(metrics.answersSent)) frames</small>",
                 ],
                 [
                     "requests in a batch",

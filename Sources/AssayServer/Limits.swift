@@ -85,7 +85,7 @@ public struct ServerLimits: Sendable {
     /// pipelines does not starve the others.
     public var framesPerTurn = 32
     /// Bytes of an answer that count as one of those frames.
-    static let answerBytesPerFrame = 4 << 10
+    static let answerBytesPerRequest = 4 << 10
     /// Bytes of a head that count as one more of them: a head of many small fields takes longer to
     /// decode than a signature to verify. An honest head has some hundred bytes.
     static let headBytesPerFrame = 2 << 10

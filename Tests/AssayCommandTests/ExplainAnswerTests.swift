@@ -60,7 +60,8 @@ struct ExplainAnswerTests {
         let wrapped = try JSONSerialization.data(withJSONObject: [
             "Store": "AppleAppStore", "TransactionID": "4701", "Payload": token,
         ])
-        for (text, isWrapped) in [(String(decoding: wrapped, as: UTF8.self), true), (token, false)] {
+        for (text, isWrapped) in [(String(decoding: wrapped, as: UTF8.self), true), (token, false)]
+        {
             let file = folder.write("evidence", text)
             let answer = try explain(file)
             #expect(answer.status == 0, "\(answer.output)")

@@ -59,10 +59,10 @@ struct MemoryShareTests {
             try client.send(Array(repeatElement(Self.info, count: 400).joined()))
             test.eventually { $0.unwrittenBytes > 64 << 10 }
             usleep(100_000)
-            let sent = try #require(test.server.metrics).framesSent
+            let sent = try #require(test.server.metrics).answersSent
             #expect(sent < 40)
             usleep(300_000)
-            #expect(test.server.metrics?.framesSent == sent)
+            #expect(test.server.metrics?.answersSent == sent)
             // All answers arrive once the client reads.
             for _ in 0..<400 { #expect(try client.receive()?.head.status == .ok) }
         }
@@ -122,7 +122,7 @@ struct MemoryShareTests {
             try other.send(RawClient.verify(2, .transaction, token))
             clock.release.open()
             try other.expectAnswers(2...2)
-            let framesSent = try #require(test.server.metrics).framesSent
+            let framesSent = try #require(test.server.metrics).answersSent
             passes = framesSent < UInt64(crowd.count * share)
             for client in crowd {
                 for _ in 0..<(2 * share) { #expect(try client.receive()?.head.status == .ok) }

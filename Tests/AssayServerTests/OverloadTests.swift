@@ -276,7 +276,7 @@ struct OverloadTests {
                 ])
             let metrics = try #require(test.server.metrics)
             #expect(metrics.refused(.overloaded) == 3 && metrics.refused(.duplicateId) == 1)
-            #expect(metrics.started(.verify) == 6 && metrics.framesReceived == 8)
+            #expect(metrics.started(.verify) == 6 && metrics.requestsReceived == 8)
             clock.release.open()
             try client.expectAnswers(1...2)
         }

@@ -32,8 +32,6 @@ final class Admission {
 
     private var limits: ServerLimits { context.limits }
 
-    // MARK: Heads
-
     /// The rejection, by the rules of `admit`, of any Verify request that the connection has sent,
     /// if the delay exceeds the limit or the connection is full. It needs no decoded head:
     /// rejections take time from accepted requests, so they have to be cheap.
@@ -46,49 +44,19 @@ final class Admission {
         return refusals.refusal(.tooManyInFlight(limit: limits.requestsInFlight), by: codec)
     }
 
-    /// Decodes the head of a frame. Returns nil for an unusable head, after answering with an
-    /// error.
-    func decode(_ bytes: SlabBytes, for connection: Connection) -> RequestHead? {
-        do throws(MessageError) {
-            return try codec.decodeRequest(bytes.span)
-        } catch {
-            let status: Status = error == .tooLarge ? .resourceExhausted : .invalidArgument
-            let refusal = ResponseHead(
-                id: MessageCodec.leadingId(of: bytes.span), status: status,
-                message: "the head is invalid: \(error)")
-            connection.answerAtOnce(.unknown, refusal)
-            return nil
-        }
-    }
-
-    /// Whether the next frame sets `mayWait`, and so waits while the connection is full.
-    func mayWait(_ head: SlabBytes) -> Bool {
-        // Most requests do not set it, which is visible without decoding.
-        guard MessageCodec.idOfVerify(head.span) == nil else { return false }
-        return (try? codec.decodeRequest(head.span))?.mayWait ?? false
-    }
-
-    /// Whether the next frame asks for Info, whose answer is long.
-    func isInfo(_ head: SlabBytes) -> Bool {
-        guard MessageCodec.idOfVerify(head.span) == nil,
-            case .info? = (try? codec.decodeRequest(head.span))?.call
-        else { return false }
-        return true
-    }
-
     // MARK: Requests
 
     /// Decides what happens to a request. Nothing is counted or answered here.
     ///
     /// - Parameter isWhole: whether the body has arrived. If not, a large receipt is verified as
     ///   it arrives.
-    /// - Parameter began: when its first byte arrived; nil for that of the frame at the front.
+    /// - Parameter began: when its first byte arrived; nil for that of the request at the front.
     func admit(
         _ head: RequestHead, bodyBytes: Int, isWhole: Bool, from connection: Connection,
         began: UInt64? = nil
     ) -> AdmissionDecision {
         guard head.id != ResponseHead.connectionId else { return .refused(.reservedId) }
-        guard !connection.isInFlight(head.id) else { return .refused(.duplicate(head.id)) }
+        guard !connection.inFlight.contains(head.id) else { return .refused(.duplicate(head.id)) }
         if case .resolve(let call) = head.call {
             return admit(call, of: head, bodyBytes: bodyBytes, from: connection, began: began)
         }
@@ -117,7 +85,7 @@ final class Admission {
         guard isLarge ? budget.admits(receipt: bytes) : budget.admits(cost) else {
             return .refused(.memoryExhausted(head.id, canFit: bytes <= limits.evidenceBytes))
         }
-        let deadline = deadline(of: head, began: began ?? connection.frameBegan)
+        let deadline = deadline(of: head, began: began ?? connection.requestBegan)
         let work = scheduler.nanoseconds(of: WorkClass(kind, bytes: bodyBytes))
         if let refusal = refusal(of: head, bytes, before: deadline, work: work, from: connection) {
             return .refused(refusal)
@@ -161,7 +129,7 @@ final class Admission {
             return .refused(
                 .memoryExhausted(head.id, canFit: cost.bytes <= limits.evidenceBytes))
         }
-        let deadline = deadline(of: head, began: began ?? connection.frameBegan)
+        let deadline = deadline(of: head, began: began ?? connection.requestBegan)
         let work = scheduler.nanoseconds(of: WorkLoad.items(of: call))
         let refusal = refusal(
             of: head, cost.bytes, before: deadline, work: work, from: connection)
@@ -205,7 +173,7 @@ final class Admission {
             head.timeoutMilliseconds == 0
             ? limits.fetchTimeoutMilliseconds
             : min(head.timeoutMilliseconds, limits.longestFetchTimeoutMilliseconds)
-        let start = began ?? connection.frameBegan ?? context.now
+        let start = began ?? connection.requestBegan ?? context.now
         return .fetch(
             AdmittedFetch(
                 id: head.id, app: app, fetcher: fetcher, call: call,

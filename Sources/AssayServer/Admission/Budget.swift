@@ -38,6 +38,15 @@ final class Budget {
         self.receivedBytes = receivedBytes
     }
 
+    /// Counts what the buffers of a connection hold.
+    ///
+    /// - Parameter former: what was counted of it before.
+    func count(_ held: HeldBytes, insteadOf former: HeldBytes) {
+        buffered += held.unread - former.unread
+        unwritten += held.unwritten - former.unwritten
+        collected += held.body - former.body
+    }
+
     var held: Int {
         let received = max(evidence - state + buffered + parsing, receivedBytes())
         return received + state + parsed + receipts + unwritten
@@ -238,4 +247,14 @@ private func memory(of strings: some Collection<String>, each: Int) -> Int {
     strings.reduce(strings.count * each) {
         $0 + ($1.utf8.count > 15 ? $1.utf8.count + 32 : 0)
     }
+}
+
+/// What the buffers of one connection hold, in bytes.
+struct HeldBytes {
+    /// Received, and not taken yet.
+    var unread = 0
+    /// Answers that the system has not taken.
+    var unwritten = 0
+    /// The part of `unread` that is the body of a request which is read whole.
+    var body = 0
 }

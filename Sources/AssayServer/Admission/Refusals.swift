@@ -33,11 +33,11 @@ extension ResponseHead {
 
     static let idle = connection(.unavailable, "closed: the connection was idle")
 
-    static let slowFrame = connection(
-        .deadlineExceeded, "closed: a frame arrived too slowly")
+    static let slowRequest = connection(
+        .deadlineExceeded, "closed: a request arrived too slowly")
 
-    static let endedWithinFrame = connection(
-        .invalidArgument, "the stream ended inside a frame")
+    static let endedWithinRequest = connection(
+        .invalidArgument, "the stream ended inside a request")
 
     static func unavailable(_ id: UInt64) -> Self {
         ResponseHead(

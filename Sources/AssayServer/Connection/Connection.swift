@@ -1,102 +1,39 @@
-import Assay
 import AssayIO
 import AssayModels
 import AssayWire
 
-/// A client connection. Lives on the loop's thread.
+/// A client connection: its stream, the requests in flight, the answers of this turn, time and
+/// memory. What its bytes mean is its session's to say. Lives on the loop's thread.
 final class Connection {
     let stream: Stream
     let context: ConnectionContext
-    /// The state of HTTP; nil for a connection of frames.
-    let http: HTTPSession?
     /// A unique number of the connection.
     let number: UInt64
-
-    enum State {
-        /// Takes requests and answers them.
-        case open
-        /// Takes no more requests; answers the accepted ones, then finishes.
-        case ending
-        /// FIN sent; waiting for the peer's.
-        case finishing
-        case closed
-    }
-    private(set) var state = State.open
-    /// The peer has sent its last byte. It possibly still reads.
-    private(set) var hasPeerEnded = false
-
-    private(set) var inFlight = RequestsInFlight()
-    /// Its requests that wait for a worker; nil for a connection that has none.
-    private(set) var queuedLines: RequestLines?
-    /// Answers of this turn, written at its end.
-    private var output: [UInt8] = []
-
-    // State of reading, used by `Connection+Reading.swift`.
-
-    var decoder: FrameDecoder
-    /// Whether the peer has sent a whole frame, and so speaks the protocol.
-    var hasSentFrame = false
-    /// The frame at the front, once its head is decoded or rejected.
-    var arriving: ArrivingFrame?
-    /// Is flushed at the end of the turn.
-    var isTouched = false
-    var hasAnnouncedDrain = false
-
-    /// The turn in which `framesThisTurn` were taken.
-    var turn: UInt64 = 0
-    var framesThisTurn = 0
-
-    /// Reading is paused, though the peer has possibly sent more: the share of this turn is used
-    /// up, or another request does not fit.
-    var isHeld = false
-    var awaitsTurn = false
-    /// The next request prefers to wait rather than be rejected, and too many are in flight.
-    var awaitsAnswer = false
-    /// The next request asks for a long answer, and this turn's share of those is used up.
-    var awaitsShare = false
-    /// A worker parses a body of this connection. Nothing more is read meanwhile, so that each
-    /// connection holds one body, and has one turn in the queue.
-    var isParsing = false
+    private(set) lazy var session: any Session = context.makeSession(for: self)
+    private var life = ConnectionLife()
+    var inFlight = RequestsInFlight()
+    private var output = ConnectionOutput()
+    var reading = ReadingTurn()
+    var times: ConnectionTimes
     /// Bytes counted in the server's budget for this connection.
-    private var counted = (unread: 0, unwritten: 0, body: 0)
-
-    private var arrival: ArrivalTime
-    // Milliseconds of the loop's clock.
-    var lastActivity: UInt64
-    /// The pace of the frame at the front; nil between frames.
-    var pace: FramePace?
-    var writePace: WritePace
-    var lastUnwritten: UInt64 = 0
+    private var counted = HeldBytes()
 
     init(_ stream: Stream, _ context: ConnectionContext) {
         self.stream = stream
         self.context = context
         number = context.table.nextNumber()
-        http = stream.endpoint.flatMap {
-            $0.isHTTP ? HTTPSession($0, stream.makeCollectedBytes()) : nil
-        }
-        decoder = context.server.decoder
-        let now = context.server.now
-        lastActivity = now
-        arrival = ArrivalTime(began: context.server.loop.clock.nanoseconds)
-        writePace = WritePace(began: now)
+        times = ConnectionTimes(context.server.loop)
     }
 
     var limits: ServerLimits { context.server.limits }
     var now: UInt64 { context.server.now }
     var telemetry: Telemetry { context.server.telemetry }
 
+    var isOpen: Bool { life.state == .open }
     var isClosed: Bool { stream.isClosing }
-    /// Whether nobody waits for an answer of the App Store, which takes seconds. A client of HTTP
-    /// that ends its writing has left; one of frames can end it and wait for the answers.
-    var hasClientLeft: Bool { http != nil && hasPeerEnded }
-    /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
-    /// memory; answers gathered while the peer does not read are in the connection's own.
-    var unwrittenCount: Int {
-        let earlier = stream.unwrittenCount
-        return earlier + (earlier > 0 ? output.capacity : output.count)
-            + (http?.waitingBytes ?? 0)
-    }
+    var hasPeerEnded: Bool { life.hasPeerEnded }
+    /// Whether nobody waits for an answer of the App Store, which takes seconds.
+    var hasClientLeft: Bool { session.endsWithPeer && life.hasPeerEnded }
 
     func start() {
         // The closure keeps the connection until the stream's last event.
@@ -108,49 +45,67 @@ final class Connection {
         switch event {
         case .connected: break
         case .received:
-            lastActivity = now
-            arrival.didRead(
-                total: stream.readTotal, earliest: context.turns.earliestArrival)
+            times.didRead(
+                total: stream.readTotal, earliest: context.turns.earliestArrival, at: now)
             context.scheduler.didRead()
-            if pace == nil { pace = FramePace(began: lastArrival, at: now) }
-            pace?.didReceive(at: now)
-            takeFrames()
+            takeRequests()
         case .written: flush()
         case .ended:
-            hasPeerEnded = true
+            life.hasPeerEnded = true
             if hasClientLeft { context.scheduler.fetches.cancel(of: self) }
-            if case .open = state { end(peerEnd) }
+            let isWithin = stream.received.unreadCount > 0 || session.isWithinRequest
+            end(isWithin ? .endedWithinRequest : nil)
             context.turns.touch(self)
-        case .failed(let error):
-            if case .tls(let error) = error {
-                telemetry.logFault(error)
-            } else {
-                telemetry.logFault("the peer disconnected")
-            }
+        case .failed(.tls(let error)):
+            telemetry.logFault(error)
+            stream.close()
+        case .failed:
+            telemetry.logFault("the peer disconnected")
             stream.close()
         case .closed:
-            state = .closed
-            dropArriving()
+            life.state = .closed
+            session.dropArriving(self, nil)
             context.scheduler.didClose(self)
             updateBudget()
             context.table.remove(self)
         }
     }
 
-    /// The last answer for a peer that writes no more: an error if it stopped within a frame,
-    /// else nil.
-    private var peerEnd: ResponseHead? {
-        let isWithin = stream.received.unreadCount > 0 || arriving != nil || http?.front != nil
-        return isWithin ? .endedWithinFrame : nil
+    // MARK: Reading
+
+    /// Takes the complete requests out of the receive buffer, up to this turn's share.
+    private func takeRequests() {
+        reading.begin(context.turns.number)
+        let before = reading.taken
+        defer {
+            context.turns.didTake(reading.taken - before)
+            updateBudget()
+        }
+        while canTakeRequest {
+            guard session.takeNext(self) else {
+                if reading.awaitsAnswer || reading.awaitsShare { break }
+                return
+            }
+        }
+        if isOpen {
+            reading.isHeld = true
+            stream.pauseReading()
+            times.didPause(stream)
+            askForTurn()
+        } else {
+            stream.received.skip(stream.received.unreadCount)
+        }
     }
 
-    // MARK: Limits and memory
+    private var canTakeRequest: Bool {
+        guard isOpen, !stream.isClosing else { return false }
+        return reading.taken < context.turns.share(limits) && canReadRequest && canFeed
+    }
 
     /// Whether the connection can read another request.
-    var canReadRequest: Bool {
-        // A Resolve that has begun to arrive is read to its end: it is answered no earlier.
-        if case .resolve = arriving { return unwrittenCount <= limits.outputBytes }
-        return !(awaitsAnswer && isFull) && !isParsing
+    private var canReadRequest: Bool {
+        if session.isReadToEnd { return unwrittenCount <= limits.outputBytes }
+        return !(reading.awaitsAnswer && isFull) && !reading.isParsing
             && inFlight.evidenceBytes < limits.evidenceBytesPerConnection
             && canMakeAnswers
     }
@@ -163,162 +118,143 @@ final class Connection {
             && context.budget.canAnswer(unread: unwritten, due: inFlight.answersDue)
     }
 
+    /// Whether received bytes of a receipt can be read in this turn.
+    private var canFeed: Bool {
+        guard session.arrivingReceipt != nil, stream.received.unreadCount > 0 else { return true }
+        return context.turns.canReadReceipt
+    }
+
+    /// Asks for another turn to read the held bytes, if another request fits. If it does not, an
+    /// answer or a write asks again.
+    private func askForTurn() {
+        guard reading.isHeld, !reading.awaitsTurn, canReadRequest else { return }
+        reading.awaitsTurn = true
+        if reading.awaitsShare {
+            context.turns.enqueueLongAnswer(of: self)
+        } else if canFeed {
+            context.turns.enqueue(self)
+        } else {
+            context.turns.enqueueReceipt(of: self)
+        }
+    }
+
+    func takeTurn() {
+        reading.endWaiting()
+        guard isOpen, reading.isHeld, canReadRequest, !stream.isClosing else { return }
+        reading.isHeld = false
+        times.pace?.didResume(at: now)
+        takeRequests()
+        stream.compactReceived()
+        if isOpen, !reading.isHeld {
+            stream.resumeReading()
+            context.turns.didResumeReading()
+        }
+    }
+
+    /// Drops received bytes that were used.
+    func skip(_ count: Int) {
+        stream.received.skip(count)
+        times.pace?.didTake(count)
+    }
+
+    /// Begins the pace of the next request, if any of it has arrived.
+    func beginPace(began: UInt64) {
+        let hasBegun = stream.received.unreadCount > 0
+        times.pace = hasBegun ? FramePace(began: began, at: now) : nil
+    }
+
+    /// When the last received bytes could have been read, in milliseconds of the loop's clock.
+    var lastArrival: UInt64 { times.lastArrival(at: now) }
+    /// Milliseconds since the last received bytes could have been read.
+    var age: UInt64 { now - lastArrival }
+    /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
+    var arrived: UInt64 { context.server.loop.clock.monotonic(at: times.arrival.last) }
+    /// When the first byte of the request at the front arrived; nil between requests.
+    var requestBegan: UInt64? { times.pace?.began }
+
     /// Whether the number of requests in flight is at its limit.
     var isFull: Bool { inFlight.count >= limits.requestsInFlight }
 
-    /// When the last received bytes could have been read, in milliseconds of the loop's clock.
-    var lastArrival: UInt64 { min(arrival.last / 1_000_000, now) }
+    // MARK: Memory
 
-    /// Milliseconds since the last received bytes could have been read.
-    var age: UInt64 { now - lastArrival }
+    /// Bytes of answers that the system has not taken. The answers of one turn are in borrowed
+    /// memory; answers gathered while the peer does not read are in the connection's own.
+    var unwrittenCount: Int {
+        let earlier = stream.unwrittenCount
+        return earlier + (earlier > 0 ? output.bytes.capacity : output.bytes.count)
+            + session.waitingBytes
+    }
 
-    /// When the last received bytes could have been read, in nanoseconds of the monotonic clock.
-    var arrived: UInt64 { context.server.loop.clock.monotonic(at: arrival.last) }
-
-    /// When the first byte of the frame at the front arrived; nil between frames.
-    var frameBegan: UInt64? { pace?.began }
-
-    /// Pauses reading, and notes the bytes in the socket and the time: they age from now.
-    func pauseReading() {
-        stream.pauseReading()
-        arrival.didPause(
-            total: stream.readTotal, unread: stream.unreadBySystem,
-            at: context.server.loop.clock.nanoseconds)
+    /// Bytes held of a body that is read whole and has not arrived yet.
+    var heldBody: Int {
+        session.isCollecting ? stream.received.unreadCount + session.collectedBytes : 0
     }
 
     /// Updates the server's budget with the sizes of this connection's buffers.
     func updateBudget() {
-        let held =
-            isClosed
-            ? (unread: 0, unwritten: 0, body: 0)
-            : (
-                unread: stream.received.unreadCount + (http?.collected.heldCount ?? 0),
-                unwritten: unwrittenCount, body: heldBody
-            )
-        context.budget.buffered += held.unread - counted.unread
-        context.budget.unwritten += held.unwritten - counted.unwritten
-        context.budget.collected += held.body - counted.body
+        var held = HeldBytes()
+        if !isClosed {
+            held.unread = stream.received.unreadCount + session.collectedBytes
+            held.unwritten = unwrittenCount
+            held.body = heldBody
+        }
+        context.budget.count(held, insteadOf: counted)
         counted = held
-    }
-
-    /// Bytes held of a body of HTTP that is read whole and has not arrived yet.
-    var heldBody: Int {
-        guard let http, http.isCollecting else { return 0 }
-        return stream.received.unreadCount + http.collected.heldCount
-    }
-
-    func isInFlight(_ id: UInt64) -> Bool { inFlight.contains(id) }
-
-    /// Records an admitted request. A receipt that is still arriving costs nothing yet.
-    func didAdmit(_ id: UInt64, _ cost: RequestCost = .none) {
-        inFlight.insert(id)
-        inFlight.charge(cost)
-    }
-
-    /// Records the cost of a receipt that has arrived.
-    func charge(_ cost: RequestCost) { inFlight.charge(cost) }
-
-    func didAnswer(_ id: UInt64, _ cost: RequestCost = .none) { inFlight.remove(id, cost) }
-
-    /// Releases spare memory. Called while nothing is in flight.
-    func giveBackMemory() {
-        inFlight.giveBackMemory()
-        // Items of a Resolve that has ended are possibly still queued.
-        if queuedLines?.isEmpty == true { queuedLines = nil }
-    }
-
-    /// Where its requests wait for a worker.
-    var lines: RequestLines {
-        if let queuedLines { return queuedLines }
-        let new = RequestLines()
-        queuedLines = new
-        return new
     }
 
     // MARK: Answers
 
     /// Answers a request that is not verified, and counts it.
     func answerAtOnce(_ call: CallLabel, _ head: ResponseHead) {
+        answerAtOnce(call, head) { session.answer(head, self) }
+    }
+
+    /// Counts a request that is not verified, and its answer.
+    func answerAtOnce(_ call: CallLabel, _ head: ResponseHead, _ answer: () -> Void) {
         telemetry.metrics.didAnswerAtOnce(call, head)
-        let before = output.count
-        answer(head)
-        context.turns.didAnswerAtOnce(bytes: output.count - before)
+        let before = output.bytes.count
+        answer()
+        context.turns.didAnswerAtOnce(bytes: output.bytes.count - before)
     }
 
-    /// Answers a request of HTTP that is not verified with a text of the server's, and counts it.
-    func answerAtOnce(
-        _ call: CallLabel, to id: UInt64, _ appendAnswer: (inout [UInt8]) -> Void
-    ) {
-        telemetry.metrics.didAnswerAtOnce(call, ResponseHead(id: id))
-        let before = output.count
-        answer(to: id, appendAnswer)
-        context.turns.didAnswerAtOnce(bytes: output.count - before)
-    }
-
-    func answer(_ head: ResponseHead) {
-        if let http { return answer(head, http) }
-        answer(to: head.id) { context.codec.encodeFrame(head, into: &$0) }
-    }
-
-    func answer(
-        _ request: AcceptedRequest, _ verification: Verification, at now: Timestamp
-    ) {
-        if let detail = request.refusedReceipt(verification, at: now) {
-            telemetry.logRefusedReceipt(detail)
-        }
-        answer(to: request.id) {
-            RequestMapping.encode(
-                verification, answering: request, at: now, by: context.codec, into: &$0)
-        }
-    }
+    func answer(_ head: ResponseHead) { session.answer(head, self) }
 
     /// Appends the encoded answer to a request.
-    func append(_ frame: ArraySlice<UInt8>, to id: UInt64) {
-        answer(to: id) { $0.append(contentsOf: frame) }
-    }
-
-    /// Appends the answer to a request, of HTTP when those of earlier requests are written.
-    func answer(to id: UInt64, _ appendAnswer: (inout [UInt8]) -> Void) {
-        guard let http, !http.isNext(id) else {
-            return answer { output in
-                appendAnswer(&output)
-                return http?.didWriteNext(into: &output) ?? 1
-            }
-        }
-        guard canWrite else { return }
-        var response: [UInt8] = []
-        appendAnswer(&response)
-        http.keep(response, for: id)
-        updateBudget()
+    func append(_ answer: ArraySlice<UInt8>, to id: UInt64) {
+        session.answer(to: id, self) { $0.append(contentsOf: answer) }
     }
 
     /// Appends encoded answers.
     ///
-    /// - Parameter appendFrames: returns the number of frames that it appended.
-    func answer(_ appendFrames: (inout [UInt8]) -> Int) {
-        guard canWrite else { return }
-        if output.capacity == 0, stream.unwrittenCount == 0 { output = context.turns.lendOutput() }
-        let before = output.count
-        let count = appendFrames(&output)
+    /// - Parameter appendAnswers: returns the number of answers that it appended.
+    func answer(_ appendAnswers: (inout [UInt8]) -> Int) {
+        guard life.canWrite else { return }
+        if output.bytes.capacity == 0, stream.unwrittenCount == 0 {
+            output.bytes = context.turns.lendOutput()
+        }
+        let before = output.bytes.count
+        let count = appendAnswers(&output.bytes)
         // Long answers use up the turn's share: Info costs as much as several tokens.
-        framesThisTurn += (output.count - before) / ServerLimits.answerBytesPerFrame
+        reading.use((output.bytes.count - before) / ServerLimits.answerBytesPerRequest)
         updateBudget()
-        telemetry.metrics.framesSent += UInt64(count)
+        telemetry.metrics.answersSent += UInt64(count)
         context.turns.touch(self)
     }
 
-    private var canWrite: Bool {
-        switch state {
-        case .open, .ending: true
-        case .finishing, .closed: false
-        }
+    var canWrite: Bool { life.canWrite }
+
+    /// Has the connection flushed at the end of this turn. Returns false if it will be anyway.
+    func touch() -> Bool {
+        defer { output.isTouched = true }
+        return !output.isTouched
     }
 
     /// Writes the answers of a turn in one write, then lets the held bytes proceed.
     func flush() {
-        if case .closed = state { return }
-        if !output.isEmpty, !waitsForPeer { writeOutput() }
-        switch state {
+        output.isTouched = false
+        if life.state == .closed { return }
+        if !output.bytes.isEmpty, !waitsForPeer { writeOutput() }
+        switch life.state {
         case .open: askForTurn()
         case .ending: if inFlight.isEmpty { finish() }
         case .finishing, .closed: break
@@ -329,67 +265,86 @@ final class Connection {
     /// Whether to gather small answers while earlier ones wait for the peer: each write costs
     /// memory as well. The last answers are written at once.
     private var waitsForPeer: Bool {
-        if case .ending = state, inFlight.isEmpty { return false }
-        return stream.unwrittenCount > 0 && output.count < Self.gatheredBytes
+        if life.state == .ending, inFlight.isEmpty { return false }
+        return stream.unwrittenCount > 0 && output.isSmall
     }
-
-    private static let gatheredBytes = 4 << 10
 
     private func writeOutput() {
-        writePace.didGive(output.count, wasIdle: stream.unwrittenCount == 0, at: now)
-        stream.write(output)
-        var used: [UInt8] = []
-        swap(&used, &output)
-        context.turns.takeBack(output: used)
-        lastActivity = now
+        let isIdle = stream.unwrittenCount == 0
+        times.writePace.didGive(output.bytes.count, wasIdle: isIdle, at: now)
+        stream.write(output.bytes)
+        context.turns.takeBack(output: output.takeUsed())
+        times.lastActivity = now
     }
 
-    private func finish() {
-        state = .finishing
-        lastUnwritten = now
-        stream.finish()
-    }
+    // MARK: End
 
     /// Takes no more requests; answers the accepted ones, then finishes the connection.
     func end(_ last: ResponseHead?) {
-        guard case .open = state else { return }
-        if let last {
-            if let http { answerLast(last, http) } else { answer(last) }
-        }
-        dropArriving()
-        arriving = nil
-        state = .ending
+        guard isOpen else { return }
+        if let last { session.answerLast(last, self) }
+        session.dropArriving(self, nil)
+        life.state = .ending
         stream.received.skip(stream.received.unreadCount)
         updateBudget()
         context.turns.touch(self)
     }
 
-    /// Notifies the client once that the server is draining.
-    func announceDrain() {
-        guard !hasAnnouncedDrain else { return }
-        hasAnnouncedDrain = true
-        // HTTP has no such message: the connection ends when it is idle.
-        if http == nil { answer(.draining) }
+    private func finish() {
+        life.state = .finishing
+        times.lastUnwritten = now
+        stream.finish()
     }
 
-    /// Drops the request that is being verified as it arrives.
-    ///
-    /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
-    func dropArriving(_ refusal: ResponseHead? = nil) {
-        switch arriving {
-        case .receipt(let receipt):
-            arriving = nil
-            didAnswer(receipt.id)
-            receipt.giveBackMemory()
-        case .resolve(let arrival):
-            arriving = nil
-            arrival.dropReceipt()
-            context.resolver.refuse(arrival.resolve, refusal)
-        case .whole, .skipped, nil: break
+    /// Notifies the client once that the server is draining.
+    func announceDrain() {
+        guard !life.hasAnnouncedDrain else { return }
+        life.hasAnnouncedDrain = true
+        session.announceDrain(self)
+    }
+
+    private var isIdle: Bool {
+        inFlight.isEmpty && output.bytes.isEmpty && stream.unwrittenCount == 0
+            && times.pace == nil
+    }
+
+    /// Checks the timeouts. Called several times a second. After the loop itself was late, reads
+    /// and writes are pending, so the peers are not judged.
+    func sweep(isLate: Bool) {
+        let now = now
+        let unwritten = stream.unwrittenCount
+        let stalled = times.writePace.stalled(at: now, unwritten: unwritten, isLate: isLate)
+        if stalled > limits.writeStallMilliseconds {
+            telemetry.logFault("the peer does not read its answers")
+            return stream.close()
+        }
+        if isIdle { inFlight.giveBackMemory() }
+        session.measureRates(self)
+        switch life.state {
+        case .open: sweepOpen(isLate: isLate, at: now)
+        case .ending: break
+        case .finishing:
+            // Until the last answer is written, the write stall above limits the wait.
+            if isLate || unwritten > 0 { times.lastUnwritten = now }
+            if now - times.lastUnwritten > limits.lingerMilliseconds { stream.close() }
+        case .closed: break
         }
     }
 
-    var isIdle: Bool {
-        inFlight.isEmpty && output.isEmpty && stream.unwrittenCount == 0 && pace == nil
+    private func sweepOpen(isLate: Bool, at now: UInt64) {
+        let quiet = now - times.lastActivity
+        if isIdle, quiet > limits.idleMilliseconds { return end(.idle) }
+        if isIdle, context.server.phase.isDraining, quiet > limits.drainQuietMilliseconds {
+            return end(nil)
+        }
+        session.refuseOverdue(self)
+        guard !isLate, let pace = times.pace, !reading.isHeld,
+            pace.isSlow(at: now, unread: stream.received.unreadCount, limits)
+        else { return }
+        telemetry.logFault("a request arrived too slowly")
+        end(.slowRequest)
     }
+
+    /// The arrival rate of what arrives slowly through the peer's fault; nil if nothing does.
+    var slowRate: Int? { reading.isHeld ? nil : session.slowRate(self) }
 }

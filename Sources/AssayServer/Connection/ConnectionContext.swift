@@ -8,8 +8,8 @@ final class ConnectionContext {
     let turns: Turns
     let budget: Budget
     let scheduler: Scheduler
-    let resolver: Resolver
     let admission: Admission
+    let intake: Intake
     let codec: MessageCodec
 
     init(
@@ -21,9 +21,17 @@ final class ConnectionContext {
         self.turns = turns
         self.budget = budget
         self.scheduler = scheduler
-        resolver = scheduler.resolver
         self.admission = admission
+        intake = Intake(admission, scheduler, turns, budget)
         self.codec = codec
+    }
+
+    /// The protocol of a connection, by the endpoint of its listener.
+    func makeSession(for connection: Connection) -> any Session {
+        if let endpoint = connection.stream.endpoint, endpoint.isHTTP {
+            return HTTPSession(endpoint, connection.stream.makeCollectedBytes())
+        }
+        return FrameSession(server.decoder)
     }
 
     /// Makes a connection for a client.

@@ -51,7 +51,7 @@ final class ConnectionTable {
     /// requests are answered.
     func endForbidden() {
         for connection in all {
-            guard case .open = connection.state,
+            guard connection.isOpen,
                 let refusal = context.settings.refusal(of: connection.stream)
             else { continue }
             context.telemetry.logFault("a peer that lost its permission")
@@ -69,7 +69,7 @@ final class ConnectionTable {
             .sorted { $0.1 < $1.1 }
         for (connection, _) in slow {
             guard isLow() else { return }
-            connection.refuseSlow()
+            connection.session.refuseSlow(connection)
         }
     }
 }

@@ -59,14 +59,17 @@ final class Turns {
     // MARK: Reading
 
     /// Whether a connection can use its whole share of frames in this turn. If not, it takes one.
-    var canPipeline: Bool { waiting.isServing || arrivingShare.isLeft(in: number) }
+    private var canPipeline: Bool { waiting.isServing || arrivingShare.isLeft(in: number) }
 
-    /// Counts the frames that a connection took at a time.
-    func didTake(frames: Int) {
+    /// The number of requests that a connection can take in this turn.
+    func share(_ limits: ServerLimits) -> Int { canPipeline ? limits.framesPerTurn : 1 }
+
+    /// Counts the requests that a connection took at a time.
+    func didTake(_ requests: Int) {
         if waiting.isServing {
-            waitingShare.use(frames: frames)
+            waitingShare.use(frames: requests)
         } else {
-            arrivingShare.use(frames: frames)
+            arrivingShare.use(frames: requests)
         }
     }
 
@@ -142,19 +145,14 @@ final class Turns {
 
     /// Has the connection flushed at the end of this turn.
     func touch(_ connection: Connection) {
-        guard !connection.isTouched else { return }
-        connection.isTouched = true
-        touched.append(connection)
+        if connection.touch() { touched.append(connection) }
     }
 
     /// Flushes the touched connections.
     func writeAnswers() {
         let connections = touched
         touched.removeAll(keepingCapacity: true)
-        for connection in connections {
-            connection.isTouched = false
-            connection.flush()
-        }
+        for connection in connections { connection.flush() }
     }
 
     /// Lends a buffer for answers.

@@ -128,7 +128,7 @@ final class FetchRunner {
     func start(_ admitted: AdmittedFetch, from connection: Connection) {
         makePlace()
         context.telemetry.metrics.didStart(.fetch)
-        connection.didAdmit(admitted.id)
+        connection.inFlight.insert(admitted.id)
         lastNumber += 1
         let number = lastNumber
         let entry = Running(admitted, from: connection)
@@ -138,7 +138,7 @@ final class FetchRunner {
         let (codecs, loop, clock) = (codecs, context.loop, context.fixed.clock)
         let runner = LoopBound(self, to: loop)
         let work = FetchWork(
-            admitted, connection.http?.format(of: admitted.id), now: context.now
+            admitted, connection.session.form(of: admitted.id), now: context.now
         ) { bytes in
             await withCheckedContinuation { waiter in
                 let isPosted = loop.post {
@@ -178,24 +178,24 @@ final class FetchRunner {
         entry.task?.cancel()
     }
 
-    private func didEnd(_ number: UInt64, _ answer: FetchWork.Answer) {
+    private func didEnd(_ number: UInt64, _ answer: EncodedAnswer) {
         guard let entry = running.removeValue(forKey: number) else { return }
         end(entry, answer)
     }
 
     /// Gives the place and the memory of a fetch back, and answers it, unless it has ended.
-    private func end(_ entry: Running, _ answer: FetchWork.Answer) {
+    private func end(_ entry: Running, _ answer: EncodedAnswer) {
         guard !entry.isEnded else { return }
         entry.isEnded = true
         let (id, connection) = (entry.admitted.id, entry.connection)
         places -= 1
         releaseMemory(of: entry)
-        connection.didAnswer(id)
+        connection.inFlight.remove(id)
         let now = SystemClock.monotonicNanoseconds
         switch connection.isClosed ? nil : answer {
-        case .fetched(let frame):
+        case .encoded(let bytes):
             context.telemetry.metrics.didFetch(arrived: entry.arrived, now: now)
-            connection.append(frame[...], to: id)
+            connection.append(bytes[...], to: id)
         case .refused(let refusal):
             context.telemetry.metrics.didHandle(.fetch, refusal.status)
             connection.answer(refusal)
@@ -207,30 +207,18 @@ final class FetchRunner {
 
 /// What a fetch needs, on any thread.
 struct FetchWork: Sendable {
-    private let id: UInt64
-    private let app: AppEntry
-    private let fetcher: any Fetcher
+    private let admitted: AdmittedFetch
     private let question: FetchQuestion
-    private let returnsTypedPayloads: Bool
-    /// How the answer is written for a client of HTTP; nil for a frame.
-    private let format: HTTPFormat?
-
-    /// The encoded answer.
-    enum Answer: Sendable {
-        case fetched([UInt8])
-        case refused(ResponseHead)
-    }
+    /// How the answer is written.
+    private let form: any AnswerForm
 
     init(
-        _ admitted: AdmittedFetch, _ format: HTTPFormat?, now: UInt64,
+        _ admitted: AdmittedFetch, _ form: any AnswerForm, now: UInt64,
         holding hold: @escaping @Sendable (Int) async -> Bool
     ) {
+        self.admitted = admitted
+        self.form = form
         let call = admitted.call
-        id = admitted.id
-        app = admitted.app
-        fetcher = admitted.fetcher
-        returnsTypedPayloads = call.returnsTypedPayloads
-        self.format = format
         let left = admitted.deadline > now ? admitted.deadline - now : 0
         question = FetchQuestion(
             transactionId: call.transactionId,
@@ -240,41 +228,16 @@ struct FetchWork: Sendable {
     }
 
     /// Fetches, and encodes the answer.
-    func answer(by codecs: IdleCodecs, _ clock: @Sendable () -> Timestamp) async -> Answer {
-        let found: FetchAnswer
+    func answer(by codecs: IdleCodecs, _ clock: @Sendable () -> Timestamp) async -> EncodedAnswer {
         do throws(FetchError) {
-            found = try await fetcher.fetch(question)
+            let found = try await admitted.fetcher.fetch(question)
+            return codecs.lend {
+                form.encode(
+                    found, answering: admitted.id, admitted.call, at: clock(), by: $0)
+            }
         } catch {
-            return .refused(ResponseHead(id: id, error))
+            return .refused(ResponseHead(id: admitted.id, error))
         }
-        if let format {
-            var response: [UInt8] = []
-            let json = found.entitlements.json(
-                found.items, of: found.environment, revision: found.revision)
-            HTTPResponse.append(200, json: json, format, at: clock(), to: &response)
-            return .fetched(response)
-        }
-        var items = found.items.map { item in
-            var verification = item.verification
-            if !returnsTypedPayloads { verification.evidence = nil }
-            var resolved = ResolvedItem(label: item.label, verification: verification)
-            resolved.identifiers = item.identifiers
-            return resolved
-        }
-        for index in found.entitlements.superseded { items[index].isSuperseded = true }
-        let result = Fetched(
-            environment: found.environment, revision: found.revision, items: items,
-            entitlements: found.entitlements)
-        var frame: [UInt8] = []
-        codecs.lend {
-            $0.encodeFrame(ResponseHead(id: id, result: .fetched(result)), into: &frame)
-        }
-        let count = frame.count - FrameLimits.lengthBytes
-        guard count <= FrameLimits.response.frameBytes else {
-            return .refused(
-                .answerTooLarge(id, count, limit: FrameLimits.response.frameBytes))
-        }
-        return .fetched(frame)
     }
 }
 

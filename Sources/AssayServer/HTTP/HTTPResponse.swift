@@ -1,4 +1,5 @@
 import Assay
+import AssayEntitlements
 import AssayModels
 import AssayWire
 
@@ -63,27 +64,52 @@ extension HTTPFormat {
     }
 }
 
-/// Writes responses.
-enum HTTPResponse {
-    static let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+extension HTTPFormat: AnswerForm {
+    func isVerifyReceipt(_ call: VerifyCall) -> Bool { content.isVerifyReceipt }
 
-    /// Appends the response to a verification.
-    static func append(
-        _ verification: Verification, _ format: HTTPFormat, at now: Timestamp,
-        to output: inout [UInt8]
+    func append(
+        _ verification: Verification, answering id: UInt64, _ call: VerifyCall,
+        at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8]
     ) {
         let body: [UInt8] =
-            switch format.content {
+            switch content {
             case .report: VerificationReport(verification).json
             case .verdict: VerificationReport(verification.withoutEvidence).json
             case .verifyReceipt: verifyReceiptResponse(for: verification, requestDate: now)
             case .apple(let query):
                 verifyReceiptResponse(for: verification, to: query, requestDate: now)
             case .purchase(let withPayload):
-                purchaseJSON(verification, withPayload: withPayload, at: now)
+                HTTPResponse.purchaseJSON(verification, withPayload: withPayload, at: now)
             }
-        append(200, json: body, format, at: now, to: &output)
+        HTTPResponse.append(200, json: body, self, at: now, to: &output)
     }
+
+    func encode(
+        _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
+        _ call: ResolveCall, at now: Timestamp, by codec: MessageCodec
+    ) -> EncodedAnswer {
+        encode(entitlements.json(items), at: now)
+    }
+
+    func encode(
+        _ found: FetchAnswer, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
+        by codec: MessageCodec
+    ) -> EncodedAnswer {
+        encode(
+            found.entitlements.json(found.items, of: found.environment, revision: found.revision),
+            at: now)
+    }
+
+    private func encode(_ json: [UInt8], at now: Timestamp) -> EncodedAnswer {
+        var response: [UInt8] = []
+        HTTPResponse.append(200, json: json, self, at: now, to: &response)
+        return .encoded(response)
+    }
+}
+
+/// Writes responses.
+enum HTTPResponse {
+    static let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     static func append(
         _ problem: HTTPProblem, _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]

@@ -1,47 +1,43 @@
 import AssayHTTP
 import AssayIO
+import AssayModels
 import AssayWire
 
-/// The state of a connection that speaks HTTP: the request that is arriving, and the order of the
-/// responses. Requests get ids in the order of their arrival. Answers come in any order, and each
-/// waits here until those before it are written. Belongs to the loop's thread.
-final class HTTPSession {
+/// HTTP/1.1: the request that is arriving, and the responses, which leave in the order of the
+/// requests.
+final class HTTPSession: Session {
     /// The endpoint of the listener.
     let endpoint: Endpoint
     var reader = HTTPHeadReader()
     /// The request whose body is arriving; nil between requests.
     var front: HTTPFront?
+    /// The receipt at the front that is verified as it arrives; nil if it was dropped.
+    var receipt: ArrivingReceipt?
     /// The data of a chunked body that is read whole, or of an incomplete line of a batch.
     var collected: CollectedBytes
     /// The recent arrival rate of a body that is read whole; nil without one.
     var bodyRate: ArrivalRate?
-    /// The places of responses that are not written, in the order of their requests.
-    private var places: [Place] = []
-    /// Index in `places` of the next response.
-    private var next = 0
-    /// The id of the next response.
-    private var nextId: UInt64 = 1
-    /// Bytes of the responses that wait.
-    private(set) var waitingBytes = 0
-
-    private struct Place {
-        var format: HTTPFormat
-        /// The response, complete before its turn.
-        var response: [UInt8]?
-        /// Whether the client waits for an interim response before it sends the body.
-        var awaitsInterim = false
-    }
+    var responses = HTTPResponseOrder()
+    /// Lines of chunk sizes and line breaks that were read.
+    private var framings: UInt64 = 0
 
     init(_ endpoint: Endpoint, _ collected: consuming CollectedBytes) {
         self.endpoint = endpoint
         self.collected = collected
     }
 
-    /// Lines of chunk sizes and line breaks that were read.
-    private var framings: UInt64 = 0
-
-    /// Whether the body that is arriving is read whole, and so held.
+    var arrivingReceipt: ArrivingReceipt? { receipt }
+    var isWithinRequest: Bool { front != nil }
+    var isReadToEnd: Bool { false }
+    var endsWithPeer: Bool { true }
+    var waitingBytes: Int { responses.waitingBytes }
+    var collectedBytes: Int { collected.heldCount }
     var isCollecting: Bool { front?.plan.limit != nil }
+
+    func takeNext(_ connection: Connection) -> Bool {
+        guard let unread = connection.stream.received.unread else { return false }
+        return front == nil ? takeHead(connection, unread) : takeBody(connection, unread)
+    }
 
     /// Drops the body that is arriving: the request is answered.
     func dropBody() {
@@ -50,101 +46,58 @@ final class HTTPSession {
         bodyRate = nil
     }
 
-    /// Counts the framing of a chunk. Returns the number of frames that it counts as in the
+    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?) {
+        guard let dropped = receipt else { return }
+        receipt = nil
+        connection.context.intake.drop(dropped, from: connection)
+    }
+
+    /// Counts the framing of a chunk. Returns the number of requests that it counts as in the
     /// connection's share of a turn.
     func didReadFraming() -> Int {
         framings &+= 1
-        return framings % Self.framingsPerFrame == 0 ? 1 : 0
+        return framings % Self.framingsPerRequest == 0 ? 1 : 0
     }
 
-    /// A chunk has two: four chunks, which take as long as the refusal of a frame. Chunks of one
+    /// A chunk has two: four chunks, which take as long as the refusal of a request. Chunks of one
     /// byte would keep the loop busy for milliseconds otherwise.
-    private static let framingsPerFrame: UInt64 = 8
+    private static let framingsPerRequest: UInt64 = 8
 
-    /// Reserves the place of the next request's response.
-    func begin(_ format: HTTPFormat) -> UInt64 {
-        places.append(Place(format: format))
-        return nextId + UInt64(places.count - next) - 1
+    // MARK: Time
+
+    func measureRates(_ connection: Connection) {
+        receipt?.measureRate(at: connection.now)
+        if isCollecting { bodyRate?.measure(arrivedBody(connection), at: connection.now) }
     }
 
-    private func place(_ id: UInt64) -> Int {
-        precondition(id >= nextId, "a request is answered once")
-        return next + Int(id - nextId)
+    /// The bytes that have arrived of a body that is read whole.
+    private func arrivedBody(_ connection: Connection) -> Int {
+        guard let front else { return 0 }
+        return front.arrived + min(front.body.announced, connection.stream.received.unreadCount)
     }
 
-    func format(of id: UInt64) -> HTTPFormat { places[place(id)].format }
-
-    /// Notes that the request is a Fetch.
-    func setIsFetch(of id: UInt64) {
-        var format = format(of: id)
-        format.isFetch = true
-        setFormat(of: id, format)
+    func refuseOverdue(_ connection: Connection) {
+        guard let receipt, receipt.deadline <= connection.now else { return }
+        refuse(receipt, .deadlineExceeded(receipt.id), connection)
     }
 
-    func setFormat(of id: UInt64, _ format: HTTPFormat) { places[place(id)].format = format }
-
-    /// Sets whether the connection ends after this response.
-    func setCloses(_ closes: Bool, after id: UInt64) { places[place(id)].format.closes = closes }
-
-    /// Whether the request still needs its response.
-    func isOpen(_ id: UInt64) -> Bool { id >= nextId && places[place(id)].response == nil }
-
-    /// Whether the response is the next to be written.
-    func isNext(_ id: UInt64) -> Bool { id == nextId }
-
-    /// Keeps a response whose turn has not come.
-    func keep(_ response: [UInt8], for id: UInt64) {
-        waitingBytes += response.count
-        places[place(id)].response = response
+    func slowRate(_ connection: Connection) -> Int? {
+        if let receipt { return receipt.rate.slow }
+        return connection.heldBody > 0 ? bodyRate?.slow : nil
     }
 
-    /// Records that the next response was written, and appends those that waited for it.
-    ///
-    /// - Returns: the number of responses written.
-    func didWriteNext(into output: inout [UInt8]) -> Int {
-        var count = 0
-        repeat {
-            if count > 0, let response = places[next].response {
-                output += response
-                waitingBytes -= response.count
-            }
-            places[next].response = nil
-            next += 1
-            nextId += 1
-            count += 1
-        } while next < places.count && places[next].response != nil
-        if next < places.count, places[next].awaitsInterim {
-            places[next].awaitsInterim = false
-            output += HTTPResponse.interim
-        }
-        trim()
-        return count
+    func refuseSlow(_ connection: Connection) {
+        if isCollecting { return refuseBody(connection) }
+        if let receipt { refuse(receipt, .memoryExhausted(receipt.id), connection) }
     }
 
-    /// Asks the client to send the body, once the responses before this one are written.
-    ///
-    /// - Returns: whether that is now.
-    func requestBody(of id: UInt64) -> Bool {
-        if isNext(id) { return true }
-        places[place(id)].awaitsInterim = true
-        return false
+    private func refuse(
+        _ receipt: ArrivingReceipt, _ refusal: ResponseHead, _ connection: Connection
+    ) {
+        dropArriving(connection, nil)
+        front?.plan = .skip
+        connection.answerAtOnce(.verify, refusal)
     }
-
-    /// Records that the body has begun without the interim response.
-    func bodyHasBegun(of id: UInt64) { if isOpen(id) { places[place(id)].awaitsInterim = false } }
-
-    private func trim() {
-        if next == places.count {
-            places.removeAll(keepingCapacity: places.count <= Self.keptPlaces)
-            next = 0
-        } else if next >= Self.keptPlaces, 2 * next >= places.count {
-            places.removeFirst(next)
-            next = 0
-        }
-    }
-
-    /// Places whose memory an idle connection keeps.
-    private static let keptPlaces = 16
 }
 
 /// A request whose body is arriving.
@@ -167,7 +120,7 @@ enum HTTPPlan {
     case skip
     /// It is the evidence of this call, read whole.
     case evidence(HTTPQuestion, limit: Int)
-    /// It is an app receipt, verified as it arrives: `Connection.arriving`.
+    /// It is an app receipt, verified as it arrives: `HTTPSession.receipt`.
     case receipt
     /// It is JSON, read whole.
     case json(HTTPJSONBody.Form, limit: Int)

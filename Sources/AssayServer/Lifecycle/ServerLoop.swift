@@ -34,7 +34,8 @@ final class ServerLoop {
         connections = ConnectionTable(context)
         turns = Turns(loop)
         budget = Budget(limit: context.limits.evidenceBytes) { [loop] in loop.receivedBytes }
-        scheduler = try Scheduler(context, connections, turns, budget, workers: workers)
+        scheduler = try Scheduler(
+            context, connections, turns, budget, codec, workers: workers)
         let admission = Admission(context, budget, scheduler, codec)
         let clients = ConnectionContext(
             context, connections, turns, budget, scheduler, admission, codec)

@@ -38,8 +38,8 @@ package struct ServerMetrics: Sendable {
     /// The part of `connectionsAccepted` that was rejected: the client is not allowed, or does
     /// not use TLS on a TLS listener.
     package var connectionsRefused: UInt64 = 0
-    package var framesReceived: UInt64 = 0
-    package var framesSent: UInt64 = 0
+    package var requestsReceived: UInt64 = 0
+    package var answersSent: UInt64 = 0
     /// Chain validations, each for all requests that wait for the same chain.
     package var validatedChains: UInt64 = 0
     /// Connection faults by the reason that the log gives. The reasons are few, and constants of

@@ -9,8 +9,8 @@ import AssayWire
 final class AcceptedResolve {
     let connection: Connection
     let admitted: AdmittedResolve
-    /// How the answer is written for a client of HTTP; nil for a frame.
-    private let format: HTTPFormat?
+    /// How the answer is written.
+    let form: any AnswerForm
     /// Nanoseconds of the monotonic clock at which its last item arrived.
     var arrived: UInt64
     /// Its share of the budget, which grows with each item that arrives.
@@ -25,7 +25,7 @@ final class AcceptedResolve {
         self.admitted = admitted
         self.connection = connection
         arrived = connection.arrived
-        format = connection.http?.format(of: admitted.id)
+        form = connection.session.form(of: admitted.id)
         missing = admitted.call.items.count
     }
 
@@ -45,7 +45,7 @@ final class AcceptedResolve {
         missing -= 1
         guard missing == 0 else { return nil }
         defer { verifications = [] }
-        return ResolveWork(admitted, verifications.map { $0! }, format)
+        return ResolveWork(admitted, verifications.map { $0! }, form)
     }
 
     /// Ends the request. Returns false if it has already ended.
@@ -70,63 +70,26 @@ struct ResolvePlace: Sendable {
 struct ResolveWork: Sendable {
     private let admitted: AdmittedResolve
     private let items: [EvidenceItem]
-    private let format: HTTPFormat?
+    private let form: any AnswerForm
 
     init(
-        _ admitted: AdmittedResolve, _ verifications: [Verification], _ format: HTTPFormat?
+        _ admitted: AdmittedResolve, _ verifications: [Verification], _ form: any AnswerForm
     ) {
         self.admitted = admitted
-        self.format = format
+        self.form = form
         items = zip(admitted.call.items, verifications).map { item, verification in
             EvidenceItem(verification, label: item.label)
         }
     }
 
     /// Decides what the customer owns, and encodes the answer.
-    func answer(at now: Timestamp, by codec: MessageCodec) -> ResolveAnswer {
+    func answer(at now: Timestamp, by codec: MessageCodec) -> (EncodedAnswer, ResolveOutcome) {
         let call = admitted.call
         let entitlements = Entitlements(of: items, at: call.at ?? now, policy: call.policy)
-        let outcome = ResolveOutcome(entitlements, items)
-        if let format {
-            var response: [UInt8] = []
-            HTTPResponse.append(
-                200, json: entitlements.json(items), format, at: now, to: &response)
-            return .resolved(response, outcome)
-        }
-        var body: [UInt8] = []
-        var resolved = items.map { item in
-            let start = body.count
-            if call.returnsPayloadJSON, let json = item.verification.evidence?.json {
-                body += json
-            }
-            var verification = item.verification
-            if !call.returnsTypedPayloads { verification.evidence = nil }
-            var resolved = ResolvedItem(
-                label: item.label, verification: verification,
-                payloadJSONLength: UInt32(clamping: body.count - start))
-            resolved.identifiers = item.identifiers
-            return resolved
-        }
-        for index in entitlements.superseded { resolved[index].isSuperseded = true }
-        let result = Resolution(items: resolved, entitlements: entitlements)
-        var frame: [UInt8] = []
-        codec.encodeFrame(
-            ResponseHead(id: admitted.id, result: .resolution(result)), body: body, into: &frame)
-        let count = frame.count - FrameLimits.lengthBytes
-        guard count <= FrameLimits.response.frameBytes else {
-            return .refused(
-                .answerTooLarge(
-                    admitted.id, count, limit: FrameLimits.response.frameBytes))
-        }
-        return .resolved(frame, outcome)
+        let answer = form.encode(
+            entitlements, of: items, answering: admitted.id, call, at: now, by: codec)
+        return (answer, ResolveOutcome(entitlements, items))
     }
-}
-
-/// The encoded answer to a Resolve.
-enum ResolveAnswer: Sendable {
-    case resolved([UInt8], ResolveOutcome)
-    /// The answer does not fit in a frame.
-    case refused(ResponseHead)
 }
 
 extension ResolveOutcome {

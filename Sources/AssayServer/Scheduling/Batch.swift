@@ -92,7 +92,7 @@ struct Batch {
     var isLong: Bool { waitingCount > 2 * workerCount * requestsPerSlice }
 
     mutating func add(_ request: AcceptedRequest, by delay: QueueDelay) {
-        let lines = request.connection.value.lines
+        let lines = request.connection.value.inFlight.makeLines()
         if request.mayWait {
             patient.append(request, to: lines.patient, by: delay)
         } else if hasOneProcessor, request.isSingleSignature {
@@ -105,7 +105,7 @@ struct Batch {
     /// Adds requests that have already waited elsewhere, before the others of their connections.
     mutating func addFirst(_ requests: [AcceptedRequest], by delay: QueueDelay) {
         for request in requests.reversed() {
-            let lines = request.connection.value.lines
+            let lines = request.connection.value.inFlight.makeLines()
             if request.mayWait {
                 patient.prepend(request, to: lines.patient, by: delay)
             } else {

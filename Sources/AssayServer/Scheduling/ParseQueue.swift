@@ -59,10 +59,11 @@ final class ParseQueue {
 
     /// Adds a body. Its connection reads no further until it is parsed.
     func add(_ job: ParseJob) {
-        precondition(!job.connection.isParsing, "a connection has one body parsed at a time")
-        job.connection.isParsing = true
+        precondition(
+            !job.connection.reading.isParsing, "a connection has one body parsed at a time")
+        job.connection.reading.isParsing = true
         // In flight, so that the connection stays until the answer.
-        job.connection.didAdmit(job.id)
+        job.connection.inFlight.insert(job.id)
         budget.give(body: job.bytes)
         waiting.add(job, bytes: job.bytes)
         advance()
@@ -117,8 +118,8 @@ final class ParseQueue {
     /// Lets the connection go on.
     private func end(_ job: ParseJob) {
         budget.takeBack(body: job.bytes)
-        job.connection.isParsing = false
-        job.connection.didAnswer(job.id)
+        job.connection.reading.isParsing = false
+        job.connection.inFlight.remove(job.id)
         turns.touch(job.connection)
     }
 }

@@ -25,15 +25,15 @@ final class AcceptedRequest: Sendable {
     let mayWait: Bool
     /// Its place in a Resolve; nil for a request of its own.
     let place: ResolvePlace?
-    /// How the answer is written for a client of HTTP; nil for a frame.
-    let format: HTTPFormat?
+    /// How the answer is written.
+    let form: any AnswerForm
 
     /// - Parameter size: bytes of the evidence.
     init(
         connection: LoopBound<Connection>, id: UInt64, app: AppEntry, kind: EvidenceKind,
         call: VerifyCall, evidence: AcceptedEvidence, size: Int, cost: RequestCost,
-        deadline: UInt64, arrived: UInt64, mayWait: Bool, place: ResolvePlace? = nil,
-        format: HTTPFormat? = nil
+        deadline: UInt64, arrived: UInt64, mayWait: Bool, form: any AnswerForm,
+        place: ResolvePlace? = nil
     ) {
         self.connection = connection
         self.id = id
@@ -46,7 +46,7 @@ final class AcceptedRequest: Sendable {
         self.arrived = arrived
         self.mayWait = mayWait
         self.place = place
-        self.format = format
+        self.form = form
         work = WorkClass(kind, bytes: size)
     }
 
@@ -56,19 +56,16 @@ final class AcceptedRequest: Sendable {
         return AcceptedRequest(
             connection: connection, id: id, app: app, kind: kind, call: call,
             evidence: .whole(bytes.forWaiting), size: bytes.count, cost: cost,
-            deadline: deadline, arrived: arrived, mayWait: mayWait, place: place,
-            format: format)
+            deadline: deadline, arrived: arrived, mayWait: mayWait, form: form, place: place)
     }
 
     /// Whether the kind is an estimate, and the verification detects it.
-    var detectsKind: Bool { place?.detectsKind ?? format?.detectsKind ?? false }
+    var detectsKind: Bool { place?.detectsKind ?? form.detectsKind }
 
     /// Why the answer in the form of verifyReceipt has a status other than 0; nil for other
     /// answers.
     func refusedReceipt(_ verification: Verification, at now: Timestamp) -> String? {
-        guard call.returnsVerifyReceiptJSON || format?.content.isVerifyReceipt == true else {
-            return nil
-        }
+        guard form.isVerifyReceipt(call) else { return nil }
         return verifyReceiptDetail(for: verification, requestDate: now)
     }
 
@@ -98,7 +95,7 @@ enum AcceptedEvidence: Sendable {
     indirect case receipt(AppReceiptStream)
 }
 
-/// Maps requests to verifications, and verifications to answers.
+/// Maps requests to verifications.
 enum RequestMapping {
     /// Prepares the verification of a request.
     static func prepare(
@@ -117,25 +114,6 @@ enum RequestMapping {
                 inApp: request.call.inApp, at: now, unknownChains: unknownChains)
         case .receipt(let stream): stream.prepared(at: now, unknownChains: unknownChains)
         }
-    }
-
-    /// Encodes the answer to a request: a head, and a body if JSON was requested.
-    static func encode(
-        _ verification: Verification, answering request: AcceptedRequest, at now: Timestamp,
-        by codec: MessageCodec, into output: inout [UInt8]
-    ) {
-        if let format = request.format {
-            return HTTPResponse.append(verification, format, at: now, to: &output)
-        }
-        var body: [UInt8] = []
-        if request.call.returnsVerifyReceiptJSON {
-            body = verifyReceiptResponse(for: verification, requestDate: now)
-        } else if request.call.returnsPayloadJSON {
-            body = verification.evidence?.json ?? []
-        }
-        codec.encodeFrame(
-            answering: request.id, verification, withPayload: request.call.returnsTypedPayload,
-            body: body, into: &output)
     }
 
     /// Verifies all signatures of a slice with one call per verifier. Each request is then

@@ -35,7 +35,7 @@ final class Resolver {
         context.telemetry.metrics.didStart(.resolve)
         let cost = RequestCost.call(admitted.call)
         budget.give(cost)
-        connection.didAdmit(admitted.id, cost)
+        connection.inFlight.insert(admitted.id, cost)
         let resolve = AcceptedResolve(admitted, from: connection)
         resolve.add(cost)
         return resolve
@@ -70,7 +70,7 @@ final class Resolver {
     ) -> AcceptedRequest {
         let admitted = resolve.admitted
         resolve.add(cost)
-        resolve.connection.charge(cost)
+        resolve.connection.inFlight.charge(cost)
         resolve.arrived = resolve.connection.arrived
         let kind: EvidenceKind =
             switch (admitted.call.items[index].kind, evidence) {
@@ -82,7 +82,7 @@ final class Resolver {
             connection: LoopBound(resolve.connection, to: context.loop), id: admitted.id,
             app: admitted.app, kind: kind, call: admitted.itemCall(kind), evidence: evidence,
             size: size, cost: .none, deadline: admitted.deadline, arrived: resolve.arrived,
-            mayWait: admitted.mayWait,
+            mayWait: admitted.mayWait, form: resolve.form,
             place: ResolvePlace(
                 resolve: LoopBound(resolve, to: context.loop), index: index,
                 detectsKind: admitted.call.items[index].kind == .detected))
@@ -129,13 +129,16 @@ final class Resolver {
             || resolve.cost.bytes > context.limits.streamedReceiptBytes
     }
 
-    private func deliver(_ answer: ResolveAnswer, to resolve: AcceptedResolve) {
+    private func deliver(
+        _ answer: (EncodedAnswer, ResolveOutcome), to resolve: AcceptedResolve
+    ) {
+        let (answer, outcome) = answer
         switch answer {
-        case .resolved(let frame, let outcome):
+        case .encoded(let bytes):
             guard resolve.end() else { return }
             context.telemetry.metrics.didResolve(
                 outcome, arrived: resolve.arrived, now: SystemClock.monotonicNanoseconds)
-            answered(resolve) { $0.append(frame[...], to: resolve.id) }
+            answered(resolve) { $0.append(bytes[...], to: resolve.id) }
         case .refused(let refusal): refuse(resolve, refusal)
         }
     }
@@ -155,7 +158,7 @@ final class Resolver {
     /// Gives the memory of a request back to the budget, and answers it.
     private func answered(_ resolve: AcceptedResolve, _ answer: (Connection) -> Void) {
         budget.takeBack(resolve.cost)
-        resolve.connection.didAnswer(resolve.id, resolve.cost)
+        resolve.connection.inFlight.remove(resolve.id, resolve.cost)
         answer(resolve.connection)
         turns.touch(resolve.connection)
     }

@@ -27,11 +27,25 @@ extension Scheduler {
         }
     }
 
+    /// Answers a request that was verified on the loop's thread.
+    func answer(_ request: AcceptedRequest, _ verification: Verification, at now: Timestamp) {
+        if let detail = request.refusedReceipt(verification, at: now) {
+            context.telemetry.logRefusedReceipt(detail)
+        }
+        answered(request) { connection in
+            connection.session.answer(to: request.id, connection) { output in
+                request.form.append(
+                    verification, answering: request.id, request.call, at: now, by: codec,
+                    to: &output)
+            }
+        }
+    }
+
     /// Answers a request, and gives its memory back to the budget. Each request comes here once.
     func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
         let connection = request.connection.value
         budget.takeBack(request.cost)
-        connection.didAnswer(request.id, request.cost)
+        connection.inFlight.remove(request.id, request.cost)
         answer(connection)
         turns.touch(connection)
     }

@@ -13,6 +13,8 @@ final class Scheduler {
     private let connections: ConnectionTable
     let turns: Turns
     let budget: Budget
+    /// For answers that are encoded on the loop's thread.
+    let codec: MessageCodec
     private let workers: WorkerPool
     private let codecs = IdleCodecs()
     /// Gathers the items of Resolve requests.
@@ -37,13 +39,14 @@ final class Scheduler {
 
     init(
         _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns,
-        _ budget: Budget, workers: WorkerPool
+        _ budget: Budget, _ codec: MessageCodec, workers: WorkerPool
     ) throws(LoopError) {
         let limits = context.limits
         self.context = context
         self.connections = connections
         self.turns = turns
         self.budget = budget
+        self.codec = codec
         self.workers = workers
         resolver = Resolver(context, turns, budget, workers: workers, codecs: codecs)
         fetches = FetchRunner(context, turns, budget, codecs: codecs)
@@ -116,7 +119,7 @@ final class Scheduler {
             queueLimit.queueIsEmpty()
             return nil
         }
-        let lines = connection.queuedLines
+        let lines = connection.inFlight.lines
         let delay = queueDelay.milliseconds(
             ofNanoseconds: batch.nanoseconds(before: work ?? 0, of: lines, by: queueDelay)
                 + parses.nanoseconds,
@@ -169,7 +172,7 @@ final class Scheduler {
     ) {
         let body = forQueue(body)
         let cost = admitted.reservation.handOver()
-        connection.didAdmit(admitted.id, cost)
+        connection.inFlight.insert(admitted.id, cost)
         add(admitted, .whole(body), size: body.count, cost, connection)
         verifyFullSlice()
     }
@@ -178,7 +181,7 @@ final class Scheduler {
     /// chain. Returns false if memory is short.
     func verify(_ receipt: ArrivingReceipt, from connection: Connection) -> Bool {
         guard let cost = receipt.handOver() else { return false }
-        connection.charge(cost)
+        connection.inFlight.charge(cost)
         add(receipt.admitted, .receipt(receipt.completed), size: receipt.size, cost, connection)
         return true
     }
@@ -194,14 +197,14 @@ final class Scheduler {
                 app: admitted.app, kind: admitted.kind, call: admitted.call, evidence: evidence,
                 size: size, cost: cost, deadline: admitted.deadline,
                 arrived: connection.arrived, mayWait: admitted.mayWait,
-                format: connection.http?.format(of: admitted.id)),
+                form: connection.session.form(of: admitted.id)),
             by: queueDelay)
     }
 
     /// Drops the waiting requests of a connection that has closed.
     func didClose(_ connection: Connection) {
         fetches.cancel(of: connection)
-        guard let lines = connection.queuedLines else { return }
+        guard let lines = connection.inFlight.lines else { return }
         for request in batch.removeAll(of: lines) { drop(request) }
     }
 
@@ -335,7 +338,7 @@ final class Scheduler {
             context.telemetry.metrics.didAnswer(
                 Outcome(request, verification), arrived: request.arrived, began: began,
                 now: ended)
-            answered(request) { $0.answer(request, verification, at: time) }
+            answer(request, verification, at: time)
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
         loopShare.worked += SystemClock.monotonicNanoseconds - began

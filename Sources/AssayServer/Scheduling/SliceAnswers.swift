@@ -50,8 +50,9 @@ struct SliceAnswers: Sendable {
                 if request.place != nil {
                     items[index] = verification
                 } else {
-                    RequestMapping.encode(
-                        verification, answering: request, at: now, by: codec, into: &bytes)
+                    request.form.append(
+                        verification, answering: request.id, request.call, at: now, by: codec,
+                        to: &bytes)
                 }
             }
             ends.append(bytes.count)

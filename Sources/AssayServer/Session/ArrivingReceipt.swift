@@ -3,32 +3,7 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// A frame that has arrived in part.
-enum ArrivingFrame {
-    /// The head is complete; the body is being collected.
-    case whole(RequestHead)
-    /// A receipt, verified as it arrives.
-    case receipt(ArrivingReceipt)
-    /// A Resolve, whose items are verified as they arrive.
-    case resolve(ArrivingResolve)
-    /// Rejected: the next `remaining` bytes are discarded.
-    case skipped(remaining: Int)
-
-    var head: RequestHead? {
-        if case .whole(let head) = self { head } else { nil }
-    }
-
-    /// The receipt at the front: a request's own, or an item of a Resolve.
-    var receipt: ArrivingReceipt? {
-        switch self {
-        case .receipt(let receipt): receipt
-        case .resolve(let arrival): arrival.receipt
-        case .whole, .skipped: nil
-        }
-    }
-}
-
-/// An app receipt that is verified while its frame arrives. Its bytes are hashed and parsed in
+/// An app receipt that is verified while it arrives. Its bytes are hashed and parsed in
 /// the receive buffer, which is then released. Lives on the loop's thread until it is complete.
 final class ArrivingReceipt {
     /// The request, whose reservation follows the memory that the receipt holds.

@@ -3,51 +3,44 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// Reads the requests of a connection that speaks HTTP, with the limits, the shares and the
-/// admission of frames.
-extension Connection {
-    /// Takes one step. Returns false if it needs more bytes.
-    func takeNext(_ http: HTTPSession, _ unread: SlabBytes) -> Bool {
-        http.front == nil ? takeHead(http, unread) : takeBody(http, unread)
-    }
-
-    // MARK: Heads
-
-    private func takeHead(_ http: HTTPSession, _ unread: SlabBytes) -> Bool {
+/// Reads the heads of requests, with the limits, the shares and the admission of frames.
+extension HTTPSession {
+    func takeHead(_ connection: Connection, _ unread: SlabBytes) -> Bool {
         // A client of HTTP expects to wait, and not a refusal for what it pipelines.
-        guard !isFull else {
-            awaitsAnswer = true
+        guard !connection.isFull else {
+            connection.reading.awaitsAnswer = true
             return false
         }
         let head: HTTPHead
         do throws(HTTPFault) {
-            guard let next = try http.reader.next(in: unread.span) else {
-                if context.budget.isFull, unread.count > limits.unansweredBytes {
-                    end(.connectionMemoryExhausted)
+            guard let next = try reader.next(in: unread.span) else {
+                if connection.context.budget.isFull,
+                    unread.count > connection.limits.unansweredBytes
+                {
+                    connection.end(.connectionMemoryExhausted)
                 }
                 return false
             }
             head = next
         } catch {
-            refuse(error, http)
+            refuse(error, connection)
             return true
         }
         let route = HTTPRoute(unread.span.extracting(head.path))
-        if route?.isLong == true, !context.turns.canAnswerAtLength {
-            awaitsShare = true
+        if route?.isLong == true, !connection.context.turns.canAnswerAtLength {
+            connection.reading.awaitsShare = true
             return false
         }
         let bytes = unread.extracting(0..<head.end)
-        stream.received.skip(head.end)
-        pace?.didTake(head.end)
-        framesThisTurn += ServerLimits.turnShare(ofHTTPHead: head.end)
-        begin(head, bytes, route, http)
+        connection.skip(head.end)
+        connection.reading.use(ServerLimits.turnShare(ofHTTPHead: head.end))
+        begin(head, bytes, route, connection)
         return true
     }
 
     /// Starts a request: decides what happens to its body, and answers what needs none.
     private func begin(
-        _ head: HTTPHead, _ bytes: SlabBytes, _ route: HTTPRoute?, _ http: HTTPSession
+        _ head: HTTPHead, _ bytes: SlabBytes, _ route: HTTPRoute?, _ connection: Connection
     ) {
         var format = HTTPFormat()
         format.isHead = head.method == .head
@@ -57,7 +50,7 @@ extension Connection {
         let endsIfRefused =
             head.expectsContinue || body.announced > ServerLimits.refusedBodyBytes
         format.closes = !head.keepsAlive || endsIfRefused
-        let origins = HTTPOriginPolicy(context.server.settings.http, at: http.endpoint)
+        let origins = HTTPOriginPolicy(connection.context.server.settings.http, at: endpoint)
         let source = HTTPOriginPolicy.Source(head, bytes.span)
         if let route { format.content = route.content }
         if case .purchase = format.content {
@@ -69,8 +62,8 @@ extension Connection {
                 }
         }
         format.origin = origins.allowedOrigin(of: source)
-        let id = http.begin(format)
-        http.front = HTTPFront(
+        let id = responses.begin(format)
+        front = HTTPFront(
             id: id, body: body, plan: .skip, closes: !head.keepsAlive,
             isChunked: head.body == .chunked)
         do throws(HTTPProblem) {
@@ -78,24 +71,24 @@ extension Connection {
             guard let route else { throw .unknownPath(HTTPRoute.allCases.map(\.path)) }
             guard route.has(head.method) else { throw .wrongMethod(allow: route.methods) }
             if head.method == .options {
-                answerOptions(of: route, id, http)
+                answerOptions(of: route, id, connection)
             } else {
-                let plan = try plan(head, bytes.span, route, id, http)
-                http.front?.plan = plan
+                let plan = try plan(head, bytes.span, route, id, connection)
+                front?.plan = plan
             }
         } catch {
-            refuse(id, error, http)
+            refuse(id, error, connection)
         }
-        guard let front = http.front else { return }
-        if front.body.isEnded { return complete(http) }
+        guard let front else { return }
+        if front.body.isEnded { return complete(connection) }
         if case .skip = front.plan {
-            if endsIfRefused { end(nil) }
+            if endsIfRefused { connection.end(nil) }
             return
         }
-        guard http.isOpen(id) else { return }
-        http.setCloses(front.closes, after: id)
-        if head.expectsContinue, http.requestBody(of: id) {
-            answer { output in
+        guard responses.isOpen(id) else { return }
+        responses[id].closes = front.closes
+        if head.expectsContinue, responses.requestBody(of: id) {
+            connection.answer { output in
                 output += HTTPResponse.interim
                 return 0
             }
@@ -105,39 +98,46 @@ extension Connection {
     /// Decides what happens to the body of a request. Answers a request that needs none.
     private func plan(
         _ head: HTTPHead, _ bytes: Span<UInt8>, _ route: HTTPRoute, _ id: UInt64,
-        _ http: HTTPSession
+        _ connection: Connection
     ) throws(HTTPProblem) -> HTTPPlan {
         switch route {
-        case .health: call(RequestHead(id: id, call: .health))
-        case .info: call(RequestHead(id: id, call: .info))
-        case .openAPI: answerDocument(id, http)
+        case .health:
+            connection.context.intake.answer(RequestHead(id: id, call: .health), from: connection)
+        case .info:
+            connection.context.intake.answer(RequestHead(id: id, call: .info), from: connection)
+        case .openAPI: answerDocument(id, connection)
         case .verifyReceipt, .sandboxVerifyReceipt:
             try checkEncoding(head, bytes)
             // Its clients send any Content-Type, or none.
             return try planReceipt(
-                head, app: app(head, bytes), isSandbox: route == .sandboxVerifyReceipt, id)
+                head, app: app(head, bytes), isSandbox: route == .sandboxVerifyReceipt, id,
+                connection)
         case .purchase, .purchaseAlias:
-            guard hasKeys(\.apiKeys) else {
+            guard hasKeys(\.apiKeys, connection) else {
                 throw HTTPProblem(404, .unimplemented, "no app entry has api-keys: the path is off")
             }
-            let app = try appOfKey(head, bytes, \.apiKeys)
+            let app = try appOfKey(head, bytes, \.apiKeys, connection)
             try checkEncoding(head, bytes)
-            return try planJSON(head, .purchase(app: app))
-        case .batch: return try planLines(head, bytes, id, http)
+            return try planJSON(head, .purchase(app: app), connection)
+        case .batch: return try planLines(head, bytes, id, connection)
         case .entitlements:
             try checkJSON(head, bytes)
             return .resolve(
-                app: try app(head, bytes), limit: try checkLength(head))
+                app: try app(head, bytes), limit: try checkLength(head, connection))
         case .fetch:
-            http.setIsFetch(of: id)
-            let app = hasKeys(\.fetchKeys) ? try appOfKey(head, bytes, \.fetchKeys) : nil
-            guard canFetch(for: app) else {
-                answerAtOnce(.fetch, .fetchNotConfigured(id))
+            responses[id].isFetch = true
+            let app =
+                hasKeys(\.fetchKeys, connection)
+                ? try appOfKey(head, bytes, \.fetchKeys, connection) : nil
+            guard canFetch(for: app, connection) else {
+                connection.answerAtOnce(.fetch, .fetchNotConfigured(id))
                 return .skip
             }
             try checkJSON(head, bytes)
             guard head.query == nil else { throw .queryBesideJSON }
-            return .fetch(app: app, limit: try checkLength(head, ServerLimits.httpFetchBytes))
+            return .fetch(
+                app: app,
+                limit: try checkLength(head, atMost: ServerLimits.httpFetchBytes, connection))
         case .verify:
             try checkEncoding(head, bytes)
             guard let field = head[.contentType],
@@ -147,23 +147,12 @@ extension Connection {
             switch type {
             case .json:
                 guard head.query == nil else { throw .queryBesideJSON }
-                return try planJSON(head, .verify)
-            case .evidence: return try planEvidence(head, bytes, id, http)
+                return try planJSON(head, .verify, connection)
+            case .evidence: return try planEvidence(head, bytes, id, connection)
             case .lines: throw .wrongType(HTTPMediaType.names)
             }
         }
         return .skip
-    }
-
-    /// Answers a call without evidence.
-    private func call(_ head: RequestHead) {
-        switch context.admission.admit(head, bodyBytes: 0, isWhole: true, from: self) {
-        case .refused(let response): answerAtOnce(CallLabel(head.call), response)
-        case .answer(let response): answerAtOnce(CallLabel(head.call), response)
-        case .verify: break
-        case .resolve: break
-        case .fetch: break
-        }
     }
 
     private func checkJSON(_ head: HTTPHead, _ bytes: Span<UInt8>) throws(HTTPProblem) {
@@ -182,13 +171,17 @@ extension Connection {
     }
 
     /// Whether an app entry has keys for a path.
-    private func hasKeys(_ keys: KeyPath<AppSecrets, [String]>) -> Bool {
-        context.server.settings.apps.values.contains { !$0.secrets[keyPath: keys].isEmpty }
+    private func hasKeys(
+        _ keys: KeyPath<AppSecrets, [String]>, _ connection: Connection
+    ) -> Bool {
+        connection.context.server.settings.apps.values.contains {
+            !$0.secrets[keyPath: keys].isEmpty
+        }
     }
 
     /// Whether an app entry asks the App Store: this one, if its key chose it.
-    private func canFetch(for app: String?) -> Bool {
-        let apps = context.server.settings.apps
+    private func canFetch(for app: String?, _ connection: Connection) -> Bool {
+        let apps = connection.context.server.settings.apps
         if let app { return apps[app]?.fetcher != nil }
         return apps.values.contains { $0.fetcher != nil }
     }
@@ -196,9 +189,10 @@ extension Connection {
     /// The app entry whose API key the request has. Keys of all entries are compared, so that the
     /// time does not depend on which one matches.
     private func appOfKey(
-        _ head: HTTPHead, _ bytes: Span<UInt8>, _ keys: KeyPath<AppSecrets, [String]>
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ keys: KeyPath<AppSecrets, [String]>,
+        _ connection: Connection
     ) throws(HTTPProblem) -> String {
-        let apps = context.server.settings.apps
+        let apps = connection.context.server.settings.apps
         let scheme = "bearer "
         guard let field = head[.authorization], field.count > scheme.utf8.count,
             case let value = bytes.extracting(field),
@@ -225,17 +219,17 @@ extension Connection {
     }
 
     private func planJSON(
-        _ head: HTTPHead, _ form: HTTPJSONBody.Form
+        _ head: HTTPHead, _ form: HTTPJSONBody.Form, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPPlan {
-        .json(form, limit: try checkLength(head))
+        .json(form, limit: try checkLength(head, connection))
     }
 
     /// A receipt in a body above the limit of JSON is verified as it arrives.
     private func planReceipt(
-        _ head: HTTPHead, app: String, isSandbox: Bool, _ id: UInt64
+        _ head: HTTPHead, app: String, isSandbox: Bool, _ id: UInt64, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPPlan {
-        guard case .length(let size) = head.body, size > limits.httpJSONBytes else {
-            return try planJSON(head, .apple(isSandbox: isSandbox, app: app))
+        guard case .length(let size) = head.body, size > connection.limits.httpJSONBytes else {
+            return try planJSON(head, .apple(isSandbox: isSandbox, app: app), connection)
         }
         let question = HTTPQuestion(
             VerifyReceiptQuery(isSandbox: isSandbox), app: app, kind: .appReceipt)
@@ -243,8 +237,8 @@ extension Connection {
         guard
             let plan = planStream(
                 question.head(id, as: .appReceipt), bodyBytes: size, size: size,
-                in: ReceiptEnvelope())
-        else { throw .bodyTooLarge(limit: limits.httpJSONBytes) }
+                in: ReceiptEnvelope(), connection)
+        else { throw .bodyTooLarge(limit: connection.limits.httpJSONBytes) }
         return plan
     }
 
@@ -254,27 +248,25 @@ extension Connection {
     ///   - bodyBytes: by which it is admitted.
     ///   - size: the size of the body; 0 if it is not known.
     private func planStream(
-        _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil
+        _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
+        _ connection: Connection
     ) -> HTTPPlan? {
-        switch context.admission.admit(head, bodyBytes: bodyBytes, isWhole: false, from: self) {
-        case .refused(let refusal): answerAtOnce(.verify, refusal)
-        case .verify(let admitted):
-            guard admitted.isStreamed else { return nil }
-            arriving = .receipt(ArrivingReceipt(admitted, size: size, in: envelope, at: now))
-            didAdmit(head.id)
+        switch connection.context.intake.begin(
+            head, bodyBytes: bodyBytes, size: size, in: envelope, from: connection)
+        {
+        case .refused: return .skip
+        case .receipt(let arriving):
+            receipt = arriving
             return .receipt
-        case .answer: break
-        case .resolve: break
-        case .fetch: break
+        case .whole, .resolve: return nil
         }
-        return .skip
     }
 
     /// Returns the limit of a JSON body, which this one does not exceed.
     private func checkLength(
-        _ head: HTTPHead, _ limit: Int = .max
+        _ head: HTTPHead, atMost limit: Int = .max, _ connection: Connection
     ) throws(HTTPProblem) -> Int {
-        let limit = min(limit, limits.httpJSONBytes)
+        let limit = min(limit, connection.limits.httpJSONBytes)
         if case .length(let length) = head.body, length > limit {
             throw .bodyTooLarge(limit: limit)
         }
@@ -282,7 +274,7 @@ extension Connection {
     }
 
     private func planLines(
-        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ http: HTTPSession
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPPlan {
         try checkEncoding(head, bytes)
         guard let field = head[.contentType],
@@ -293,42 +285,44 @@ extension Connection {
             throw HTTPProblem(
                 400, .invalidArgument, "a batch needs HTTP/1.1: its answer has chunks")
         }
-        var format = http.format(of: id)
+        var format = responses[id]
         format.closes = !head.keepsAlive
-        http.setFormat(of: id, format)
-        beginLines(id, asksForBody: head.expectsContinue, http)
+        responses[id] = format
+        beginLines(id, asksForBody: head.expectsContinue, connection)
         format.isLine = true
-        return .lines(format, limit: limits.httpJSONBytes)
+        return .lines(format, limit: connection.limits.httpJSONBytes)
     }
 
     /// Decides by the head of a request whether raw evidence is read at all, and whether it is
     /// verified as it arrives.
     private func planEvidence(
-        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ http: HTTPSession
+        _ head: HTTPHead, _ bytes: Span<UInt8>, _ id: UInt64, _ connection: Connection
     ) throws(HTTPProblem) -> HTTPPlan {
         guard let query = HTTPQuery(bytes.extracting(head.query ?? 0..<0)) else {
             throw .invalidQuery
         }
         let question = try HTTPQuestion(query)
-        http.setFormat(of: id, http.format(of: id).answering(question))
+        responses[id] = responses[id].answering(question)
         // Evidence of an unknown kind is read whole, so it has the limit of those.
         guard let kind = question.kind else {
-            let limit = max(limits.serverAnswerBytes, limits.notificationV1Bytes)
+            let limit = max(
+                connection.limits.serverAnswerBytes, connection.limits.notificationV1Bytes)
             if case .length(let length) = head.body, length > limit {
                 throw .bodyTooLarge(limit: limit)
             }
             return .evidence(question, limit: limit)
         }
-        let limit = context.admission.bodyLimit(of: kind)
+        let limit = connection.context.admission.bodyLimit(of: kind)
         // The size of a chunked receipt is unknown: it is read like a large one.
-        var size = kind == .appReceipt ? limits.streamedReceiptBytes + 1 : 0
+        var size = kind == .appReceipt ? connection.limits.streamedReceiptBytes + 1 : 0
         if case .length(let length) = head.body { size = length }
-        if size <= stream.received.unreadCount, head.body != .chunked {
+        if size <= connection.stream.received.unreadCount, head.body != .chunked {
             return .evidence(question, limit: limit)
         }
         // Otherwise decided again when it is whole: the queue and the memory will have changed.
         return planStream(
-            question.head(id, as: kind), bodyBytes: size, size: head.body == .chunked ? 0 : size)
+            question.head(id, as: kind), bodyBytes: size,
+            size: head.body == .chunked ? 0 : size, connection)
             ?? .evidence(question, limit: limit)
     }
 }

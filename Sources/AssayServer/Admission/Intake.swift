@@ -1,0 +1,186 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Takes the requests that sessions read: has each admitted, and then verified, decided or fetched,
+/// or answers it. Belongs to the loop's thread.
+final class Intake {
+    private let admission: Admission
+    private let scheduler: Scheduler
+    private let resolver: Resolver
+    private let turns: Turns
+    private let budget: Budget
+
+    init(_ admission: Admission, _ scheduler: Scheduler, _ turns: Turns, _ budget: Budget) {
+        self.admission = admission
+        self.scheduler = scheduler
+        resolver = scheduler.resolver
+        self.turns = turns
+        self.budget = budget
+    }
+
+    // MARK: Requests
+
+    /// What becomes of a request whose body is arriving.
+    enum Beginning {
+        /// It is refused, and answered.
+        case refused
+        /// The receipt is verified as it arrives.
+        case receipt(ArrivingReceipt)
+        /// Its items are verified as they arrive.
+        case resolve(AcceptedResolve)
+        /// It is taken when it is whole, and decided then: the queue and the memory will have
+        /// changed.
+        case whole
+    }
+
+    /// Decides what happens to a request whose body is arriving.
+    ///
+    /// - Parameters:
+    ///   - bodyBytes: by which it is admitted.
+    ///   - size: the size of a receipt in its envelope; 0 if it is not known.
+    func begin(
+        _ head: RequestHead, bodyBytes: Int, size: Int, in envelope: ReceiptEnvelope? = nil,
+        from connection: Connection
+    ) -> Beginning {
+        switch admission.admit(head, bodyBytes: bodyBytes, isWhole: false, from: connection) {
+        case .refused(let refusal):
+            connection.answerAtOnce(CallLabel(head.call), refusal)
+            return .refused
+        case .verify(let admitted):
+            guard admitted.isStreamed else { return .whole }
+            connection.inFlight.insert(head.id)
+            return .receipt(
+                ArrivingReceipt(admitted, size: size, in: envelope, at: connection.now))
+        case .resolve(let admitted):
+            return .resolve(resolver.begin(admitted, from: connection))
+        case .answer: return .whole
+        case .fetch: return .whole
+        }
+    }
+
+    /// Takes a request that has arrived whole.
+    ///
+    /// - Parameter began: when its first byte arrived; nil for that of the request at the front.
+    func take(
+        _ head: RequestHead, _ body: SlabBytes, from connection: Connection, began: UInt64? = nil
+    ) {
+        switch admission.admit(
+            head, bodyBytes: body.count, isWhole: true, from: connection, began: began)
+        {
+        case .refused(let refusal): connection.answerAtOnce(CallLabel(head.call), refusal)
+        case .answer(let response): connection.answerAtOnce(CallLabel(head.call), response)
+        case .verify(let admitted): scheduler.verify(admitted, body, from: connection)
+        case .resolve(let admitted): take(admitted, body, from: connection)
+        case .fetch(let admitted): scheduler.fetches.start(admitted, from: connection)
+        }
+    }
+
+    /// Answers a call that has no body.
+    func answer(_ head: RequestHead, from connection: Connection) {
+        switch admission.admit(head, bodyBytes: 0, isWhole: true, from: connection) {
+        case .refused(let refusal): connection.answerAtOnce(CallLabel(head.call), refusal)
+        case .answer(let response): connection.answerAtOnce(CallLabel(head.call), response)
+        case .verify: break
+        case .resolve: break
+        case .fetch: break
+        }
+    }
+
+    /// Has a body parsed on a worker, before its request is taken.
+    func parse(_ job: ParseJob) { scheduler.parses.add(job) }
+
+    // MARK: Receipts
+
+    /// Passes this turn's share of a receipt's next bytes to its verification, and drops them.
+    /// Returns false if the budget does not admit its memory.
+    func feed(
+        _ receipt: ArrivingReceipt, _ unread: SlabBytes, from connection: Connection
+    ) -> Bool {
+        let count = min(receipt.remaining, unread.count, turns.receiptSlice)
+        let began = SystemClock.monotonicNanoseconds
+        let fits = receipt.receive(unread.extracting(0..<count))
+        let spent = SystemClock.monotonicNanoseconds - began
+        turns.didReadReceipt(count, nanoseconds: spent)
+        connection.skip(count)
+        return fits
+    }
+
+    /// Has a receipt verified whose last byte was read, or refuses it for lack of memory.
+    func complete(_ receipt: ArrivingReceipt, from connection: Connection) {
+        guard !scheduler.verify(receipt, from: connection) else { return }
+        connection.inFlight.remove(receipt.id)
+        connection.answerAtOnce(.verify, .memoryExhausted(receipt.id))
+    }
+
+    /// Refuses a receipt whose memory the budget does not admit.
+    func refuse(_ receipt: ArrivingReceipt, from connection: Connection) {
+        let canFit = budget.canFit(receipt: receipt.wanted)
+        drop(receipt, from: connection)
+        connection.answerAtOnce(.verify, .memoryExhausted(receipt.id, canFit: canFit))
+    }
+
+    /// Drops a receipt, whose request is not in flight any more.
+    func drop(_ receipt: ArrivingReceipt, from connection: Connection) {
+        connection.inFlight.remove(receipt.id)
+        receipt.giveBackMemory()
+    }
+
+    // MARK: Items of a Resolve
+
+    /// Takes all items of a request that has arrived whole.
+    private func take(
+        _ admitted: AdmittedResolve, _ body: SlabBytes, from connection: Connection
+    ) {
+        let resolve = resolver.begin(admitted, from: connection)
+        var start = 0
+        for (index, item) in admitted.call.items.enumerated() {
+            let end = start + Int(item.length)
+            guard verify(body.extracting(start..<end), index, of: resolve) else {
+                return refuseForMemory(resolve)
+            }
+            start = end
+        }
+        // The request itself was counted.
+        connection.reading.use(admitted.call.items.count - 1)
+    }
+
+    /// Has an item verified. Returns false if the budget does not admit it.
+    func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
+        let evidence = scheduler.forQueue(evidence)
+        guard let request = resolver.request(for: evidence, index, of: resolve) else {
+            return false
+        }
+        scheduler.verify(request)
+        return true
+    }
+
+    /// Begins to verify an item, a receipt, as it arrives.
+    func beginReceipt(size: Int, of resolve: AcceptedResolve) -> ArrivingReceipt {
+        ArrivingReceipt(
+            resolve.admitted.receipt(of: budget), size: size, at: resolve.connection.now)
+    }
+
+    /// Has an item verified, a receipt whose last byte was read. Returns false if the budget does
+    /// not admit it.
+    func complete(_ receipt: ArrivingReceipt, _ index: Int, of resolve: AcceptedResolve) -> Bool {
+        guard let request = resolver.request(for: receipt, index, of: resolve) else { return false }
+        scheduler.verify(request)
+        return true
+    }
+
+    /// Ends a request for lack of memory.
+    func refuseForMemory(_ resolve: AcceptedResolve) {
+        let needed = RequestCost.whole(resolve.admitted.call).bytes
+        let canFit = needed <= resolve.connection.limits.evidenceBytes
+        end(resolve, .memoryExhausted(resolve.id, canFit: canFit))
+    }
+
+    /// Ends a request without a result.
+    ///
+    /// - Parameter refusal: the answer; nil if the connection takes none.
+    func end(_ resolve: AcceptedResolve, _ refusal: ResponseHead?) {
+        resolver.refuse(resolve, refusal)
+    }
+}

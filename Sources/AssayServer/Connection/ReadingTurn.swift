@@ -1,0 +1,31 @@
+/// What a connection has read in this turn of the loop, and why it reads no further.
+struct ReadingTurn {
+    /// The turn in which `taken` was taken.
+    private var turn: UInt64 = 0
+    /// What was taken in this turn, in requests of the usual size.
+    private(set) var taken = 0
+
+    /// Reading is paused, though the peer has possibly sent more: the share of this turn is used
+    /// up, or another request does not fit.
+    var isHeld = false
+    var awaitsTurn = false
+    /// The next request prefers to wait rather than be rejected, and too many are in flight.
+    var awaitsAnswer = false
+    /// The next request asks for a long answer, and this turn's share of those is used up.
+    var awaitsShare = false
+    /// A worker parses a body of this connection. Nothing more is read meanwhile, so that each
+    /// connection holds one body, and has one turn in the queue.
+    var isParsing = false
+
+    mutating func begin(_ turn: UInt64) {
+        if turn != self.turn { (self.turn, taken) = (turn, 0) }
+    }
+
+    mutating func use(_ amount: Int) { taken += amount }
+
+    mutating func endWaiting() {
+        awaitsTurn = false
+        awaitsAnswer = false
+        awaitsShare = false
+    }
+}

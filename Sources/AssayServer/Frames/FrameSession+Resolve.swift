@@ -1,0 +1,82 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// Takes the items of a Resolve request out of the received bytes. An item counts like a frame in
+/// the connection's share of a turn.
+extension FrameSession {
+    /// Takes the next step of a request whose frame is arriving. Returns false if it needs more
+    /// bytes.
+    func feed(_ arrival: ArrivingResolve, _ unread: SlabBytes, _ connection: Connection) -> Bool {
+        let intake = connection.context.intake
+        guard !arrival.resolve.isEnded else {
+            arrival.dropReceipt()
+            arriving = .skipped(remaining: arrival.remaining)
+            return true
+        }
+        if let receipt = arrival.receipt { return feed(arrival, receipt, unread, connection) }
+        if arrival.length > connection.limits.streamedReceiptBytes {
+            guard unread.count >= 2 else { return false }
+            if isReceipt(arrival, unread) {
+                arrival.begin(intake.beginReceipt(size: arrival.length, of: arrival.resolve))
+                return true
+            }
+        }
+        let length = arrival.length
+        guard unread.count >= length else {
+            if connection.context.budget.isFull {
+                intake.refuseForMemory(arrival.resolve)
+                return true
+            }
+            connection.stream.received.expect(length)
+            return false
+        }
+        let bytes = connection.stream.received.take(length)
+        arrival.didTake(length)
+        connection.times.pace?.didTake(length)
+        let fits = intake.verify(bytes, arrival.index, of: arrival.resolve)
+        return didEndItem(of: arrival, fits: fits, connection)
+    }
+
+    /// Passes a receipt's next bytes to its verification.
+    private func feed(
+        _ arrival: ArrivingResolve, _ receipt: ArrivingReceipt, _ unread: SlabBytes,
+        _ connection: Connection
+    ) -> Bool {
+        let intake = connection.context.intake
+        let before = receipt.remaining
+        let fits = intake.feed(receipt, unread, from: connection)
+        arrival.didTake(before - receipt.remaining)
+        guard fits else {
+            intake.refuseForMemory(arrival.resolve)
+            return true
+        }
+        guard receipt.remaining == 0 else { return connection.stream.received.unreadCount > 0 }
+        let isTaken = intake.complete(receipt, arrival.index, of: arrival.resolve)
+        return didEndItem(of: arrival, fits: isTaken, connection)
+    }
+
+    /// Whether the next item is an app receipt, by its name or its first bytes.
+    private func isReceipt(_ arrival: ArrivingResolve, _ unread: SlabBytes) -> Bool {
+        switch arrival.resolve.admitted.call.items[arrival.index].kind {
+        case .named(let kind): kind == .appReceipt
+        case .detected: Verifier.beginsLikeAppReceipt(unread.span)
+        case .unknown: false
+        }
+    }
+
+    /// Ends an item, and the frame after the last one.
+    private func didEndItem(
+        of arrival: ArrivingResolve, fits: Bool, _ connection: Connection
+    ) -> Bool {
+        connection.reading.use(1)
+        arrival.didEndItem()
+        if arrival.remaining == 0 {
+            arriving = nil
+            didEndFrame(connection)
+        }
+        if !fits { connection.context.intake.refuseForMemory(arrival.resolve) }
+        return true
+    }
+}

@@ -1,0 +1,99 @@
+/// The order of the responses of a connection. Requests get ids in the order of their arrival.
+/// Answers come in any order, and each waits here until those before it are written.
+struct HTTPResponseOrder {
+    /// The places of responses that are not written, in the order of their requests.
+    private var places: [Place] = []
+    /// Index in `places` of the next response.
+    private var next = 0
+    /// The id of the next response.
+    private var nextId: UInt64 = 1
+    /// Bytes of the responses that wait.
+    private(set) var waitingBytes = 0
+
+    private struct Place {
+        var format: HTTPFormat
+        /// The response, complete before its turn.
+        var response: [UInt8]?
+        /// Whether the client waits for an interim response before it sends the body.
+        var awaitsInterim = false
+    }
+
+    /// Reserves the place of the next request's response.
+    mutating func begin(_ format: HTTPFormat) -> UInt64 {
+        places.append(Place(format: format))
+        return nextId + UInt64(places.count - next) - 1
+    }
+
+    private func place(_ id: UInt64) -> Int {
+        precondition(id >= nextId, "a request is answered once")
+        return next + Int(id - nextId)
+    }
+
+    /// How a response is written.
+    subscript(id: UInt64) -> HTTPFormat {
+        get { places[place(id)].format }
+        _modify { yield &places[place(id)].format }
+    }
+
+    /// Whether the request still needs its response.
+    func isOpen(_ id: UInt64) -> Bool { id >= nextId && places[place(id)].response == nil }
+
+    /// Whether the response is the next to be written.
+    func isNext(_ id: UInt64) -> Bool { id == nextId }
+
+    /// Keeps a response whose turn has not come.
+    mutating func keep(_ response: [UInt8], for id: UInt64) {
+        waitingBytes += response.count
+        places[place(id)].response = response
+    }
+
+    /// Records that the next response was written, and appends those that waited for it.
+    ///
+    /// - Returns: the number of responses written.
+    mutating func didWriteNext(into output: inout [UInt8]) -> Int {
+        var count = 0
+        repeat {
+            if count > 0, let response = places[next].response {
+                output += response
+                waitingBytes -= response.count
+            }
+            places[next].response = nil
+            next += 1
+            nextId += 1
+            count += 1
+        } while next < places.count && places[next].response != nil
+        if next < places.count, places[next].awaitsInterim {
+            places[next].awaitsInterim = false
+            output += HTTPResponse.interim
+        }
+        trim()
+        return count
+    }
+
+    /// Asks the client to send the body, once the responses before this one are written.
+    ///
+    /// - Returns: whether that is now.
+    mutating func requestBody(of id: UInt64) -> Bool {
+        if isNext(id) { return true }
+        places[place(id)].awaitsInterim = true
+        return false
+    }
+
+    /// Records that the body has begun without the interim response.
+    mutating func bodyHasBegun(of id: UInt64) {
+        if isOpen(id) { places[place(id)].awaitsInterim = false }
+    }
+
+    private mutating func trim() {
+        if next == places.count {
+            places.removeAll(keepingCapacity: places.count <= Self.keptPlaces)
+            next = 0
+        } else if next >= Self.keptPlaces, 2 * next >= places.count {
+            places.removeFirst(next)
+            next = 0
+        }
+    }
+
+    /// Places whose memory an idle connection keeps.
+    private static let keptPlaces = 16
+}

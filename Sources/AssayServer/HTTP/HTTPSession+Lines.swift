@@ -1,0 +1,72 @@
+import AssayHTTP
+import AssayIO
+import AssayWire
+
+/// Answers a batch: each line is a request of its own, and its answer a line of the response, in
+/// order. Nothing of a batch is held but the lines in flight.
+extension HTTPSession {
+    /// Writes the head of the response, before the first line arrives.
+    func beginLines(_ id: UInt64, asksForBody: Bool, _ connection: Connection) {
+        let format = responses[id]
+        // Behind another response the client gets no interim one, and sends the body unasked.
+        let isInterim = asksForBody && responses.isNext(id)
+        answer(to: id, connection) { output in
+            if isInterim { output += HTTPResponse.interim }
+            HTTPResponse.appendHeadOfLines(
+                format, at: connection.context.server.fixed.clock(), to: &output)
+        }
+    }
+
+    /// Takes the next line, or the data of an incomplete one.
+    func takeLine(
+        _ count: Int, _ unread: SlabBytes, _ format: HTTPFormat, limit: Int,
+        _ connection: Connection
+    ) {
+        let data = unread.span
+        var length = 0
+        while length < count, data[length] != UInt8(ascii: "\n") { length += 1 }
+        let isComplete = length < count
+        guard connection.context.budget.admits(bodyOf: connection.heldBody) else {
+            return refuseBody(connection)
+        }
+        guard collected.count + length <= limit else {
+            // The place of the next line is unknown.
+            refuse(responses.begin(format), .bodyTooLarge(limit: limit), connection)
+            return connection.end(nil)
+        }
+        // A line that arrives whole is not copied.
+        let line = isComplete && collected.isEmpty ? unread.extracting(0..<length) : nil
+        if line == nil {
+            beginRate(connection)
+            collected.append(data.extracting(0..<length), limit: limit)
+        }
+        didTake(isComplete ? length + 1 : length, ofData: true, connection)
+        guard isComplete else { return }
+        connection.reading.use(1)
+        answerLine(line, format, connection)
+        // Each line has its own time to arrive.
+        connection.beginPace(began: connection.now)
+    }
+
+    /// Ends the response after its last line.
+    func endLines(_ format: HTTPFormat, _ connection: Connection) {
+        answerLine(nil, format, connection)
+        let id = responses.begin(format)
+        answer(to: id, connection) { $0 += HTTPResponse.endOfLines }
+    }
+
+    /// Has a line answered: the one that was collected, or another. Empty lines have no answer.
+    private func answerLine(_ line: SlabBytes?, _ format: HTTPFormat, _ connection: Connection) {
+        var bytes = line
+        if line == nil {
+            bytes = collected.take()
+            bodyRate = nil
+        }
+        guard var bytes, bytes.count > 0 else { return }
+        if bytes.span[bytes.count - 1] == UInt8(ascii: "\r") {
+            bytes = bytes.extracting(0..<bytes.count - 1)
+            guard bytes.count > 0 else { return }
+        }
+        parse(bytes, as: .verify, responses.begin(format), connection)
+    }
+}

@@ -1,0 +1,38 @@
+import Assay
+import AssayEntitlements
+import AssayModels
+import AssayWire
+
+/// How the answer to one request is written: its protocol, and what the request asks for. Any
+/// thread can use it.
+protocol AnswerForm: Sendable {
+    /// Whether the kind of the evidence is an estimate, and the verification detects it.
+    var detectsKind: Bool { get }
+
+    /// Whether a verification is answered in the form of verifyReceipt.
+    func isVerifyReceipt(_ call: VerifyCall) -> Bool
+
+    /// Appends the answer to a verification.
+    func append(
+        _ verification: Verification, answering id: UInt64, _ call: VerifyCall,
+        at now: Timestamp, by codec: MessageCodec, to output: inout [UInt8])
+
+    /// Encodes the answer to a Resolve.
+    func encode(
+        _ entitlements: Entitlements, of items: [EvidenceItem], answering id: UInt64,
+        _ call: ResolveCall, at now: Timestamp, by codec: MessageCodec
+    ) -> EncodedAnswer
+
+    /// Encodes the answer to a Fetch.
+    func encode(
+        _ found: FetchAnswer, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
+        by codec: MessageCodec
+    ) -> EncodedAnswer
+}
+
+/// An answer that was encoded on any thread.
+enum EncodedAnswer: Sendable {
+    case encoded([UInt8])
+    /// The answer is larger than the protocol admits.
+    case refused(ResponseHead)
+}

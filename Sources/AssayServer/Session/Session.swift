@@ -1,0 +1,61 @@
+import AssayIO
+import AssayWire
+
+/// A protocol on a connection: what the received bytes ask for, and how answers are written.
+///
+/// A session owns the request that is arriving and the order of the answers. It reads what its
+/// connection has received, gives requests to the `Intake`, and appends answers to the connection's
+/// output. Time, memory, shares and the socket are the connection's; a session knows no scheduler.
+/// Belongs to the loop's thread.
+protocol Session: AnyObject {
+    // MARK: Reading
+
+    /// Takes one step on the received bytes. Returns false if it needs more bytes, or waits.
+    func takeNext(_ connection: Connection) -> Bool
+    /// The receipt that is verified as it arrives; nil without one.
+    var arrivingReceipt: ArrivingReceipt? { get }
+    /// Whether a request has begun to arrive, apart from the bytes that were not taken yet.
+    var isWithinRequest: Bool { get }
+    /// Whether the request that is arriving is read to its end: it is answered no earlier.
+    var isReadToEnd: Bool { get }
+    /// Whether a client that ends its writing has left. If not, it possibly waits for its answers.
+    var endsWithPeer: Bool { get }
+    /// Drops what has arrived of a request.
+    ///
+    /// - Parameter refusal: the answer to a Resolve; nil if the connection takes none.
+    func dropArriving(_ connection: Connection, _ refusal: ResponseHead?)
+
+    // MARK: Memory
+
+    /// Bytes of answers that wait for those before them.
+    var waitingBytes: Int { get }
+    /// Bytes that the session has collected itself.
+    var collectedBytes: Int { get }
+    /// Whether what is arriving is the body of a request that is read whole, and so held.
+    var isCollecting: Bool { get }
+
+    // MARK: Answers
+
+    /// How the answer to a request is written.
+    func form(of id: UInt64) -> any AnswerForm
+    /// Answers with the result of a call, or with the reason of a refusal.
+    func answer(_ head: ResponseHead, _ connection: Connection)
+    /// Appends the answer to a request when its turn comes.
+    func answer(
+        to id: UInt64, _ connection: Connection, _ appendAnswer: (inout [UInt8]) -> Void)
+    /// Says why the connection ends.
+    func answerLast(_ head: ResponseHead, _ connection: Connection)
+    /// Notifies the client that the server is draining.
+    func announceDrain(_ connection: Connection)
+
+    // MARK: Time
+
+    /// Measures how fast requests arrive. Called several times a second.
+    func measureRates(_ connection: Connection)
+    /// Refuses an arriving request whose answer would come too late.
+    func refuseOverdue(_ connection: Connection)
+    /// The arrival rate of a request that is slow through the peer's fault, and holds memory.
+    func slowRate(_ connection: Connection) -> Int?
+    /// Refuses a request that arrives slowly, to free its memory for others.
+    func refuseSlow(_ connection: Connection)
+}
