@@ -15,4 +15,9 @@ package struct LoopBound<Value>: @unchecked Sendable {
         loop.preconditionCurrent()
         return bound
     }
+
+    /// Passes the value to an action on the loop's thread. Does nothing after the loop has ended.
+    package func post(_ action: @escaping @Sendable (Value) -> Void) {
+        loop.post { action(value) }
+    }
 }

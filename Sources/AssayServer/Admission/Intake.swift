@@ -149,38 +149,30 @@ final class Intake {
     /// Has an item verified. Returns false if the budget does not admit it.
     func verify(_ evidence: SlabBytes, _ index: Int, of resolve: AcceptedResolve) -> Bool {
         let evidence = scheduler.forQueue(evidence)
-        guard let request = resolver.request(for: evidence, index, of: resolve) else {
-            return false
-        }
-        scheduler.verify(request)
+        guard let job = resolver.job(for: evidence, index, of: resolve) else { return false }
+        scheduler.verify(job)
         return true
     }
 
     /// Begins to verify an item, a receipt, as it arrives.
     func beginReceipt(size: Int, of resolve: AcceptedResolve) -> ArrivingReceipt {
         ArrivingReceipt(
-            resolve.admitted.receipt(of: budget), size: size, at: resolve.connection.now)
+            resolve.admitted.receipt(of: budget), size: size,
+            at: resolve.port.connection.now)
     }
 
     /// Has an item verified, a receipt whose last byte was read. Returns false if the budget does
     /// not admit it.
     func complete(_ receipt: ArrivingReceipt, _ index: Int, of resolve: AcceptedResolve) -> Bool {
-        guard let request = resolver.request(for: receipt, index, of: resolve) else { return false }
-        scheduler.verify(request)
+        guard let job = resolver.job(for: receipt, index, of: resolve) else { return false }
+        scheduler.verify(job)
         return true
     }
 
     /// Ends a request for lack of memory.
     func refuseForMemory(_ resolve: AcceptedResolve) {
         let needed = RequestCost.whole(resolve.admitted.call).bytes
-        let canFit = needed <= resolve.connection.limits.evidenceBytes
-        end(resolve, .memoryExhausted(resolve.id, canFit: canFit))
-    }
-
-    /// Ends a request without a result.
-    ///
-    /// - Parameter refusal: the answer; nil if the connection takes none.
-    func end(_ resolve: AcceptedResolve, _ refusal: ResponseHead?) {
-        resolver.refuse(resolve, refusal)
+        let canFit = needed <= resolve.port.connection.limits.evidenceBytes
+        resolve.refuse(.memoryExhausted(resolve.id, canFit: canFit))
     }
 }

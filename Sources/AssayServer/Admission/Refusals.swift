@@ -51,6 +51,11 @@ extension ResponseHead {
             message: "the deadline passed before the request was verified")
     }
 
+    /// A request that the server accepted and never answered: a defect of the server.
+    static func lost(_ id: UInt64) -> Self {
+        ResponseHead(id: id, status: .internal, message: "the server lost the request")
+    }
+
     static func duplicate(_ id: UInt64) -> Self {
         ResponseHead(
             id: id, status: .alreadyExists,

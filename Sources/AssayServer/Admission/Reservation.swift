@@ -2,7 +2,7 @@
 struct Reservation: ~Copyable {
     private let budget: Budget
     /// The cost of evidence that is complete.
-    private var cost: RequestCost
+    private(set) var cost: RequestCost
     /// Bytes of a receipt that is still arriving.
     private(set) var receiptBytes = 0
 
@@ -11,6 +11,11 @@ struct Reservation: ~Copyable {
         self.budget = budget
         self.cost = cost
         budget.give(cost)
+    }
+
+    private init(moving cost: RequestCost, of budget: Budget) {
+        self.budget = budget
+        self.cost = cost
     }
 
     /// Reserves the first memory of a receipt, whose size was checked when it was admitted.
@@ -43,6 +48,12 @@ struct Reservation: ~Copyable {
         return true
     }
 
+    /// Takes over what another one has reserved.
+    mutating func take(_ other: inout Reservation) { cost.add(other.handOver()) }
+
+    /// Moves the reservation of complete evidence into a new one.
+    mutating func move() -> Reservation { Reservation(moving: handOver(), of: budget) }
+
     /// Ends the reservation of complete evidence without giving its memory back, which becomes the
     /// caller's duty.
     mutating func handOver() -> RequestCost {
@@ -56,8 +67,9 @@ struct Reservation: ~Copyable {
         receiptBytes = 0
     }
 
+    // An empty one can end on any thread.
     deinit {
-        budget.takeBack(cost)
-        budget.takeBack(receipt: receiptBytes)
+        if cost != .none { budget.takeBack(cost) }
+        if receiptBytes > 0 { budget.takeBack(receipt: receiptBytes) }
     }
 }

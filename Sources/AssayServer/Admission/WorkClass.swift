@@ -50,7 +50,7 @@ struct WorkLoad: Equatable, Sendable {
 
     init() {}
 
-    init(_ slice: [AcceptedRequest]) {
+    init(_ slice: [Job]) {
         for index in slice.indices { add(slice[index].work) }
     }
 

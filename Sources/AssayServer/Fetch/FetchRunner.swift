@@ -9,7 +9,6 @@ import AssayWire
 /// threads: neither the loop nor a worker waits for the App Store. Belongs to the loop's thread.
 final class FetchRunner {
     private let context: ServerContext
-    private let turns: Turns
     private let budget: Budget
     private let codecs: IdleCodecs
     /// Until their tasks have ended, also those that are answered already.
@@ -21,26 +20,26 @@ final class FetchRunner {
     private var held = 0
 
     private final class Running {
-        let connection: Connection
+        let port: ReplyPort
         let admitted: AdmittedFetch
-        /// Nanoseconds of the monotonic clock at which the request arrived.
-        let arrived: UInt64
         var task: Task<Void, Never>?
-        /// Whether it is answered, or dropped.
-        var isEnded = false
         /// Bytes that it has reserved.
         var held = 0
 
-        init(_ admitted: AdmittedFetch, from connection: Connection) {
+        init(_ admitted: AdmittedFetch, from connection: Connection, _ budget: Budget) {
             self.admitted = admitted
-            self.connection = connection
-            arrived = connection.arrived
+            // What it fetches is no evidence of the connection's.
+            port = ReplyPort(
+                .fetch, admitted.id, from: connection, holding: Reservation(.none, of: budget))
         }
+
+        var connection: Connection { port.connection }
+        /// Whether it is answered, or dropped.
+        var isEnded: Bool { port.isEnded }
     }
 
-    init(_ context: ServerContext, _ turns: Turns, _ budget: Budget, codecs: IdleCodecs) {
+    init(_ context: ServerContext, _ budget: Budget, codecs: IdleCodecs) {
         self.context = context
-        self.turns = turns
         self.budget = budget
         self.codecs = codecs
     }
@@ -127,11 +126,9 @@ final class FetchRunner {
     /// Starts a fetch.
     func start(_ admitted: AdmittedFetch, from connection: Connection) {
         makePlace()
-        context.telemetry.metrics.didStart(.fetch)
-        connection.inFlight.insert(admitted.id)
         lastNumber += 1
         let number = lastNumber
-        let entry = Running(admitted, from: connection)
+        let entry = Running(admitted, from: connection, budget)
         running[number] = entry
         places += 1
         reserve(ServerLimits.fetchStartBytes, for: entry)
@@ -186,22 +183,13 @@ final class FetchRunner {
     /// Gives the place and the memory of a fetch back, and answers it, unless it has ended.
     private func end(_ entry: Running, _ answer: EncodedAnswer) {
         guard !entry.isEnded else { return }
-        entry.isEnded = true
-        let (id, connection) = (entry.admitted.id, entry.connection)
         places -= 1
         releaseMemory(of: entry)
-        connection.inFlight.remove(id)
-        let now = SystemClock.monotonicNanoseconds
-        switch connection.isClosed ? nil : answer {
-        case .encoded(let bytes):
-            context.telemetry.metrics.didFetch(arrived: entry.arrived, now: now)
-            connection.append(bytes[...], to: id)
-        case .refused(let refusal):
-            context.telemetry.metrics.didHandle(.fetch, refusal.status)
-            connection.answer(refusal)
-        case nil: context.telemetry.metrics.didHandle(.fetch, .cancelled)
+        switch entry.connection.isClosed ? nil : answer {
+        case .encoded(let bytes): entry.port.answer(.fetched) { $0 += bytes }
+        case .refused(let refusal): entry.port.refuse(refusal)
+        case nil: entry.port.refuse(nil)
         }
-        turns.touch(connection)
     }
 }
 

@@ -269,7 +269,7 @@ final class FrameSession: Session {
         case .resolve(let arrival):
             arriving = nil
             arrival.dropReceipt()
-            connection.context.intake.end(arrival.resolve, refusal)
+            arrival.resolve.refuse(refusal)
         case .whole, .skipped, nil: arriving = nil
         }
     }

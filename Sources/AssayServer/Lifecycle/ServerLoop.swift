@@ -7,7 +7,7 @@ final class ServerLoop {
     let acceptor: Acceptor
     let lifecycle: Lifecycle
     let publisher: StatePublisher
-    private let connections: ConnectionTable
+    let connections: ConnectionTable
     private let turns: Turns
     private let budget: Budget
     private let scheduler: Scheduler

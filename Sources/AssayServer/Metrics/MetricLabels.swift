@@ -95,7 +95,7 @@ package struct Outcome: Sendable {
     package let verdict: Verdict
     package let environment: EnvironmentLabel
 
-    init(_ request: AcceptedRequest, _ verification: borrowing Verification) {
+    init(_ request: Job, _ verification: borrowing Verification) {
         let detected = request.detectsKind ? verification.kind : nil
         self.init(request.app, detected ?? request.kind, verification)
     }

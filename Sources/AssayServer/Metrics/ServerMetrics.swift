@@ -106,10 +106,11 @@ extension ServerMetrics {
         fetchHandling.add(now > arrived ? now - arrived : 0)
     }
 
-    /// Counts an accepted request that ended without a result.
+    /// Counts an accepted request that ended without a result. That of a Fetch is mostly the App
+    /// Store's, and no refusal of this server.
     mutating func didDrop(_ call: CallLabel, _ answer: ResponseHead?) {
         didHandle(call, answer?.status ?? .cancelled)
-        if let answer { didRefuse(answer) }
+        if let answer, call != .fetch { didRefuse(answer) }
     }
 
     mutating func didReload(_ isApplied: Bool) {

@@ -7,31 +7,25 @@ import AssayWire
 /// A Resolve request that the server has accepted and will answer. Each of its items is verified
 /// like a request of its own: in any order, and by any worker. Belongs to the loop's thread.
 final class AcceptedResolve {
-    let connection: Connection
+    let port: ReplyPort
     let admitted: AdmittedResolve
     /// How the answer is written.
     let form: any AnswerForm
-    /// Nanoseconds of the monotonic clock at which its last item arrived.
-    var arrived: UInt64
-    /// Its share of the budget, which grows with each item that arrives.
-    private(set) var cost = RequestCost.none
     private var verifications: [Verification?] = []
     /// Items without a verification, including those that have not arrived.
     private var missing: Int
-    /// Whether it is answered, or dropped. Its remaining items are not verified.
-    private(set) var isEnded = false
 
-    init(_ admitted: AdmittedResolve, from connection: Connection) {
+    init(_ admitted: AdmittedResolve, _ port: ReplyPort) {
         self.admitted = admitted
-        self.connection = connection
-        arrived = connection.arrived
-        form = connection.session.form(of: admitted.id)
+        self.port = port
+        form = port.connection.session.form(of: admitted.id)
         missing = admitted.call.items.count
     }
 
     var id: UInt64 { admitted.id }
 
-    func add(_ cost: RequestCost) { self.cost.add(cost) }
+    /// Whether it is answered, or dropped. Its remaining items are not verified.
+    var isEnded: Bool { port.isEnded }
 
     /// Takes the verification of one item. Returns the complete work after the last one; nil
     /// while items are missing, or if the request has ended.
@@ -48,13 +42,12 @@ final class AcceptedResolve {
         return ResolveWork(admitted, verifications.map { $0! }, form)
     }
 
-    /// Ends the request. Returns false if it has already ended.
-    func end() -> Bool {
-        defer {
-            isEnded = true
-            verifications = []
-        }
-        return !isEnded
+    /// Ends the request without a result. Its items that still wait are not verified.
+    ///
+    /// - Parameter refusal: the answer; nil if the connection takes none.
+    func refuse(_ refusal: ResponseHead?) {
+        verifications = []
+        port.refuse(refusal)
     }
 }
 

@@ -91,8 +91,8 @@ struct Batch {
     /// Whether another request would wait for more than the next slice of each worker.
     var isLong: Bool { waitingCount > 2 * workerCount * requestsPerSlice }
 
-    mutating func add(_ request: AcceptedRequest, by delay: QueueDelay) {
-        let lines = request.connection.value.inFlight.makeLines()
+    mutating func add(_ request: Job, by delay: QueueDelay) {
+        let lines = request.port.value.connection.inFlight.makeLines()
         if request.mayWait {
             patient.append(request, to: lines.patient, by: delay)
         } else if hasOneProcessor, request.isSingleSignature {
@@ -103,9 +103,9 @@ struct Batch {
     }
 
     /// Adds requests that have already waited elsewhere, before the others of their connections.
-    mutating func addFirst(_ requests: [AcceptedRequest], by delay: QueueDelay) {
+    mutating func addFirst(_ requests: [Job], by delay: QueueDelay) {
         for request in requests.reversed() {
-            let lines = request.connection.value.inFlight.makeLines()
+            let lines = request.port.value.connection.inFlight.makeLines()
             if request.mayWait {
                 patient.prepend(request, to: lines.patient, by: delay)
             } else {
@@ -119,7 +119,7 @@ struct Batch {
 
     /// Takes the next slice for the loop's thread: evidence that was just read is still in the
     /// processor's cache.
-    mutating func takeShort() -> [AcceptedRequest] {
+    mutating func takeShort() -> [Job] {
         let slice = short.take(requestsPerSlice)
         if !patient.isEmpty { patientCredit += slice.count }
         return slice
@@ -127,7 +127,7 @@ struct Batch {
 
     /// Takes the requests that are cheaper to verify here than to hand over, at the end of a
     /// turn.
-    mutating func takeInPlace() -> [AcceptedRequest] {
+    mutating func takeInPlace() -> [Job] {
         guard !hasOneProcessor, waiting.count < Self.handedOver, patient.isEmpty,
             !hasRunning, waiting.allSatisfy(\.hasKnownChain)
         else { return [] }
@@ -144,13 +144,13 @@ struct Batch {
     }
 
     /// Removes and returns the requests for which `isOver` holds.
-    mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
+    mutating func removeAll(where isOver: (Job) -> Bool) -> [Job] {
         waiting.removeAll(where: isOver) + short.removeAll(where: isOver)
             + patient.removeAll(where: isOver)
     }
 
     /// Removes and returns the requests of a connection.
-    mutating func removeAll(of lines: RequestLines) -> [AcceptedRequest] {
+    mutating func removeAll(of lines: RequestLines) -> [Job] {
         waiting.removeAll(of: lines.waiting) + short.removeAll(of: lines.short)
             + patient.removeAll(of: lines.patient)
     }
@@ -158,14 +158,14 @@ struct Batch {
     /// Divides the waiting requests into equal slices for the idle workers. Requests for which
     /// `isOver` holds are removed and returned separately.
     mutating func slices(
-        by delay: QueueDelay, without isOver: (AcceptedRequest) -> Bool
-    ) -> (slices: [[AcceptedRequest]], over: [AcceptedRequest]) {
-        var (slices, over): ([[AcceptedRequest]], [AcceptedRequest]) = ([], [])
+        by delay: QueueDelay, without isOver: (Job) -> Bool
+    ) -> (slices: [[Job]], over: [Job]) {
+        var (slices, over): ([[Job]], [Job]) = ([], [])
         guard idleWorkers > 0 else { return (slices, over) }
         let share = (waiting.count + patientPlaces + idleWorkers - 1) / idleWorkers
         let size = min(max(share, Self.smallestSharedSlice), requestsPerSlice)
         while idleWorkers > 0 {
-            var slice: [AcceptedRequest] = []
+            var slice: [Job] = []
             var time = 0.0
             while slice.count < size, time < Self.sliceNanoseconds, let request = next() {
                 if isOver(request) {
@@ -194,7 +194,7 @@ struct Batch {
             ? patient.count : min(patientCredit / Self.patientShare, patient.count)
     }
 
-    private mutating func next() -> AcceptedRequest? {
+    private mutating func next() -> Job? {
         if patientPlaces > 0, promptCount == 0 || patientCredit >= Self.patientShare {
             patientCredit = max(patientCredit - Self.patientShare, 0)
             return patient.take()

@@ -16,7 +16,7 @@ struct ChainValidationQueue {
         let verifier: ObjectIdentifier
         let chain: ChainID
 
-        init(_ request: AcceptedRequest, _ chain: ChainID) {
+        init(_ request: Job, _ chain: ChainID) {
             verifier = ObjectIdentifier(request.app.verifier)
             self.chain = chain
         }
@@ -25,7 +25,7 @@ struct ChainValidationQueue {
     private var chainLimit: Int
     private var bucket: TokenBucket
     /// The requests that wait for each chain, except the one that is being verified.
-    private var requests: [Key: [AcceptedRequest]] = [:]
+    private var requests: [Key: [Job]] = [:]
     /// The chains that wait for their turn, by connection.
     private var queue = FairQueue<UInt64, Key>()
     /// The chains that are being validated.
@@ -55,10 +55,10 @@ struct ChainValidationQueue {
     /// - Returns: the requests to reject instead, possibly including this one, and the
     ///   milliseconds until a retry can succeed.
     mutating func add(
-        _ request: AcceptedRequest, _ chain: ChainID, at now: UInt64
-    ) -> (refused: [AcceptedRequest], wait: UInt64) {
+        _ request: Job, _ chain: ChainID, at now: UInt64
+    ) -> (refused: [Job], wait: UInt64) {
         let key = Key(request, chain)
-        let flow = request.connection.value.number
+        let flow = request.port.value.connection.number
         let isRunning = running.contains(key)
         if !isRunning, requests[key] == nil, now + bucket.wait(for: 1, at: now) >= request.deadline
         {
@@ -92,17 +92,17 @@ struct ChainValidationQueue {
         /// The first chain's turn comes after this many milliseconds.
         case later(UInt64)
         /// One request of each chain whose turn has come.
-        case verify([AcceptedRequest])
+        case verify([Job])
     }
 
     /// Returns the next step. Also removes and returns the requests for which `isOver` holds,
     /// among the chains that it examines.
     mutating func next(
-        at now: UInt64, without isOver: (AcceptedRequest) -> Bool
-    ) -> (next: Next, over: [AcceptedRequest]) {
-        var over: [AcceptedRequest] = []
+        at now: UInt64, without isOver: (Job) -> Bool
+    ) -> (next: Next, over: [Job]) {
+        var over: [Job] = []
         guard running.isEmpty else { return (.nothing, over) }
-        var turn: [AcceptedRequest] = []
+        var turn: [Job] = []
         while queue.count > 0, turn.count < Self.chainsPerTurn {
             let wait = bucket.wait(for: 1, at: now)
             guard wait == 0 else {
@@ -126,19 +126,19 @@ struct ChainValidationQueue {
     }
 
     /// Ends the running validations and returns the other requests of their chains.
-    mutating func finish() -> [AcceptedRequest] {
+    mutating func finish() -> [Job] {
         precondition(!running.isEmpty)
         defer { running = [] }
         return running.flatMap { requests.removeValue(forKey: $0) ?? [] }
     }
 
     /// Removes and returns the requests for which `isOver` holds.
-    mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
-        var over: [AcceptedRequest] = []
+    mutating func removeAll(where isOver: (Job) -> Bool) -> [Job] {
+        var over: [Job] = []
         for (key, waiting) in requests where waiting.contains(where: isOver) {
             let gone = waiting.filter(isOver)
             for request in gone {
-                queue.removeRequest(for: key, of: request.connection.value.number)
+                queue.removeRequest(for: key, of: request.port.value.connection.number)
             }
             over += gone
             let rest = waiting.filter { !isOver($0) }

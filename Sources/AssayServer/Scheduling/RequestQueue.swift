@@ -10,9 +10,9 @@ final class RequestLines {
 
 /// Requests with their load. Connections take turns, by predicted nanoseconds.
 struct RequestQueue {
-    typealias Line = RoundRobinQueue<AcceptedRequest>.Flow
+    typealias Line = RoundRobinQueue<Job>.Flow
 
-    private var requests = RoundRobinQueue<AcceptedRequest>(leastQuantum: quantumNanoseconds)
+    private var requests = RoundRobinQueue<Job>(leastQuantum: quantumNanoseconds)
     private(set) var load = WorkLoad()
 
     /// A few tokens of each connection in turn: the answers of one are still written together, and
@@ -25,46 +25,46 @@ struct RequestQueue {
     var count: Int { requests.count }
     var isEmpty: Bool { requests.isEmpty }
 
-    mutating func append(_ request: AcceptedRequest, to line: Line, by delay: QueueDelay) {
+    mutating func append(_ request: Job, to line: Line, by delay: QueueDelay) {
         requests.append(request, cost: Self.cost(of: request, by: delay), to: line)
         load.add(request.work)
     }
 
     /// Adds a request before the others of its connection.
-    mutating func prepend(_ request: AcceptedRequest, to line: Line, by delay: QueueDelay) {
+    mutating func prepend(_ request: Job, to line: Line, by delay: QueueDelay) {
         requests.prepend(request, cost: Self.cost(of: request, by: delay), to: line)
         load.add(request.work)
     }
 
-    private static func cost(of request: AcceptedRequest, by delay: QueueDelay) -> Int {
+    private static func cost(of request: Job, by delay: QueueDelay) -> Int {
         Int(min(delay.nanoseconds(of: request.work), longestNanoseconds))
     }
 
-    mutating func take() -> AcceptedRequest? {
+    mutating func take() -> Job? {
         guard let request = requests.take() else { return nil }
         load.remove(request.work)
         return request
     }
 
-    mutating func take(_ most: Int) -> [AcceptedRequest] {
-        var taken: [AcceptedRequest] = []
+    mutating func take(_ most: Int) -> [Job] {
+        var taken: [Job] = []
         taken.reserveCapacity(min(most, count))
         while taken.count < most, let request = take() { taken.append(request) }
         return taken
     }
 
-    func allSatisfy(_ predicate: (AcceptedRequest) -> Bool) -> Bool {
+    func allSatisfy(_ predicate: (Job) -> Bool) -> Bool {
         requests.allSatisfy(predicate)
     }
 
-    mutating func removeAll(where isOver: (AcceptedRequest) -> Bool) -> [AcceptedRequest] {
+    mutating func removeAll(where isOver: (Job) -> Bool) -> [Job] {
         let over = requests.removeAll(where: isOver)
         for request in over { load.remove(request.work) }
         return over
     }
 
     /// Removes and returns the requests of a connection.
-    mutating func removeAll(of line: Line) -> [AcceptedRequest] {
+    mutating func removeAll(of line: Line) -> [Job] {
         let removed = requests.removeAll(of: line)
         for request in removed { load.remove(request.work) }
         return removed

@@ -3,9 +3,9 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// Delivers the answers to their connections.
+/// Passes answers to the ports of their requests.
 extension Scheduler {
-    func deliver(_ answers: SliceAnswers, of slice: [AcceptedRequest]) {
+    func deliver(_ answers: SliceAnswers, of slice: [Job]) {
         let now = SystemClock.monotonicNanoseconds
         let verified = answers.outcomes.count { $0 != nil }
         if verified > 0 { context.telemetry.metrics.didVerify(batchOf: verified) }
@@ -15,10 +15,9 @@ extension Scheduler {
             if let item = answers.items[index] {
                 resolver.take(item, of: slice[index], began: answers.began)
             } else if let outcome = answers.outcomes[index] {
-                context.telemetry.metrics.didAnswer(
-                    outcome, arrived: slice[index].arrived, began: answers.began, now: now)
-                answered(slice[index]) { connection in
-                    connection.append(answers.bytes[start..<end], to: slice[index].id)
+                let result = ReplyPort.Result.verified(outcome, began: answers.began)
+                slice[index].port.value.answer(result, at: now) {
+                    $0.append(contentsOf: answers.bytes[start..<end])
                 }
             } else if let chain = answers.unknownChains[index] {
                 enqueueUnknownChain(slice[index], for: chain)
@@ -27,37 +26,29 @@ extension Scheduler {
         }
     }
 
-    /// Answers a request that was verified on the loop's thread.
-    func answer(_ request: AcceptedRequest, _ verification: Verification, at now: Timestamp) {
-        if let detail = request.refusedReceipt(verification, at: now) {
+    /// Answers with a verification of the loop's own thread.
+    ///
+    /// - Parameters:
+    ///   - began: when it began, in nanoseconds of the monotonic clock.
+    ///   - ended: when it ended.
+    func answer(
+        _ job: Job, _ verification: Verification, at time: Timestamp, began: UInt64, ended: UInt64
+    ) {
+        let result = ReplyPort.Result.verified(Outcome(job, verification), began: began)
+        if let detail = job.refusedReceipt(verification, at: time) {
             context.telemetry.logRefusedReceipt(detail)
         }
-        answered(request) { connection in
-            connection.session.answer(to: request.id, connection) { output in
-                request.form.append(
-                    verification, answering: request.id, request.call, at: now, by: codec,
-                    to: &output)
-            }
+        job.port.value.answer(result, at: ended) { output in
+            job.form.append(
+                verification, answering: job.id, job.call, at: time, by: codec, to: &output)
         }
     }
 
-    /// Answers a request, and gives its memory back to the budget. Each request comes here once.
-    func answered(_ request: AcceptedRequest, _ answer: (Connection) -> Void) {
-        let connection = request.connection.value
-        budget.takeBack(request.cost)
-        connection.inFlight.remove(request.id, request.cost)
-        answer(connection)
-        turns.touch(connection)
+    /// Answers without a verdict. A Resolve ends with the first of its items.
+    func refuse(_ job: Job, _ answer: ResponseHead) {
+        guard let place = job.place else { return job.port.value.refuse(answer) }
+        place.resolve.value.refuse(answer)
     }
 
-    func drop(_ request: AcceptedRequest) {
-        refuse(request, .deadlineExceeded(request.id))
-    }
-
-    /// Answers a request without a verdict. A Resolve ends with the first of its items.
-    func refuse(_ request: AcceptedRequest, _ answer: ResponseHead) {
-        if let place = request.place { return resolver.refuse(place.resolve.value, answer) }
-        context.telemetry.metrics.didDrop(.verify, request.connection.value.isClosed ? nil : answer)
-        answered(request) { $0.answer(answer) }
-    }
+    func drop(_ job: Job) { refuse(job, .deadlineExceeded(job.id)) }
 }

@@ -5,8 +5,8 @@ import AssayWire
 
 /// Requests that wait for the validation of their chain.
 extension Scheduler {
-    func enqueueUnknownChain(_ request: AcceptedRequest, for chain: ChainID) {
-        guard request.place?.resolve.value.isEnded != true else { return }
+    func enqueueUnknownChain(_ request: Job, for chain: ChainID) {
+        guard !request.port.value.isEnded else { return }
         let (refused, wait) = chainQueue.add(request.forWaiting, chain, at: now)
         for request in refused {
             refuse(

@@ -48,8 +48,8 @@ final class Scheduler {
         self.budget = budget
         self.codec = codec
         self.workers = workers
-        resolver = Resolver(context, turns, budget, workers: workers, codecs: codecs)
-        fetches = FetchRunner(context, turns, budget, codecs: codecs)
+        resolver = Resolver(context, budget, workers: workers, codecs: codecs)
+        fetches = FetchRunner(context, budget, codecs: codecs)
         tasks = WorkerTasks(workers, context.loop)
         parses = ParseQueue(budget, turns, tasks, context.loop, workers: workers.count)
         batch = Batch(
@@ -161,7 +161,7 @@ final class Scheduler {
     }
 
     /// Queues an item of a Resolve.
-    func verify(_ item: AcceptedRequest) {
+    func verify(_ item: Job) {
         batch.add(item, by: queueDelay)
         verifyFullSlice()
     }
@@ -171,33 +171,30 @@ final class Scheduler {
         _ admitted: consuming Admitted, _ body: SlabBytes, from connection: Connection
     ) {
         let body = forQueue(body)
-        let cost = admitted.reservation.handOver()
-        connection.inFlight.insert(admitted.id, cost)
-        add(admitted, .whole(body), size: body.count, cost, connection)
+        let reservation = admitted.reservation.move()
+        add(admitted, .whole(body), size: body.count, reservation, connection)
         verifyFullSlice()
     }
 
     /// Queues a receipt whose last byte has been read: one signature is left, and possibly a
     /// chain. Returns false if memory is short.
     func verify(_ receipt: ArrivingReceipt, from connection: Connection) -> Bool {
-        guard let cost = receipt.handOver() else { return false }
-        connection.inFlight.charge(cost)
-        add(receipt.admitted, .receipt(receipt.completed), size: receipt.size, cost, connection)
+        guard let reservation = receipt.handOver() else { return false }
+        let evidence = Job.Evidence.receipt(receipt.completed)
+        add(receipt.admitted, evidence, size: receipt.size, reservation, connection)
         return true
     }
 
     private func add(
-        _ admitted: borrowing Admitted, _ evidence: AcceptedEvidence, size: Int,
-        _ cost: RequestCost, _ connection: Connection
+        _ admitted: borrowing Admitted, _ evidence: Job.Evidence, size: Int,
+        _ reservation: consuming Reservation, _ connection: Connection
     ) {
-        context.telemetry.metrics.didStart(.verify)
+        let port = ReplyPort(.verify, admitted.id, from: connection, holding: reservation)
         batch.add(
-            AcceptedRequest(
-                connection: LoopBound(connection, to: context.loop), id: admitted.id,
-                app: admitted.app, kind: admitted.kind, call: admitted.call, evidence: evidence,
-                size: size, cost: cost, deadline: admitted.deadline,
-                arrived: connection.arrived, mayWait: admitted.mayWait,
-                form: connection.session.form(of: admitted.id)),
+            Job(
+                port, app: admitted.app, kind: admitted.kind, call: admitted.call,
+                evidence: evidence, size: size, deadline: admitted.deadline,
+                mayWait: admitted.mayWait, form: connection.session.form(of: admitted.id)),
             by: queueDelay)
     }
 
@@ -209,12 +206,12 @@ final class Scheduler {
     }
 
     /// Adds requests whose chains were validated.
-    func addFirst(_ requests: [AcceptedRequest]) { batch.addFirst(requests, by: queueDelay) }
+    func addFirst(_ requests: [Job]) { batch.addFirst(requests, by: queueDelay) }
 
     /// Whether the deadline has passed, the connection has closed, or the Resolve has ended.
-    func isOver(_ request: AcceptedRequest, at now: UInt64) -> Bool {
-        request.deadline <= now || request.connection.value.isClosed
-            || request.place?.resolve.value.isEnded == true
+    func isOver(_ request: Job, at now: UInt64) -> Bool {
+        let port = request.port.value
+        return request.deadline <= now || port.isEnded || port.connection.isClosed
     }
 
     // MARK: Turns
@@ -304,9 +301,9 @@ final class Scheduler {
 
     // MARK: Verification on the loop's thread
 
-    private func verifyInPlace(_ quick: [AcceptedRequest]) {
+    private func verifyInPlace(_ quick: [Job]) {
         let now = now
-        var slice: [AcceptedRequest] = []
+        var slice: [Job] = []
         slice.reserveCapacity(quick.count)
         for request in quick {
             if isOver(request, at: now) { drop(request) } else { slice.append(request) }
@@ -314,10 +311,10 @@ final class Scheduler {
         if !slice.isEmpty { answerInPlace(slice) }
     }
 
-    private func answerInPlace(_ slice: [AcceptedRequest]) {
+    private func answerInPlace(_ slice: [Job]) {
         let time = context.fixed.clock()
         let began = SystemClock.monotonicNanoseconds
-        let verified = RequestMapping.verify(slice, at: time, unknownChains: .deferred)
+        let verified = JobVerification.verify(slice, at: time, unknownChains: .deferred)
         let ended = SystemClock.monotonicNanoseconds
         // Deferred requests count when they are answered, as in a worker's slice.
         var load = WorkLoad()
@@ -335,10 +332,7 @@ final class Scheduler {
                 resolver.take(verification, of: request, began: began)
                 continue
             }
-            context.telemetry.metrics.didAnswer(
-                Outcome(request, verification), arrived: request.arrived, began: began,
-                now: ended)
-            answer(request, verification, at: time)
+            answer(request, verification, at: time, began: began, ended: ended)
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
         loopShare.worked += SystemClock.monotonicNanoseconds - began
@@ -358,7 +352,7 @@ final class Scheduler {
 
     // MARK: Verification on other threads
 
-    private func submit(_ slice: [AcceptedRequest]) {
+    private func submit(_ slice: [Job]) {
         let load = WorkLoad(slice)
         run(slice, on: workers, unknownChains: .deferred) { scheduler, answers in
             scheduler.batch.workerFinished(load)
@@ -369,7 +363,7 @@ final class Scheduler {
     /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
     /// are delivered.
     func run(
-        _ slice: [AcceptedRequest], on pool: WorkerPool, unknownChains: UnknownChainPolicy,
+        _ slice: [Job], on pool: WorkerPool, unknownChains: UnknownChainPolicy,
         _ done: @escaping @Sendable (Scheduler, SliceAnswers) -> Void
     ) {
         let work = watch.begin(at: now)
@@ -379,7 +373,7 @@ final class Scheduler {
         pool.submit {
             let began = SystemClock.monotonicNanoseconds
             let now = clock()
-            let verified = RequestMapping.verify(slice, at: now, unknownChains: unknownChains)
+            let verified = JobVerification.verify(slice, at: now, unknownChains: unknownChains)
             let answers = codecs.lend { codec in
                 SliceAnswers(slice, verified, began: began, at: now, codec: codec)
             }

@@ -26,7 +26,7 @@ struct SliceAnswers: Sendable {
     private static let usualAnswerBytes = 1024
 
     init(
-        _ slice: [AcceptedRequest], _ verifications: [PreparedVerification], began: UInt64,
+        _ slice: [Job], _ verifications: [PreparedVerification], began: UInt64,
         at now: Timestamp, codec: MessageCodec
     ) {
         precondition(slice.count == verifications.count)

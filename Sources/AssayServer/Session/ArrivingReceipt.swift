@@ -67,11 +67,12 @@ final class ArrivingReceipt {
         return stream
     }
 
-    /// Hands over the cost of the complete receipt; nil if the budget does not admit its answer.
-    func handOver() -> RequestCost? {
+    /// Turns the memory of the complete receipt into that of a request; nil if the budget does not
+    /// admit its answer.
+    func handOver() -> Reservation? {
         let cost = RequestCost.receipt(admitted.reservation.receiptBytes, admitted.call)
         guard admitted.reservation.complete(cost) else { return nil }
-        return admitted.reservation.handOver()
+        return admitted.reservation.move()
     }
 
     /// Gives the reserved memory back. Called when the receipt is dropped.

@@ -1,0 +1,104 @@
+import Assay
+import AssayIO
+import AssayModels
+import AssayWire
+
+/// A verification that the server owes: of a request, or of an item of a Resolve. A class, because
+/// it is passed between the loop, the batch and a worker.
+final class Job: Sendable {
+    /// Where the answer goes; the port of the whole Resolve for an item of it.
+    let port: LoopBound<ReplyPort>
+    let id: UInt64
+    let app: AppEntry
+    let kind: EvidenceKind
+    let call: VerifyCall
+    let evidence: Evidence
+    /// Milliseconds of the loop's clock after which the client no longer waits.
+    let deadline: UInt64
+    /// Nanoseconds of the monotonic clock at which its last bytes could have been read.
+    let arrived: UInt64
+    let work: WorkClass
+    /// Whether it is served after requests without this flag, and is not rejected because of
+    /// them.
+    let mayWait: Bool
+    /// How the answer is written.
+    let form: any AnswerForm
+    /// Its place in a Resolve; nil for a request of its own.
+    let place: ResolvePlace?
+
+    enum Evidence: Sendable {
+        /// Evidence in the receive buffer.
+        case whole(SlabBytes)
+        /// A receipt that was read as it arrived; only its end is left to do. Indirect, because it
+        /// is large and would enlarge every job.
+        indirect case receipt(AppReceiptStream)
+    }
+
+    /// - Parameter size: bytes of the evidence.
+    init(
+        _ port: ReplyPort, app: AppEntry, kind: EvidenceKind, call: VerifyCall,
+        evidence: Evidence, size: Int, deadline: UInt64, mayWait: Bool, form: any AnswerForm,
+        place: ResolvePlace? = nil
+    ) {
+        self.port = LoopBound(port, to: port.connection.stream.loop)
+        id = port.id
+        arrived = port.arrived
+        self.app = app
+        self.kind = kind
+        self.call = call
+        self.evidence = evidence
+        self.deadline = deadline
+        self.mayWait = mayWait
+        self.form = form
+        self.place = place
+        work = WorkClass(kind, bytes: size)
+    }
+
+    /// The same, whose evidence keeps no other bytes alive.
+    private init(_ job: Job, evidence: SlabBytes) {
+        port = job.port
+        id = job.id
+        arrived = job.arrived
+        app = job.app
+        kind = job.kind
+        call = job.call
+        self.evidence = .whole(evidence)
+        deadline = job.deadline
+        mayWait = job.mayWait
+        form = job.form
+        place = job.place
+        work = job.work
+    }
+
+    /// A copy for a long wait: its evidence keeps no other bytes alive.
+    var forWaiting: Job {
+        guard case .whole(let bytes) = evidence else { return self }
+        return Job(self, evidence: bytes.forWaiting)
+    }
+
+    /// Whether the kind is an estimate, and the verification detects it.
+    var detectsKind: Bool { place?.detectsKind ?? form.detectsKind }
+
+    /// Why the answer in the form of verifyReceipt has a status other than 0; nil for other
+    /// answers.
+    func refusedReceipt(_ verification: Verification, at now: Timestamp) -> String? {
+        guard form.isVerifyReceipt(call) else { return nil }
+        return verifyReceiptDetail(for: verification, requestDate: now)
+    }
+
+    /// Whether verifying it takes less time than waking a worker.
+    var hasKnownChain: Bool {
+        guard case .whole(let evidence) = evidence else { return false }
+        return app.verifier.hasKnownChain(evidence.span, as: kind)
+    }
+
+    /// Whether it needs at most one signature check: an unknown chain is deferred.
+    var isSingleSignature: Bool {
+        guard case .whole = evidence else { return false }
+        switch kind {
+        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest: return true
+        case .notification, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
+            return false
+        }
+    }
+}
