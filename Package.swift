@@ -77,6 +77,8 @@ let package = Package(
                 "AssayCurves", "AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL",
             ],
             swiftSettings: settings),
+        // Private keys, which the verifier does not know.
+        .target(name: "AssayKeys", dependencies: ["COpenSSL"], swiftSettings: settings),
         // Frames and protobuf-c messages.
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
@@ -99,7 +101,9 @@ let package = Package(
         // A client of Apple's App Store Server API; libcurl's transfers on a libuv loop.
         .target(
             name: "AssayStore",
-            dependencies: ["Assay", "AssayEntitlements", "AssayIO", "AssayModels", "CCurl"],
+            dependencies: [
+                "Assay", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayModels", "CCurl",
+            ],
             swiftSettings: settings),
         // Plots and bars of pages.
         .target(
@@ -116,15 +120,16 @@ let package = Package(
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
-            name: "AssayMint", dependencies: ["Assay", "AssayModels", "CAssayScenarios"],
+            name: "AssayMint",
+            dependencies: ["Assay", "AssayKeys", "AssayModels", "CAssayScenarios"],
             // CAssayScenarios embeds them.
             exclude: ["Scenarios"], swiftSettings: settings),
         // An App Store for the tests of a backend: customers who live scenarios, over HTTP.
         .target(
             name: "AssayLocalStore",
             dependencies: [
-                "Assay", "AssayHTML", "AssayHTTP", "AssayIO", "AssayLocks", "AssayMint",
-                "AssayModels",
+                "Assay", "AssayHTML", "AssayHTTP", "AssayIO", "AssayKeys", "AssayLocks",
+                "AssayMint", "AssayModels",
             ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
@@ -202,7 +207,8 @@ let package = Package(
         .testTarget(
             name: "AssayTests",
             dependencies: [
-                "Assay", "AssayLocks", "AssayMint", "CAssayBase64", "COpenSSL", "TestSupport",
+                "Assay", "AssayKeys", "AssayLocks", "AssayMint", "CAssayBase64", "COpenSSL",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -221,15 +227,15 @@ let package = Package(
         .testTarget(
             name: "AssayStoreTests",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayIO", "AssayMint", "AssayModels", "AssayStore",
-                "TestSupport",
+                "Assay", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayMint", "AssayModels",
+                "AssayStore", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayEntitlements", "AssayHTTP", "AssayServer",
-                "AssayClient", "AssayMint", "AssayModels", "AssayWire", "AssayIO",
+                "AssayClient", "AssayKeys", "AssayMint", "AssayModels", "AssayWire", "AssayIO",
                 "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
@@ -237,7 +243,7 @@ let package = Package(
             name: "AssayLocalStoreTests",
             dependencies: [
                 "AssayLocalStore", "Assay", "AssayEntitlements", "AssayHTTP", "AssayIO",
-                "AssayMint", "AssayModels", "TestSupport",
+                "AssayKeys", "AssayMint", "AssayModels", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -270,7 +276,7 @@ if Context.environment["ASSAY_FUZZ"] != nil {
             name: "FuzzTargets",
             dependencies: [
                 "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayEntitlements",
-                "AssayHTTP", "AssayIO", "AssayLocalStore", "AssayMint", "AssayModels",
+                "AssayHTTP", "AssayIO", "AssayKeys", "AssayLocalStore", "AssayMint", "AssayModels",
                 "AssayServer", "AssayStore", "AssayWire", "TestSupport",
             ],
             path: "Tests/FuzzTargets", swiftSettings: settings))

@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 package import AssayModels
 
 /// Builds an X.509 v3 certificate (RFC 5280, 4.1). Tests can make every part invalid.

@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 public import AssayModels
 
 /// A root, an intermediate and a leaf shaped like Apple's App Store chains, for development and

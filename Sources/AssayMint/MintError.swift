@@ -1,4 +1,5 @@
 import Assay
+import AssayKeys
 public import AssayModels
 
 /// The errors of minting.

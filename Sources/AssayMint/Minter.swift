@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 
 /// Signs payloads into compact JWS in the App Store's form.
 ///
@@ -48,7 +49,9 @@ public struct Minter: Sendable {
         var hash = headerHash
         hash.update(payloadSegment.span)
         let digest = hash.finish()
-        var signature = try minting { () throws(SigningKeyError) in try key.signRaw(digest) }
+        var signature = try minting { () throws(SigningKeyError) in
+            try key.signRaw(digest: digest.octets.span)
+        }
         change(&signature)
         let signatureSegment = Base64URL.encode(signature.span)
         var token: [UInt8] = []

@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 public import AssayModels
 
 /// A root, an intermediate and a leaf shaped like the chains of StoreKit 1 receipts: 2048-bit

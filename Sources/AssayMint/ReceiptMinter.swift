@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 import AssayModels
 
 /// Signs payloads into app receipts: CMS SignedData in Apple's form or in Xcode's.

@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 
 /// Builds a SignerInfo (RFC 5652, section 5.3). Tests can make every part invalid.
 package struct SignerInfoBuilder: Sendable {

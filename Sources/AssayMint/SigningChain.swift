@@ -1,4 +1,5 @@
-package import Assay
+import Assay
+package import AssayKeys
 public import AssayModels
 
 /// The certificates of a token's `x5c`, and the key that signs the token.

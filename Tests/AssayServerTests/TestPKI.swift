@@ -1,5 +1,6 @@
 import Assay
 import AssayIO
+import AssayKeys
 import AssayMint
 import AssayModels
 import TestSupport

@@ -1,4 +1,5 @@
 import AssayIO
+import AssayKeys
 import AssayMint
 import AssayModels
 import TestSupport

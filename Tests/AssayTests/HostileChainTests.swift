@@ -1,4 +1,5 @@
 @testable import Assay
+import AssayKeys
 import AssayMint
 import AssayModels
 import TestSupport

@@ -188,7 +188,8 @@ extension FuzzTarget {
         let seeds = (1...3).map { count in
             (0..<count).flatMap { index -> [UInt8] in
                 let digest = SHA256.digest([UInt8(index)].span)
-                return digest.octets.span.array + ((try? key.signRaw(digest)) ?? [])
+                return digest.octets.span.array
+                    + ((try? key.signRaw(digest: digest.octets.span)) ?? [])
             }
         }
         return FuzzTarget("Signature", seeds: seeds) { bytes in

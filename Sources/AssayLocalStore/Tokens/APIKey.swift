@@ -1,4 +1,5 @@
 import Assay
+import AssayKeys
 import AssayMint
 
 /// A key that signs the requests of a backend: its identifier and its public part.

@@ -1,5 +1,6 @@
 import Assay
 import AssayIO
+import AssayKeys
 
 /// A key that signs requests to the App Store Server API, with its identifiers.
 ///

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private key that signs development certificates and evidence. Verification does not use it.
+/// A private key: of development certificates and evidence, and of calls to the App Store.
 ///
 /// Owns one `EVP_PKEY`, which is immutable after `init`. OpenSSL allows concurrent signing with
 /// one key, each call with its own context.
@@ -146,7 +146,7 @@ package final class SigningKey: @unchecked Sendable {
     }
 
     /// Signs a digest and returns an ECDSA signature in JWS form.
-    package func signRaw(_ digest: SHA256Digest) throws(SigningKeyError) -> [UInt8] {
+    package func signRaw(digest octets: Span<UInt8>) throws(SigningKeyError) -> [UInt8] {
         let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }
         guard coordinateSize > 0, unsafe EVP_PKEY_sign_init(context) == 1 else {
@@ -155,7 +155,6 @@ package final class SigningKey: @unchecked Sendable {
         }
         let capacity = unsafe Int(EVP_PKEY_get_size(key))
         let encoded = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            let octets = digest.octets.span
             count = capacity
             let status = unsafe octets.withUnsafeBufferPointer { hash in
                 unsafe EVP_PKEY_sign(
