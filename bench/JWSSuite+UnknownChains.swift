@@ -73,7 +73,7 @@ extension JWSSuite {
         func warmVerifier() -> Verifier {
             let verifier = Verifier(trust: trust, keyTables: .onRequest)
             for token in first { verify(token, by: verifier) }
-            verifier.buildPendingKeyTables()
+            verifier.performMaintenance()
             return verifier
         }
         var verifier = warmVerifier()

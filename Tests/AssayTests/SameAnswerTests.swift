@@ -133,7 +133,7 @@ import Testing
             }
             group.addTask {
                 for _ in 0..<60 {
-                    verifier.buildPendingKeyTables()
+                    verifier.performMaintenance()
                     try? await Task.sleep(for: .milliseconds(2))
                 }
                 return 0

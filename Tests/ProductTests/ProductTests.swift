@@ -30,6 +30,15 @@ struct ProductTests {
         #expect(server.stop())
     }
 
+    @Test("AssayServer runs until its task is cancelled")
+    func run() async throws {
+        let path = "/tmp/assay-product-\(UInt64.random(in: 0 ... .max)).sock"
+        let server = try ServerProduct(root: Self.evidence.get().root, at: path)
+        let task = Task { await server.run() }
+        task.cancel()
+        #expect(await task.value)
+    }
+
     @Test("AssayClient reports that no server listens")
     func noServer() async throws { #expect(try await ClientProduct.failsWithoutServer()) }
 

@@ -29,6 +29,15 @@ final class ServerProduct {
         return end == .drained
     }
 
+    /// Runs the server until the task is cancelled. Returns whether it was drained.
+    func run() async -> Bool {
+        let events = server.events
+        await server.run()
+        var last: ServerEvent?
+        for await event in events { last = event }
+        return last == .ended(.drained)
+    }
+
     /// The current time in milliseconds since 1970.
     static var now: Int64 { ServerConfiguration.systemClock().milliseconds }
 

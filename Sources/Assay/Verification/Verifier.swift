@@ -49,17 +49,23 @@ public final class Verifier: Sendable {
             engine: engine)
     }
 
-    /// Whether `buildPendingKeyTables` has work to do. The check costs nothing.
-    public var hasPendingKeyTables: Bool { hasPendingTokenKeyTables || hasPendingIssuerTables }
+    /// Whether `performMaintenance` has work to do. The check costs nothing.
+    public var needsMaintenance: Bool { hasPendingKeyTables || engine.hasPendingAudits }
 
-    /// Builds a table for each key that has come into frequent use. Other threads keep verifying.
-    /// Each table takes some milliseconds, so run this on an idle thread.
+    /// Does the work for which no answer waits: builds a table for each key that has come into
+    /// frequent use, and compares a sample of the answers with OpenSSL's. Other threads keep
+    /// verifying. It takes some milliseconds, so run it on an idle thread.
     ///
-    /// - Returns: the number of tables built.
+    /// - Returns: the answers that OpenSSL does not give. There must never be any; from then on
+    ///   OpenSSL verifies.
     @discardableResult
-    public func buildPendingKeyTables() -> Int {
-        buildPendingTokenKeyTables() + buildPendingIssuerTables()
+    public func performMaintenance() -> [AuditedAnswer] {
+        buildPendingTokenKeyTables()
+        buildPendingIssuerTables()
+        return engine.audit()
     }
+
+    package var hasPendingKeyTables: Bool { hasPendingTokenKeyTables || hasPendingIssuerTables }
 
     /// Whether `buildPendingTokenKeyTables` has work to do.
     package var hasPendingTokenKeyTables: Bool { signatures.tables.hasPending }
@@ -207,8 +213,7 @@ public final class Verifier: Sendable {
         // Receipts have no pending signatures: `prepare` verified their chain and signature.
         if batch.contains(where: { $0.pendingSignatureCount > 0 }) { verifySignatures(of: &batch) }
         guard keyTables == .withSignatures else { return }
-        if hasPendingKeyTables { buildPendingKeyTables() }
-        if engine.hasPendingAudits { engine.audit() }
+        if needsMaintenance { performMaintenance() }
     }
 
     private func verifySignatures(of batch: inout [PreparedVerification]) {
@@ -319,6 +324,6 @@ public enum KeyTableBuilding: Sendable {
     /// `Verifier.verify` builds it on the calling thread. One call in a key's life takes about two
     /// milliseconds longer; for Apple's keys, one in about two years.
     case withSignatures
-    /// `Verifier.buildPendingKeyTables` builds it, for example on a server's own thread.
+    /// `Verifier.performMaintenance` builds it, for example on a server's own thread.
     case onRequest
 }

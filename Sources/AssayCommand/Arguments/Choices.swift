@@ -117,10 +117,6 @@ struct DateArgument: ExpressibleByArgument {
     static let help = "as in RFC 3339, such as 2025-09-05T01:24:32Z"
 }
 
-extension Timestamp {
-    static var now: Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
-}
-
 /// Parses an address argument. Errors keep the message of `EndpointError`.
 func endpointArgument(_ text: String) throws -> Endpoint {
     do throws(EndpointError) {

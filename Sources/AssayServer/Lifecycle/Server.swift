@@ -9,8 +9,11 @@ import Synchronization
 /// let server = try Server(configuration)
 /// print(server.endpoints)
 /// try server.followSignals()
-/// server.wait()
+/// await server.run()
 /// ```
+///
+/// A `ServiceGroup` of swift-service-lifecycle can run it: `run()` drains when its task is
+/// cancelled.
 public final class Server: Sendable {
     /// The addresses it listens on, with the ports that the system chose.
     public let endpoints: [Endpoint]
@@ -19,14 +22,15 @@ public final class Server: Sendable {
     private let workers: WorkerPool
     private let server: LoopBound<ServerLoop>
     private let watchers = Locked<[LoopBound<SignalWatcher>]>([])
-    private let events: Mailbox<ServerEvent>
+    private let messages: Mailbox<ServerEvent>
+    private let followers = EventFollowers()
     private let readiness = Readiness()
 
     /// Starts the server. When this returns, the server listens on every address.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
         do throws(LoopError) {
-            events = try Mailbox()
+            messages = try Mailbox()
             loop = try EventLoop(name: "assay-loop")
             try loop.start()
         } catch {
@@ -39,12 +43,14 @@ public final class Server: Sendable {
             loop.join()
             throw .system(error)
         }
-        let (loop, workers, events, readiness) = (loop, workers, events, readiness)
+        let (loop, workers, messages, readiness) = (loop, workers, messages, readiness)
+        let followers = followers
         do throws(LoopError) {
             server = try loop.call { () throws(LoopError) in
                 let server = try ServerLoop(configuration, on: loop, workers: workers) { event in
                     if event != .hangup { readiness.isReady.store(false, ordering: .releasing) }
-                    events.put(event)
+                    messages.put(event)
+                    followers.put(event)
                 }
                 return LoopBound(server, to: loop)
             }
@@ -204,13 +210,37 @@ public final class Server: Sendable {
 
     /// Waits for the next event. One caller at a time. Later calls return the end again.
     public func nextEvent() -> ServerEvent {
-        let event = events.take()
+        let event = messages.take()
         if case .ended(let end) = event {
-            events.put(event)
+            messages.put(event)
             // After an immediate stop there is no wait for the workers.
             if end == .drained { Self.stop(loop, workers) }
         }
         return event
+    }
+
+    /// The events from now on, up to the end. Each caller gets all of them.
+    public var events: AsyncStream<ServerEvent> { followers.follow() }
+
+    /// Serves until the server has ended and everything is closed. A cancelled task drains the
+    /// server first.
+    @discardableResult
+    public func run() async -> ServerEnd {
+        let events = events
+        // A cancelled task would take no further event.
+        let serving = Task.detached { [self] in
+            var end = ServerEnd.drained
+            for await event in events {
+                if case .ended(let last) = event { end = last }
+            }
+            if end == .drained { Self.stop(loop, workers) }
+            return end
+        }
+        return await withTaskCancellationHandler {
+            await serving.value
+        } onCancel: {
+            drain()
+        }
     }
 
     /// Waits until the server has ended and everything is closed.

@@ -1,0 +1,42 @@
+import AssayServer
+import AssayWire
+import TestSupport
+import Testing
+
+/// A server in an async program.
+@Suite(.ownThread) struct ServerRunTests {
+    @Test("A cancelled run answers the accepted request, then ends")
+    func cancelled() async throws {
+        let clock = HeldClock()
+        let token = try Minted.transaction.get()
+        let test = try TestServer {
+            $0.clock = clock.now
+            $0.workers = 1
+        }
+        let client = try RawClient(test.unix)
+        try client.expectPong()
+        clock.arm()
+        try client.send(RawClient.verify(1, .transaction, token))
+        clock.isHeld.wait()
+        let events = test.server.events
+        let run = Task { await test.server.run() }
+        #expect(test.server.isReady)
+        run.cancel()
+        var followed: [ServerEvent] = []
+        for await event in events {
+            followed.append(event)
+            if event == .draining { clock.release.open() }
+        }
+        #expect(await run.value == .drained)
+        #expect(followed == [.draining, .ended(.drained)])
+        #expect(try client.receive()?.head.status == .unavailable)
+        let answer = try #require(try client.receive())
+        #expect(answer.head.id == 1 && answer.head.status == .ok)
+        // One who comes late gets the end, and so does one who waits.
+        var late: [ServerEvent] = []
+        for await event in test.server.events { late.append(event) }
+        #expect(late == [.ended(.drained)])
+        #expect(await test.server.run() == .drained)
+        #expect(test.server.wait() == .drained)
+    }
+}
