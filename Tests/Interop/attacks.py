@@ -66,9 +66,11 @@ class Attack:
 
     async def garbage(self):
         """Bytes of another protocol, or garbage: reported, and the connection is closed."""
+        if not random.randrange(6):
+            return await self.http()
         reader, writer = await self.connect()
         writer.write(random.choice([
-            b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0\0\0\0\0\0\0\0", b"\0\0\0\4\xff\xff\xff\xff",
             random.randbytes(random.randint(8, 4096)),
         ]))
@@ -76,6 +78,18 @@ class Attack:
         said = [head async for head in answers(reader)]
         if not said:
             counts["garbage closed without a word"] += 1
+        writer.close()
+
+    async def http(self):
+        """HTTP on a port of frames: answered in HTTP, and the connection is closed."""
+        reader, writer = await self.connect()
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        try:
+            answer = await reader.read()
+        except ConnectionError:
+            return
+        if not answer.startswith(b"HTTP/1.1 400 "):
+            defects[f"HTTP: {answer[:40]}"] += 1
         writer.close()
 
     async def oversized(self):

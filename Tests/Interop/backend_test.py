@@ -228,6 +228,11 @@ def live_alone(name, assay, folder, life):
         backend.close()
 
 
+def payload(token):
+    """The payload of a token."""
+    return json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+
+
 class Apple:
     """The way from the local App Store to a backend: it loses, repeats and delays notifications."""
 
@@ -238,6 +243,8 @@ class Apple:
     def relay(self, path, body):
         fault = self.chance.random()
         self.delivered.append(body)
+        # The store's clock moves before it delivers: none is signed in the backend's future.
+        self.backend.at = max(self.backend.at, payload(json.loads(body)["signedPayload"])["signedDate"])
         if fault < 0.2 and "sandbox" not in path:
             return 503, b""  # it is lost, and comes again an hour later
         status = self.backend.notify(body)
@@ -274,10 +281,10 @@ def lives_together(name, tool, ca, assay, folder, lives):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for file in pathlib.Path(saved).iterdir():
             for token in re.findall(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", file.read_text()):
-                payload = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
-                payload.pop("signedDate")
-                if payload not in shown:
-                    shown.append(payload)
+                shows = payload(token)
+                shows.pop("signedDate")
+                if shows not in shown:
+                    shown.append(shows)
                     backend.purchase(token, customer["appAccountToken"])
 
     shown = []

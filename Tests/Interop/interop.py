@@ -198,7 +198,6 @@ def garbage(address):
         b"\x00\x00\x00\x03",
         struct.pack(">II", 10, 7),
         b"\xff" * 64,
-        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         bytes.fromhex("160301020001"),
     ]:
@@ -209,9 +208,20 @@ def garbage(address):
             print(f"    {data[:16]!r}: {answer.message}")
 
 
+def http(address):
+    """A client of HTTP gets an answer that it can show."""
+    with Client(address) as client:
+        client.send_bytes(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = client.stream.read()
+    status, _, rest = answer.partition(b"\r\n")
+    assert status == b"HTTP/1.1 400 Bad Request", answer
+    assert b"application/problem+json" in rest and b"frames" in rest, answer
+    print(f"    {status.decode()}")
+
+
 CHECKS = [
     ping, health, info, refused_evidence, pipelined, byte_by_byte, unknown_things,
-    invalid_heads, body_above_its_limit, oversized_frame, garbage,
+    invalid_heads, body_above_its_limit, oversized_frame, garbage, http,
 ]
 
 

@@ -36,7 +36,8 @@ class Validator(inapppy.AppStoreValidator):
 def inapppy_client(sandbox, production):
     answer = Validator(BUNDLE).validate(production)
     expect(answer["receipt"]["bundle_id"] == BUNDLE, answer)
-    expect(answer["latest_receipt_info"] == answer["receipt"]["in_app"], answer)
+    newest_first = sorted(answer["receipt"]["in_app"], key=lambda one: -int(one["purchase_date_ms"]))
+    expect(answer["latest_receipt_info"] == newest_first, answer)
     answer = Validator(BUNDLE, auto_retry_wrong_env_request=True).validate(
         sandbox, "any secret", exclude_old_transactions=True)
     expect(answer["environment"] == "Sandbox", answer)
