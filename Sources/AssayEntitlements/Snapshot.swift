@@ -134,20 +134,37 @@ final class Snapshot {
         self.item = item
     }
 
-    private var statements: SignedStatements { signedBeneath?.ownStatements ?? ownStatements }
     var type: Kind { signedBeneath?.ownType ?? ownType }
-    var ownership: InAppOwnershipType? { statements.ownership }
-    var group: String? { statements.group }
-    var isUpgraded: Bool { statements.isUpgraded }
-    var previousOriginal: String? { statements.links?.previousOriginal }
-    var bundleOriginal: String? { statements.links?.bundleOriginal }
-    var bundleGroup: String? { statements.links?.bundleGroup }
+    // Each member alone: a copy of all counts a reference for each.
+    var ownership: InAppOwnershipType? {
+        if let signedBeneath {
+            signedBeneath.ownStatements.ownership
+        } else {
+            ownStatements.ownership
+        }
+    }
+    var group: String? {
+        if let signedBeneath { signedBeneath.ownStatements.group } else { ownStatements.group }
+    }
+    var isUpgraded: Bool {
+        if let signedBeneath {
+            signedBeneath.ownStatements.isUpgraded
+        } else {
+            ownStatements.isUpgraded
+        }
+    }
+    private var links: Links? {
+        if let signedBeneath { signedBeneath.ownStatements.links } else { ownStatements.links }
+    }
+    var previousOriginal: String? { links?.previousOriginal }
+    var bundleOriginal: String? { links?.bundleOriginal }
+    var bundleGroup: String? { links?.bundleGroup }
     var revocationPercentage: Int32? { terms?.revocationPercentage }
     var revokedSeats: Int64? { terms?.revokedSeats }
     var offerType: OfferType? { terms?.offerType }
     var billingPlanType: BillingPlanType? { terms?.billingPlanType }
     /// The account of the newest statement about this purchase that names one, in lower case.
-    var account: Named? { inherited?.account ?? ownAccount.map { named($0.lowercased()) } }
+    var account: Named? { inherited?.account ?? ownAccount.map { named($0.inLowerCase) } }
     var appTransaction: Named? { inherited?.appTransaction ?? ownAppTransaction.map(named) }
     var isRevoked: Bool { revocationDate != nil }
     var isFamilyShared: Bool { ownership == .familyShared }
@@ -323,5 +340,13 @@ extension Snapshot.Kind {
         case .autoRenewableSubscription: self = .autoRenewable
         default: self = isPeriodic ? .autoRenewable : .unknown
         }
+    }
+}
+
+extension String {
+    /// The text in lower case. Apple writes UUIDs in it, so there is mostly nothing to do.
+    fileprivate var inLowerCase: String {
+        let hasOther = utf8.contains { $0 >= 0x80 || (0x41...0x5A).contains($0) }
+        return hasOther ? lowercased() : self
     }
 }
