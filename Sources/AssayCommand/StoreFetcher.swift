@@ -1,3 +1,4 @@
+import AssayEntitlements
 import AssayIO
 import AssayModels
 import AssayServer
@@ -9,17 +10,12 @@ final class StoreFetcher: Fetcher {
 
     init(_ client: AppStoreClient) { self.client = client }
 
-    func fetch(_ question: FetchQuestion) async throws(FetchError) -> FetchAnswer {
-        var lists: StoreFetch = []
-        if question.wantsStatuses { lists.insert(.statuses) }
-        if question.wantsHistory { lists.insert(.history) }
+    func fetch(
+        _ query: CustomerQuery, timeout: Duration,
+        holding hold: @escaping @Sendable (_ bytes: Int) async -> Bool
+    ) async throws(FetchError) -> CustomerState {
         do throws(StoreError) {
-            let found = try await client.entitlements(
-                of: question.transactionId, fetching: lists, at: question.at,
-                policy: question.policy, timeout: question.timeout, holding: question.hold)
-            return FetchAnswer(
-                environment: found.environment, revision: found.revision, items: found.items,
-                entitlements: found.entitlements)
+            return try await client.state(of: query, timeout: timeout, holding: hold)
         } catch {
             throw FetchError(error, now: SystemClock.wallMilliseconds)
         }

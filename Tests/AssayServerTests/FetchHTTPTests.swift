@@ -1,4 +1,5 @@
 import Assay
+import AssayEntitlements
 import AssayIO
 import AssayModels
 import AssayServer
@@ -30,8 +31,9 @@ import Testing
             #expect(answer.member("at") == "\(at)")
             #expect(answer.text.contains(#""verdict":"VALID""#))
             let asked = try #require(fetcher.asked.first)
-            #expect(asked.transactionId == "470001" && !asked.wantsStatuses && asked.wantsHistory)
-            #expect(asked.policy.durations == ["pass": 5] && !asked.policy.acceptsFamilySharing)
+            #expect(asked.query.transactionId == "470001" && asked.query.lists == .history)
+            let asks = asked.query.policy
+            #expect(asks.durations == ["pass": 5] && !asks.acceptsFamilySharing)
             #expect(asked.timeout <= .seconds(20))
             let verify = HTTPClient.post(
                 "/v1/verify?kind=transaction", try Minted.transaction.get())

@@ -1,3 +1,4 @@
+import AssayEntitlements
 import AssayModels
 import AssayServer
 import AssayWire
@@ -90,7 +91,7 @@ struct FetchShareTests {
         let held = HeldFetches()
         let held64 = 64 << 10
         let fetcher = ScriptedFetcher { question async throws(FetchError) in
-            let bytes = Int(question.transactionId) ?? 0
+            let bytes = Int(question.query.transactionId) ?? 0
             for part in [0, bytes / 2, bytes] {
                 guard await question.hold(part) else { throw FetchError(.cancelled, "no memory") }
             }

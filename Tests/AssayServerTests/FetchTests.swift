@@ -10,18 +10,29 @@ import Testing
 
 /// An App Store by script.
 final class ScriptedFetcher: Fetcher {
-    typealias Script = @Sendable (FetchQuestion) async throws(FetchError) -> FetchAnswer
+    typealias Script = @Sendable (Question) async throws(FetchError) -> CustomerState
     private let script: Script
-    private let questions = Locked<[FetchQuestion]>([])
+    private let questions = Locked<[Question]>([])
+
+    /// What the server asked.
+    struct Question: Sendable {
+        let query: CustomerQuery
+        let timeout: Duration
+        let hold: @Sendable (_ bytes: Int) async -> Bool
+    }
 
     init(_ script: @escaping Script) { self.script = script }
 
-    func fetch(_ question: FetchQuestion) async throws(FetchError) -> FetchAnswer {
+    func fetch(
+        _ query: CustomerQuery, timeout: Duration,
+        holding hold: @escaping @Sendable (_ bytes: Int) async -> Bool
+    ) async throws(FetchError) -> CustomerState {
+        let question = Question(query: query, timeout: timeout, hold: hold)
         questions.withLock { $0.append(question) }
         return try await script(question)
     }
 
-    var asked: [FetchQuestion] { questions.withLock { $0 } }
+    var asked: [Question] { questions.withLock { $0 } }
 
     var statistics: FetchStatistics {
         var statistics = FetchStatistics()
@@ -33,7 +44,7 @@ final class ScriptedFetcher: Fetcher {
     }
 
     /// A customer with one transaction.
-    static func answer(_ question: FetchQuestion) throws(FetchError) -> FetchAnswer {
+    static func answer(_ question: Question) throws(FetchError) -> CustomerState {
         guard let verifier = try? Minted.verifier(), let token = try? Minted.transaction.get()
         else {
             throw FetchError(.unavailable, "nothing was minted")
@@ -41,10 +52,11 @@ final class ScriptedFetcher: Fetcher {
         let verification = verifier.verify(
             token.span, as: .transaction, policy: Minted.policy, at: Minted.now)
         let items = [EvidenceItem(verification, label: "history 1")]
-        return FetchAnswer(
+        return CustomerState(
             environment: .sandbox, revision: "r1", items: items,
             entitlements: Entitlements(
-                of: items, at: question.at ?? Minted.now, policy: question.policy))
+                of: items, at: question.query.at ?? Minted.now,
+                policy: question.query.policy))
     }
 }
 
@@ -121,11 +133,11 @@ extension RawClient {
             #expect(full.items.first?.verification.evidence != nil)
             #expect(full.entitlements.at == moment)
             let asked = fetcher.asked
-            #expect(asked.map(\.transactionId) == [Self.transaction, Self.transaction])
-            #expect(asked.map(\.wantsStatuses) == [true, false])
-            #expect(asked.map(\.wantsHistory) == [true, true])
-            #expect(asked.map(\.at) == [nil, moment])
-            #expect(asked.map(\.policy) == [EntitlementPolicy(), policy])
+            #expect(asked.map(\.query.transactionId) == [Self.transaction, Self.transaction])
+            #expect(asked.map { $0.query.lists.contains(.statuses) } == [true, false])
+            #expect(asked.map { $0.query.lists.contains(.history) } == [true, true])
+            #expect(asked.map(\.query.at) == [nil, moment])
+            #expect(asked.map(\.query.policy) == [EntitlementPolicy(), policy])
             #expect(asked[1].timeout <= .seconds(20) && asked[1].timeout > .seconds(10))
         }
     }
@@ -328,7 +340,7 @@ extension RawClient {
     @Test("Metrics and the status page: by outcome and endpoint; absent where Fetch is off")
     func metrics() throws {
         let fetcher = ScriptedFetcher { question async throws(FetchError) in
-            guard question.transactionId == "1" else {
+            guard question.query.transactionId == "1" else {
                 throw FetchError(.unknownTransaction, "unknown", appStoreCode: 4_040_010)
             }
             return try ScriptedFetcher.answer(question)

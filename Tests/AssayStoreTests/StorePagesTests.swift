@@ -179,12 +179,12 @@ struct StorePagesTests {
         let page = try Self.list(1)[0]
         let transport = ScriptedTransport { _, _ in .body(page) }
         let client = try Self.fixture.client(nil, FakeClock(), transport)
-        let found = try await client.entitlements(of: "1", fetching: .history)
+        let found = try await client.state(of: CustomerQuery(of: "1", lists: .history))
         #expect(found.items.count == 1 && transport.count == 1)
         #expect(
             found.entitlements.apps.first?.subscriptionGroups.first?.deciding.isEntitled == true)
         let error = await failure {
-            try await client.entitlements(of: "1", fetching: [])
+            try await client.state(of: CustomerQuery(of: "1", lists: []))
         }
         guard case .invalidArgument = error else { return #expect(Bool(false)) }
     }

@@ -196,9 +196,10 @@ final class FetchRunner {
 /// What a fetch needs, on any thread.
 struct FetchWork: Sendable {
     private let admitted: AdmittedFetch
-    private let question: FetchQuestion
     /// How the answer is written.
     private let form: any AnswerForm
+    private let timeout: Duration
+    private let hold: @Sendable (Int) async -> Bool
 
     init(
         _ admitted: AdmittedFetch, _ form: any AnswerForm, now: UInt64,
@@ -206,26 +207,33 @@ struct FetchWork: Sendable {
     ) {
         self.admitted = admitted
         self.form = form
-        let call = admitted.call
+        self.hold = hold
         let left = admitted.deadline > now ? admitted.deadline - now : 0
-        question = FetchQuestion(
-            transactionId: call.transactionId,
-            wantsStatuses: call.lists.isEmpty || call.lists.contains(.statuses),
-            wantsHistory: call.lists.isEmpty || call.lists.contains(.history), at: call.at,
-            policy: call.policy, timeout: .milliseconds(Int64(left)), hold: hold)
+        timeout = .milliseconds(Int64(left))
     }
 
     /// Fetches, and encodes the answer.
     func answer(by codecs: IdleCodecs, _ clock: @Sendable () -> Timestamp) async -> EncodedAnswer {
+        let call = admitted.call
         do throws(FetchError) {
-            let found = try await admitted.fetcher.fetch(question)
+            let found = try await admitted.fetcher.fetch(
+                CustomerQuery(call), timeout: timeout, holding: hold)
             return codecs.lend {
-                form.encode(
-                    found, answering: admitted.id, admitted.call, at: clock(), by: $0)
+                form.encode(found, answering: admitted.id, call, at: clock(), by: $0)
             }
         } catch {
             return .refused(ResponseHead(id: admitted.id, error))
         }
+    }
+}
+
+extension CustomerQuery {
+    /// A call without lists asks for all. The admission refuses unknown ones.
+    fileprivate init(_ call: FetchCall) {
+        var lists: CustomerLists = call.lists.isEmpty ? .all : []
+        if call.lists.contains(.statuses) { lists.insert(.statuses) }
+        if call.lists.contains(.history) { lists.insert(.history) }
+        self.init(of: call.transactionId, lists: lists, at: call.at, policy: call.policy)
     }
 }
 

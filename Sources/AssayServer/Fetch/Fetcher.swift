@@ -1,56 +1,21 @@
 public import AssayEntitlements
-public import AssayModels
 
 /// Asks the App Store for a customer's purchases. The server calls it in a task of its own, on no
 /// thread that serves others, and cancels the task when nobody waits for the answer.
 public protocol Fetcher: Sendable {
     /// Asks for the lists, verifies every answer, and decides what the customer owns.
-    func fetch(_ question: FetchQuestion) async throws(FetchError) -> FetchAnswer
+    ///
+    /// - Parameters:
+    ///   - timeout: the time for all of it.
+    ///   - hold: asks the server for the memory of the answers received so far, in bytes. A fetcher
+    ///     calls it with each answer, and ends with `cancelled` if it returns false.
+    func fetch(
+        _ query: CustomerQuery, timeout: Duration,
+        holding hold: @escaping @Sendable (_ bytes: Int) async -> Bool
+    ) async throws(FetchError) -> CustomerState
 
     /// What was asked of the App Store so far.
     var statistics: FetchStatistics { get }
-}
-
-/// What a client asks about a customer.
-public struct FetchQuestion: Sendable {
-    /// Any transaction identifier of the customer.
-    public let transactionId: String
-    /// Whether to ask for the statuses of the subscriptions.
-    public let wantsStatuses: Bool
-    /// Whether to ask for the transaction history.
-    public let wantsHistory: Bool
-    /// The moment of the decision; nil for the fetcher's clock.
-    public let at: Timestamp?
-    /// What the caller decides, because the evidence does not say it.
-    public let policy: EntitlementPolicy
-    /// The time for all of it.
-    public let timeout: Duration
-    /// Asks the server for the memory of the answers received so far, in bytes. A fetcher calls it
-    /// with each answer, and ends with `cancelled` if it returns false.
-    public let hold: @Sendable (_ bytes: Int) async -> Bool
-}
-
-/// What the App Store says about a customer.
-public struct FetchAnswer: Sendable {
-    /// The environment that knows the customer.
-    public var environment: StoreEnvironment
-    /// The revision at the end of the history; nil if the history was not asked for.
-    public var revision: String?
-    /// The answers as evidence, each verified.
-    public var items: [EvidenceItem]
-    /// What the answers say together.
-    public var entitlements: Entitlements
-
-    /// Creates an answer.
-    public init(
-        environment: StoreEnvironment, revision: String?, items: [EvidenceItem],
-        entitlements: Entitlements
-    ) {
-        self.environment = environment
-        self.revision = revision
-        self.items = items
-        self.entitlements = entitlements
-    }
 }
 
 /// The reason why a fetch has no answer, in words for the client. Contains no key and no token.

@@ -44,7 +44,7 @@ struct FrameForm: AnswerForm {
     }
 
     func encode(
-        _ found: FetchAnswer, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
+        _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer {
         var items = found.items.map {

@@ -92,7 +92,7 @@ extension HTTPFormat: AnswerForm {
     }
 
     func encode(
-        _ found: FetchAnswer, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
+        _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer {
         encode(

@@ -25,7 +25,7 @@ protocol AnswerForm: Sendable {
 
     /// Encodes the answer to a Fetch.
     func encode(
-        _ found: FetchAnswer, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
+        _ found: CustomerState, answering id: UInt64, _ call: FetchCall, at now: Timestamp,
         by codec: MessageCodec
     ) -> EncodedAnswer
 }
