@@ -134,28 +134,14 @@ final class Snapshot {
         self.item = item
     }
 
-    var type: Kind { signedBeneath?.ownType ?? ownType }
+    /// Whose statements count.
+    private var signed: Snapshot { signedBeneath ?? self }
+    var type: Kind { signed.ownType }
     // Each member alone: a copy of all counts a reference for each.
-    var ownership: InAppOwnershipType? {
-        if let signedBeneath {
-            signedBeneath.ownStatements.ownership
-        } else {
-            ownStatements.ownership
-        }
-    }
-    var group: String? {
-        if let signedBeneath { signedBeneath.ownStatements.group } else { ownStatements.group }
-    }
-    var isUpgraded: Bool {
-        if let signedBeneath {
-            signedBeneath.ownStatements.isUpgraded
-        } else {
-            ownStatements.isUpgraded
-        }
-    }
-    private var links: Links? {
-        if let signedBeneath { signedBeneath.ownStatements.links } else { ownStatements.links }
-    }
+    var ownership: InAppOwnershipType? { signed.ownStatements.ownership }
+    var group: String? { signed.ownStatements.group }
+    var isUpgraded: Bool { signed.ownStatements.isUpgraded }
+    private var links: Links? { signed.ownStatements.links }
     var previousOriginal: String? { links?.previousOriginal }
     var bundleOriginal: String? { links?.bundleOriginal }
     var bundleGroup: String? { links?.bundleGroup }
