@@ -122,6 +122,9 @@ final class FuzzServer: Sendable {
             StandardError.write("the server does not answer: \(error)\n")
             preconditionFailure("the server does not answer")
         }
+        if case .fault(.foreign(.http1)) = FrameDecoder(limits: .request).next(in: stream.span) {
+            return [FuzzAnswer(http: received)]
+        }
         return FuzzAnswer.all(in: received)
     }
 }
@@ -134,6 +137,21 @@ struct FuzzAnswer: Equatable {
     var dependsOnTime: Bool {
         head.status == .deadlineExceeded || head.status == .alreadyExists
             || head.retryAfterMilliseconds > 0
+    }
+
+    init(head: ResponseHead, body: [UInt8]) {
+        self.head = head
+        self.body = body
+    }
+
+    /// The last word for a client of HTTP, which gets it in HTTP.
+    init(http answer: [UInt8]) {
+        precondition(
+            answer.starts(with: "HTTP/1.1 400 Bad Request\r\n".utf8), "no answer of HTTP to HTTP")
+        self.init(
+            head: ResponseHead(
+                id: ResponseHead.connectionId, status: .invalidArgument, message: "HTTP"),
+            body: [])
     }
 
     static func all(in bytes: [UInt8]) -> [FuzzAnswer] {
