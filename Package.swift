@@ -53,8 +53,6 @@ let package = Package(
         .target(name: "CAssayP256"),
         // Points of P-384 by instructions with two carry flags, which Swift does not use.
         .target(name: "CAssayP384"),
-        // libmicrohttpd (libmicrohttpd-dev): its header alone; the library is loaded on demand.
-        .target(name: "CMicrohttpd"),
         // libcurl (libcurl4-openssl-dev): its header alone; the library is loaded on demand.
         .target(name: "CCurl"),
 
@@ -83,8 +81,8 @@ let package = Package(
         .target(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
-        // Heads and bodies of HTTP/1.1 requests.
-        .target(name: "AssayHTTP", swiftSettings: settings),
+        // Heads and bodies of HTTP/1.1 requests, and a server for small ones.
+        .target(name: "AssayHTTP", dependencies: ["AssayIO"], swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(
             name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
@@ -115,7 +113,7 @@ let package = Package(
             name: "AssayAdmin",
             dependencies: [
                 "Assay", "AssayEntitlements", "AssayHTML", "AssayHTTP", "AssayModels", "AssayWire",
-                "AssayIO", "AssayServer", "CMicrohttpd",
+                "AssayIO", "AssayServer",
             ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.

@@ -9,7 +9,11 @@ public import AssayServer
 public final class AdminServer: Sendable {
     /// The listening address, with the port that the system chose.
     public let endpoint: Endpoint
-    private let listener: HTTPListener
+    private let loop: EventLoop
+    private let handler: LoopBound<AdminHandler>
+    private let server: LoopBound<HTTPServer>
+    /// Makes pages that take long.
+    private let pages: WorkerPool
 
     /// - Parameter allowsAnyAddress: Whether other machines can reach the listener. Its answers
     ///   contain no client secrets, but are not meant for the public either.
@@ -30,18 +34,39 @@ public final class AdminServer: Sendable {
     package init(
         at endpoint: Endpoint, of monitor: ServerMonitor, allowsAnyAddress: Bool = false,
         explains: Bool = false, clock: @escaping @Sendable () -> UInt64,
-        around wrap: (AdminSite) -> any HTTPSite = { $0 }
+        around wrap: (AdminSite) -> any AdminPages = { $0 }
     ) throws(AdminError) {
         try Self.check(endpoint, allowsAnyAddress: allowsAnyAddress)
-        let descriptor: Int32
+        let site = wrap(AdminSite(monitor: monitor, explains: explains, clock: clock))
         do throws(LoopError) {
-            (descriptor, self.endpoint) = try ListeningSocket.open(endpoint)
+            // Verifications go first.
+            pages = try WorkerPool(count: 1, name: "assay-pages", hasLowPriority: true)
         } catch {
+            throw .system(error)
+        }
+        do throws(LoopError) {
+            loop = try EventLoop(name: "assay-admin")
+            try loop.start()
+        } catch {
+            pages.stop()
+            throw .system(error)
+        }
+        do throws(LoopError) {
+            let (loop, pages) = (loop, pages)
+            (self.endpoint, handler, server) = try loop.call { () throws(LoopError) in
+                let handler = AdminHandler(site, on: loop, by: pages)
+                let server = HTTPServer(
+                    handler, serving: HTTPOriginPolicy(.init(endpoint), hasPages: true), .admin,
+                    clock: clock)
+                let bound = try server.listen(at: endpoint, on: loop)
+                return (bound, LoopBound(handler, to: loop), LoopBound(server, to: loop))
+            }
+        } catch {
+            loop.stop()
+            loop.join()
+            pages.stop()
             throw .listen(endpoint, error)
         }
-        let site = AdminSite(
-            monitor: monitor, at: .init(endpoint), explains: explains, clock: clock)
-        listener = try HTTPListener(descriptor, clock: clock, site: wrap(site))
     }
 
     /// Throws if the endpoint is not a valid address for the admin listener.
@@ -56,8 +81,36 @@ public final class AdminServer: Sendable {
         guard endpoint.isLiteral else { throw .notLiteral(endpoint) }
     }
 
-    /// Closes the listener and all connections. Call it once.
-    public func stop() { listener.stop() }
+    /// Closes the listener and all connections. A page that is being made is finished first. Call
+    /// it once.
+    public func stop() {
+        let (handler, server) = (handler, server)
+        // Fails only if the loop has stopped before.
+        try? loop.call { () throws(LoopError) in
+            server.value.stopListening()
+            handler.value.stop()
+        }
+        pages.stop()
+        loop.stop()
+        loop.join()
+    }
+}
+
+extension HTTPServerLimits {
+    /// Probes and pages for operators. A connection carries one request and lasts ten seconds, and
+    /// as long again for the answer to a form.
+    static var admin: HTTPServerLimits {
+        var limits = HTTPServerLimits()
+        limits.connections = ServerLimits.adminConnections(ofDescriptors: Descriptors.limit)
+        // A page is for one person.
+        limits.bodies = 2
+        // A browser's fields take 1 to 2 KB.
+        limits.head.headBytes = 8 << 10
+        limits.idleMilliseconds = 5_000
+        limits.requestMilliseconds = 10_000
+        limits.keepsAlive = false
+        return limits
+    }
 }
 
 /// The reason why the admin listener did not start.
@@ -69,10 +122,6 @@ public enum AdminError: Error, Equatable, Sendable {
     /// The address contains a name that needs a lookup.
     case notLiteral(Endpoint)
     case listen(Endpoint, LoopError)
-    /// libmicrohttpd is not installed.
-    case missingLibrary
-    /// libmicrohttpd failed to start.
-    case notStarted
     case system(LoopError)
 }
 
@@ -87,10 +136,6 @@ extension AdminError: CustomStringConvertible {
         case .notLiteral(let endpoint):
             "the admin address \(endpoint) has a host name: write a numeric address, or localhost"
         case .listen(let endpoint, let error): "can't listen on \(endpoint): \(error)"
-        case .missingLibrary:
-            "the admin listener needs libmicrohttpd, which is not installed (Debian: "
-                + "libmicrohttpd12)"
-        case .notStarted: "libmicrohttpd can't start: possibly no file descriptors are left"
         case .system(let error): "can't start the admin listener: \(error)"
         }
     }

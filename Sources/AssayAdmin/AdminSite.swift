@@ -4,9 +4,8 @@ import AssayModels
 package import AssayServer
 
 /// Routes the requests of the admin listener by path.
-package struct AdminSite: HTTPSite {
+package struct AdminSite: AdminPages {
     private let monitor: ServerMonitor
-    private let origins: HTTPOriginPolicy
     private let explains: Bool
     private let clock: @Sendable () -> UInt64
     private let metricsPage = CachedPage()
@@ -17,15 +16,13 @@ package struct AdminSite: HTTPSite {
     static let stuckNanoseconds: UInt64 = 2_000_000_000
 
     /// - Parameters:
-    ///   - binding: where the listener is bound.
     ///   - explains: whether `/explain` is served.
     ///   - clock: nanoseconds, by which a page has its time limit.
     package init(
-        monitor: ServerMonitor, at binding: HTTPOriginPolicy.Binding, explains: Bool = false,
+        monitor: ServerMonitor, explains: Bool = false,
         clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds }
     ) {
         self.monitor = monitor
-        origins = HTTPOriginPolicy(binding, hasPages: true)
         self.explains = explains
         self.clock = clock
     }
@@ -39,7 +36,6 @@ package struct AdminSite: HTTPSite {
     ]
 
     package func answer(_ request: HTTPRequest) -> HTTPAnswer {
-        if let refusal = refusal(ofOrigin: request) { return refusal }
         let page: () -> HTTPAnswer
         switch request.path {
         case "/": page = { index }
@@ -50,10 +46,8 @@ package struct AdminSite: HTTPSite {
         case "/explain": return explanation(request)
         default: return .text(404, "no such path; / lists them")
         }
-        guard request.method == "GET" || request.method == "HEAD" else {
-            var answer = HTTPAnswer.text(405, "only GET and HEAD")
-            answer.headers = [("Allow", "GET, HEAD")]
-            return answer
+        guard request.method == .get || request.method == .head else {
+            return .text(405, "only GET and HEAD", [("Allow", "GET, HEAD")])
         }
         return page()
     }
@@ -68,7 +62,7 @@ package struct AdminSite: HTTPSite {
 
     package func bodyLimit(of request: HTTPRequest) -> Int? {
         guard request.path == "/explain", refusal(ofExplain: request) == nil else { return nil }
-        return request.method == "POST" && request.body == nil ? Self.explainBytes : nil
+        return request.method == .post && request.body == nil ? Self.explainBytes : nil
     }
 
     private func explanation(_ request: HTTPRequest) -> HTTPAnswer {
@@ -76,33 +70,19 @@ package struct AdminSite: HTTPSite {
         guard let latest = monitor.latest else { return .text(503, "starting") }
         let end = clock() + UInt64(Self.pageSeconds) * 1_000_000_000
         let site = ExplainSite(apps: latest.state.apps, now: latest.state.now) { clock() >= end }
-        guard request.method == "POST" else { return site.form }
-        return site.answer(request.body ?? [], contentType: request.contentType)
+        guard request.method == .post else { return site.form }
+        return site.answer(request.body ?? [], contentType: request.contentType ?? "")
     }
 
     /// The reason not to serve a request to `/explain`, beside those of every path.
     private func refusal(ofExplain request: HTTPRequest) -> HTTPAnswer? {
-        if let refusal = refusal(ofOrigin: request) { return refusal }
         guard explains else {
             return .text(404, "/explain is off: --admin-explain, or explain = true in [admin]")
         }
-        guard ["GET", "HEAD", "POST"].contains(request.method) else {
-            var answer = HTTPAnswer.text(405, "only GET, HEAD and POST")
-            answer.headers = [("Allow", "GET, HEAD, POST")]
-            return answer
+        guard [.get, .head, .post].contains(request.method) else {
+            return .text(405, "only GET, HEAD and POST", [("Allow", "GET, HEAD, POST")])
         }
         return nil
-    }
-
-    private func refusal(ofOrigin request: HTTPRequest) -> HTTPAnswer? {
-        let source = HTTPOriginPolicy.Source(
-            host: request.host, origin: request.origin, fetchSite: request.fetchSite,
-            isReading: ["GET", "HEAD"].contains(request.method))
-        return switch origins.refusal(of: source) {
-        case nil: nil
-        case .host: .text(421, "use localhost or a numeric address of the listener as the host")
-        case .origin: .text(403, "a page of another site made this request")
-        }
     }
 
     private var index: HTTPAnswer {
@@ -140,7 +120,7 @@ package struct AdminSite: HTTPSite {
         guard let latest = monitor.latest else { return .text(503, "starting") }
         return metricsPage.answer {
             HTTPAnswer(
-                status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
+                200, contentType: "text/plain; version=0.0.4; charset=utf-8",
                 body: MetricsPage(latest.state, age: latest.age, process: .own).text)
         }
     }
@@ -152,7 +132,7 @@ package struct AdminSite: HTTPSite {
                 latest.state, latest.history, process: .own,
                 stuckSeconds: stuckSeconds(latest.age, latest.state))
             return HTTPAnswer(
-                status: 200, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
+                200, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
         }
     }
 }
@@ -180,22 +160,5 @@ private final class CachedPage: Sendable {
             kept = Kept(answer: answer, end: now + Self.keptPerCost * (now - start))
             return answer
         }
-    }
-}
-
-extension HTTPAnswer {
-    static func tooLarge(_ limit: Int) -> HTTPAnswer {
-        .text(413, "the body has more bytes than the limit of \(limit)")
-    }
-
-    /// Another page is being made, or two bodies arrive.
-    static var busy: HTTPAnswer {
-        var answer = HTTPAnswer.text(503, "busy with other requests: try again")
-        answer.headers = [("Retry-After", "1")]
-        return answer
-    }
-
-    static func text(_ status: Int, _ line: String) -> HTTPAnswer {
-        HTTPAnswer(status: status, body: Array("\(line)\n".utf8))
     }
 }

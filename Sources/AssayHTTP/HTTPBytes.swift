@@ -110,11 +110,14 @@ extension Span<UInt8> {
         return false
     }
 
-    /// The bytes as text; each invalid byte becomes U+FFFD.
-    package var httpText: String {
+    /// A copy of the bytes.
+    var copied: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         for index in indices { bytes.append(self[index]) }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
+
+    /// The bytes as text; each invalid byte becomes U+FFFD.
+    package var httpText: String { String(decoding: copied, as: UTF8.self) }
 }

@@ -14,7 +14,6 @@ struct TidyTests {
         ("Sources/Assay/Bytes/", "CAssayBase64"), ("Sources/AssayKeys/", "COpenSSL"),
         ("Sources/AssayWire/Message/", "CAssayProto"),
         ("Sources/AssayWire/Message/", "CProtobufC"), ("Sources/AssayIO/", "CLibuv"),
-        ("Sources/AssayAdmin/HTTP/", "CMicrohttpd"),
         ("Sources/AssayStore/Transport/", "CCurl"),
         ("Sources/AssayIO/TLS/", "COpenSSL"),
         ("Sources/AssayMint/Scenario/", "CAssayScenarios"),
@@ -133,7 +132,8 @@ struct TidyTests {
         let offences = Self.offences { path in
             path.hasPrefix("Sources/") && !allowed.contains { path.hasPrefix($0) }
         } _: { line in
-            let code = line.drop { $0 == " " }
+            // A keyword of Content-Security-Policy.
+            let code = line.replacing("'unsafe-inline'", with: "").drop { $0 == " " }
             return !code.hasPrefix("//")
                 && code.split { !$0.isLetter && !$0.isNumber }.contains("unsafe")
         }

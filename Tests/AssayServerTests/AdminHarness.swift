@@ -14,7 +14,7 @@ struct AdminTest {
     init(
         explains: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
         clock: @escaping @Sendable () -> UInt64 = { SystemClock.monotonicNanoseconds },
-        around wrap: (AdminSite) -> any HTTPSite = { $0 }
+        around wrap: (AdminSite) -> any AdminPages = { $0 }
     ) throws {
         let monitor = self.monitor
         admin = try AdminServer(

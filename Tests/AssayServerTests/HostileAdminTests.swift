@@ -56,10 +56,14 @@ struct HostileAdminTests {
         for host in ["localhost", "127.0.0.1:9", "[::1]:80", "[::1]", "127.9.8.7"] {
             #expect(try admin.ask("GET /status HTTP/1.1\r\n", host: host).status == 200, "\(host)")
         }
-        for host in [
-            "evil.example", "evil.example:80", "localhost.evil.example", "a b", "::1", "10.1.2.3",
+        for (host, status) in [
+            ("evil.example", 421), ("evil.example:80", 421), ("localhost.evil.example", 421),
+            ("10.1.2.3", 421),
+            // No hosts.
+            ("a b", 400), ("::1", 400),
         ] {
-            #expect(try admin.ask("GET /status HTTP/1.1\r\n", host: host).status == 421, "\(host)")
+            let answer = try admin.ask("GET /status HTTP/1.1\r\n", host: host)
+            #expect(answer.status == status, "\(host)")
         }
     }
 

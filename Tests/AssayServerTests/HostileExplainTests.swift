@@ -12,7 +12,7 @@ import Testing
 @Suite("Hostile: explain", .ownThread, .serialized, .timeLimit(.minutes(3)))
 struct HostileExplainTests {
     /// Holds each page until the test lets it go on.
-    private struct HeldSite: HTTPSite {
+    private struct HeldSite: AdminPages {
         let site: AdminSite
         let begun: Semaphore
         let mayEnd: Semaphore
@@ -98,12 +98,12 @@ struct HostileExplainTests {
         defer { admin.end() }
         // Each reading of the clock is a second later, and a page reads it once an item.
         let clock = Atomic<UInt64>(0)
-        let site = AdminSite(monitor: admin.monitor, at: .unix, explains: true) {
+        let site = AdminSite(monitor: admin.monitor, explains: true) {
             clock.add(1_000_000_000, ordering: .relaxed).newValue
         }
         admin.eventually { admin.monitor.latest != nil }
         let token = try Minted.transaction.get() + [10]
-        var request = HTTPRequest(method: "POST", path: "/explain", host: nil)
+        var request = HTTPRequest(method: .post, path: "/explain")
         request.contentType = "multipart/form-data; boundary=x"
         request.body = Self.form([(0..<20).flatMap { _ in token }])
         let answer = site.answer(request)

@@ -138,9 +138,6 @@ struct ListenerSharesTests {
 
     /// The process's descriptor limit, and the number of silent sockets.
     private static let (descriptors, silentClients) = (100, 200)
-    /// That of the admin listener, which accepts few: its accept queue of 128 takes the rest.
-    /// Beyond it, a client of a Unix socket would wait until others are closed.
-    private static let silentAdminClients = 120
 
     @Test(
         "line 84: silent clients of one listener, up to the descriptor limit: others are served",
@@ -171,8 +168,7 @@ struct ListenerSharesTests {
         try #require(!server.ready.isEmpty, "\(server.log)")
         let own = server.descriptors
         let address = crowded == "admin" ? admin : server.address(crowded)
-        let count = crowded == "admin" ? Self.silentAdminClients : Self.silentClients
-        let silent = try (0..<count).map { _ in
+        let silent = try (0..<Self.silentClients).map { _ in
             try BlockingClient(Endpoint(address))
         }
         if crowded == "admin" {

@@ -7,8 +7,8 @@ import TestSupport
 
 extension FuzzTarget {
     /// A connection to the admin listener, and a direct call of the site. Invariants: a connection
-    /// gets one complete answer or none; only the site's pages answer 200 or 503; a local site
-    /// refuses requests for another site's name with 421.
+    /// gets one complete answer or none; only the site's pages answer 200 or 503; a local listener
+    /// refuses requests for another site's name.
     ///
     /// First byte: the split of the rest into writes.
     static func admin(_ authority: FuzzAuthority) -> FuzzTarget {
@@ -84,11 +84,7 @@ private final class FuzzAdmin: Sendable {
                 Self.kept.withLock { $0.append(admin) }
                 let new = (
                     admin.endpoint,
-                    [configuration.monitor!, ServerMonitor()].flatMap { monitor in
-                        [.loopback("127.0.0.1"), .open("0.0.0.0")].map {
-                            AdminSite(monitor: monitor, at: $0)
-                        }
-                    }
+                    [configuration.monitor!, ServerMonitor()].map { AdminSite(monitor: $0) }
                 )
                 running = new
                 return new
@@ -104,7 +100,7 @@ private final class FuzzAdmin: Sendable {
     /// Kept until the process ends.
     private static let kept = Locked<[AdminServer]>([])
 
-    /// The sites of a ready server and of one that is not ready yet, local and remote.
+    /// The sites of a ready server and of one that is not ready yet.
     var sites: [AdminSite] { started().sites }
 
     /// Returns all bytes that a connection receives until its end.
@@ -125,7 +121,7 @@ private final class FuzzAdmin: Sendable {
             }
             return try client.receiveToEnd()
         } catch let failure as BlockingClient.Failure where failure.what.hasSuffix(" 104") {
-            // A reset: libmicrohttpd closes with bytes unread.
+            // A reset: the listener has closed with bytes unread.
             return []
         } catch {
             preconditionFailure("the admin listener does not answer: \(error)")
@@ -135,8 +131,12 @@ private final class FuzzAdmin: Sendable {
 
 /// The site without HTTP. The first words of the input are method, path and host.
 private enum FuzzSite {
-    static let statuses: Set = [200, 404, 405, 421, 503]
+    private static let statuses: Set = [200, 404, 405, 503]
     private static let pages: Set = ["/", "/healthz", "/readyz", "/metrics", "/status"]
+    private static let methods: [String: HTTPHead.Method] = [
+        "GET": .get, "HEAD": .head, "POST": .post, "PUT": .put,
+    ]
+    private static let local = HTTPOriginPolicy(.loopback("127.0.0.1"), hasPages: true)
 
     static func check(_ stream: [UInt8], _ sites: [AdminSite]) {
         let words = String(decoding: stream, as: UTF8.self)
@@ -145,8 +145,9 @@ private enum FuzzSite {
         let host = words.firstIndex(of: "Host:").flatMap { index in
             index + 1 < words.count ? words[index + 1] : nil
         }
-        let request = HTTPRequest(method: words[0], path: words[1], host: host)
-        for (index, site) in sites.enumerated() {
+        let request = HTTPRequest(
+            method: methods[words[0]] ?? .other, path: words[1], host: host)
+        for site in sites {
             let answer = site.answer(request)
             precondition(statuses.contains(answer.status))
             precondition(!answer.body.isEmpty)
@@ -154,9 +155,8 @@ private enum FuzzSite {
                 precondition(pages.contains(words[1]), "a page that is none")
                 precondition(["GET", "HEAD"].contains(words[0]), "a method that is not allowed")
             }
-            // Sites with an even index are local.
-            if index % 2 == 0, answer.status != 421, let host { checkOwnName(host) }
         }
+        if let host, local.refusal(of: request) == nil { checkOwnName(host) }
     }
 
     /// Checks that a host is an address or `localhost`, and not a name from a browser's DNS
@@ -184,8 +184,6 @@ private enum HTTPText {
         let head = rest[..<end.lowerBound].split(separator: "\r\n")
         let status = head[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         precondition(status == 200 || (400..<600).contains(status), "status \(status)")
-        // libmicrohttpd's own error responses to invalid HTTP contain their head twice (0.9.75).
-        guard FuzzSite.statuses.contains(status) else { return }
         let lengths = head.dropFirst().compactMap { line -> Int? in
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts[0].lowercased() == "content-length" else { return nil }

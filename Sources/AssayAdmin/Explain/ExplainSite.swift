@@ -1,4 +1,5 @@
 import Assay
+import AssayHTTP
 import AssayModels
 import AssayServer
 
@@ -85,10 +86,9 @@ struct ExplainSite {
     }
 
     private func page(_ status: Int, _ page: ExplainPage) -> HTTPAnswer {
-        var answer = HTTPAnswer(
-            status: status, contentType: "text/html; charset=utf-8", body: Array(page.html.utf8))
-        // A browser hides the origin of a form's request under the stricter policy.
-        answer.headers = [("Referrer-Policy", "same-origin")]
-        return answer
+        HTTPAnswer(
+            status, contentType: "text/html; charset=utf-8",
+            // A browser hides the origin of a form's request under the stricter policy.
+            fields: [("Referrer-Policy", "same-origin")], body: Array(page.html.utf8))
     }
 }

@@ -42,7 +42,7 @@ struct AdminSettings {
                     "choose a loopback address, or add any-address = true")
             case .notLiteral:
                 table.note("listen", "a host name", "write a numeric address, or localhost")
-            case .notOffered, .listen, .missingLibrary, .notStarted, .system:
+            case .notOffered, .listen, .system:
                 table.note("listen", "not a usable address", "write tcp://HOST:PORT or unix:PATH")
             }
         }

@@ -42,9 +42,10 @@ package final class Stream: SocketHandle {
     private var hasFailed = false
     /// Set by `finish`: further bytes are read and discarded.
     package private(set) var isFinishing = false
-    /// Limit of discarded bytes, 64 MiB: two frames of the default limit. A peer that sends more
-    /// is cut off.
-    private static let discardLimit = 64 * 1024 * 1024
+    /// Default limit of discarded bytes, 64 MiB: two frames of the default limit. A peer that sends
+    /// more is cut off.
+    package static let usualDiscardLimit = 64 * 1024 * 1024
+    private var discardLimit = usualDiscardLimit
     private var discardedCount = 0
     private var hasShutDown = false
 
@@ -254,7 +255,7 @@ package final class Stream: SocketHandle {
             // The peer closed its writing side. It can still read the pending bytes.
             hasEnded = true
             stopSocket()
-        } else if count < 0 || discardedCount > Self.discardLimit {
+        } else if count < 0 || discardedCount > discardLimit {
             close()
         }
     }
@@ -301,8 +302,11 @@ package final class Stream: SocketHandle {
     /// Writes pending bytes, shuts down the writing side, and closes once the peer has closed its
     /// own. Closing with unread bytes would make the system reset the connection, and the peer
     /// would lose the last answers. The owner limits the wait with `close`.
-    package func finish() {
+    ///
+    /// - Parameter limit: bytes from the peer that are discarded; more close the stream.
+    package func finish(discarding limit: Int = usualDiscardLimit) {
         guard !isClosing, !hasFailed, !isFinishing else { return }
+        discardLimit = limit
         if let tls, case let end = encryptEnd(tls), !end.isEmpty { send(end) }
         isFinishing = true
         received.removeAll()

@@ -1,5 +1,5 @@
-package import AssayHTTP
-package import AssayIO
+import AssayHTTP
+import AssayIO
 
 extension HTTPOriginPolicy {
     /// The policy of an HTTP listener. It has no pages of its own.
@@ -20,23 +20,5 @@ extension HTTPOriginPolicy {
         case .host: .otherHost
         case .origin: .otherSite
         }
-    }
-}
-
-extension HTTPOriginPolicy.Binding {
-    package init(_ endpoint: Endpoint) {
-        let host = (endpoint.host ?? "").lowercased()
-        self =
-            endpoint.unixPath != nil ? .unix : endpoint.isLocal ? .loopback(host) : .open(host)
-    }
-}
-
-extension HTTPOriginPolicy.Source {
-    init(_ head: HTTPHead, _ bytes: Span<UInt8>) {
-        self.init(
-            host: head[.host].map { bytes.extracting($0).httpText },
-            origin: head[.origin].map { bytes.extracting($0).httpText },
-            fetchSite: head[.fetchSite].map { bytes.extracting($0).httpText },
-            isReading: head.method == .get || head.method == .head)
     }
 }

@@ -1,5 +1,6 @@
 import Assay
 import AssayEntitlements
+import AssayHTTP
 import AssayModels
 import AssayWire
 
