@@ -37,27 +37,33 @@ package final class LocalStoreServer: Sendable {
         _ settings: StoreSettings, at endpoint: Endpoint, allowsAnyAddress: Bool = false,
         residents: [Resident] = [], folder: String? = nil, speed: Double = 0
     ) throws(LocalStoreError) {
-        guard case .http(let host, _) = endpoint else { throw .notHTTP }
+        guard case .http = endpoint else { throw .notHTTP }
         guard endpoint.isLocal || allowsAnyAddress else { throw .notLocal }
         let journal: StoreJournal? =
             if let folder { try StoreJournal(folder, settings) } else { nil }
         let store = try Self.store(settings, residents, journal)
-        let origins = HTTPOriginPolicy(
-            endpoint.isLocal ? .loopback(host.lowercased()) : .open(host.lowercased()),
-            hasPages: true)
+        let origins = HTTPOriginPolicy(.init(endpoint), hasPages: true)
         do throws(LoopError) {
             let loop = try EventLoop(name: "assay-store")
             self.loop = loop
             ended = try Mailbox()
             try loop.start()
+        } catch {
+            throw .system(error)
+        }
+        do throws(LoopError) {
+            let loop = loop
             (self.endpoint, owner) = try loop.call { () throws(LoopError) in
-                let owner = StoreOwner(store, journal, serving: origins, on: loop)
-                let listener = try Listener(on: loop, at: endpoint) { owner.accept($0) }
+                let owner = StoreOwner(store, journal, on: loop)
+                let server = HTTPServer(owner, serving: origins, .store)
+                let bound = try server.listen(at: endpoint, on: loop)
                 if speed > 0 { try owner.run(speed: speed) }
                 owner.begin()
-                return (listener.endpoint, LoopBound(owner, to: loop))
+                return (bound, LoopBound(owner, to: loop))
             }
         } catch {
+            loop.stop()
+            loop.join()
             throw .system(error)
         }
     }
@@ -116,6 +122,17 @@ package final class LocalStoreServer: Sendable {
         try? loop.call { () throws(LoopError) in owner.value.noteTime() }
         loop.stop()
         loop.join()
+    }
+}
+
+extension HTTPServerLimits {
+    /// Those of a store, which a backend's tests use over a few connections.
+    fileprivate static var store: HTTPServerLimits {
+        var limits = HTTPServerLimits()
+        limits.connections = StoreLimits.connections
+        limits.idleMilliseconds = StoreLimits.idleMilliseconds
+        limits.requestMilliseconds = StoreLimits.idleMilliseconds
+        return limits
     }
 }
 

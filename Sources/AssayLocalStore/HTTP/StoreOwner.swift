@@ -5,27 +5,21 @@ import AssayModels
 
 /// Connects the store to the network: requests in, answers and notifications out. Used on its
 /// loop's thread.
-final class StoreOwner {
+final class StoreOwner: HTTPSite {
     private var store: LocalStore
     /// Keeps the store; nil for one in memory, or after a failure to write.
     private var journal: StoreJournal?
     /// The time that the journal has, where time goes by on its own.
     private var notedTime: Timestamp?
-    private let origins: HTTPOriginPolicy
     private let loop: EventLoop
-    private var connections: [ObjectIdentifier: StoreConnection] = [:]
     /// Requests that are answered when time stands still.
-    private var waiting: [(StoreReply.Moved, StoreConnection)] = []
+    private var waiting: [(StoreReply.Moved, HTTPReply)] = []
     private var isSending = false
     private var ticker: AssayIO.Timer?
 
-    init(
-        _ store: LocalStore, _ journal: StoreJournal?, serving origins: HTTPOriginPolicy,
-        on loop: EventLoop
-    ) {
+    init(_ store: LocalStore, _ journal: StoreJournal?, on loop: EventLoop) {
         self.store = store
         self.journal = journal
-        self.origins = origins
         self.loop = loop
     }
 
@@ -82,34 +76,47 @@ final class StoreOwner {
 
     // MARK: Requests
 
-    func accept(_ stream: AssayIO.Stream) {
-        guard connections.count < StoreLimits.connections, let timer = try? AssayIO.Timer(on: loop)
-        else { return stream.close() }
-        let connection = StoreConnection(stream, timer, origins) { [self] request, connection in
-            handle(request, connection)
-        } onClose: { [self] connection in
-            connections[ObjectIdentifier(connection)] = nil
-            waiting.removeAll { $0.1 === connection }
+    func intake(of request: HTTPRequest) -> HTTPIntake {
+        guard StoreMethod(request.method) != nil else {
+            return .answer(problem(405, "the methods are GET, HEAD, POST, PUT and DELETE"))
         }
-        connections[ObjectIdentifier(connection)] = connection
-        connection.start()
+        guard request.parameters != nil else {
+            return .answer(problem(400, "the query can't be read"))
+        }
+        return .body(limit: StoreLimits.bodyBytes)
     }
 
-    private func handle(_ request: StoreRequest, _ connection: StoreConnection) {
+    func answer(_ request: HTTPRequest, _ reply: HTTPReply) {
+        // `intake` has refused the others.
+        guard let request = StoreRequest(request, time: SystemClock.wallMilliseconds) else {
+            return reply.close()
+        }
         if journal != nil, canChange(request) {
             note(.request(request, bundleId: try? store.bundleId(of: request)))
         }
         switch store.reply(to: request) {
-        case .answer(let answer): connection.answer(answer)
+        case .answer(let answer): send(answer, reply)
         case .moving(let moved):
+            waiting.removeAll { !$0.1.isOpen }
             guard waiting.count < StoreLimits.waiting else {
-                connection.answer(.problem(503, "too many calls wait for time to move"))
+                reply.send(problem(503, "too many calls wait for time to move"))
                 break
             }
-            waiting.append((moved, connection))
+            waiting.append((moved, reply))
         }
         // Calls of the API can make notifications too.
         work()
+    }
+
+    func problem(_ status: Int, _ reason: String) -> HTTPAnswer {
+        HTTPAnswer(.problem(status, reason))
+    }
+
+    private func send(_ answer: StoreAnswer, _ reply: HTTPReply) {
+        guard answer.delivery != StoreAnswer.Delivery() else {
+            return reply.send(HTTPAnswer(answer))
+        }
+        SlowAnswer.send(HTTPAnswer(answer), answer.delivery, reply, on: loop)
     }
 
     // MARK: Notifications
@@ -129,7 +136,53 @@ final class StoreOwner {
         case .none:
             let answered = waiting
             waiting = []
-            for (moved, connection) in answered { connection.answer(store.answer(moved)) }
+            for (moved, reply) in answered { send(store.answer(moved), reply) }
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// The parameters of the query; nil if they can't be read.
+    fileprivate var parameters: [(name: String, value: String)]? {
+        guard let query else { return [] }
+        return HTTPQuery(query.span)?.parameters
+    }
+}
+
+extension StoreMethod {
+    fileprivate init?(_ method: HTTPHead.Method) {
+        switch method {
+        case .get, .head: self = .get
+        case .post: self = .post
+        case .put: self = .put
+        case .delete: self = .delete
+        case .options, .other: return nil
+        }
+    }
+}
+
+extension StoreRequest {
+    fileprivate init?(_ request: HTTPRequest, time: Int64) {
+        guard let method = StoreMethod(request.method), let query = request.parameters else {
+            return nil
+        }
+        let type = request.contentType?.split(separator: ";").first.map(String.init) ?? ""
+        self.init(
+            method: method, path: request.path, query: query, contentType: type.lowercased(),
+            authorization: request.authorization.map { Array($0.utf8) },
+            body: request.body ?? [], time: time)
+    }
+}
+
+extension HTTPAnswer {
+    fileprivate init(_ answer: StoreAnswer) {
+        self.init(
+            answer.status, contentType: answer.type, fields: answer.fields, body: answer.body)
+        if contentType.hasPrefix("text/html") {
+            let policy =
+                "default-src 'none'; style-src \(StoreStyle.source); form-action 'self'; "
+                + "frame-ancestors 'none'"
+            fields.append(("Content-Security-Policy", policy))
         }
     }
 }
