@@ -104,6 +104,10 @@ import Testing
         test.server.wait()
     }
 
+    private static func listeningSocket(at path: String) throws(LoopError) -> Int32 {
+        try UnixSocket.listen(path, SocketFileAccess(), backlog: 128).descriptor
+    }
+
     /// The state between the first server's bind and its listen, as a second server finds it.
     @Test(
         "line 87: a path where another server starts to listen is in use",
@@ -119,7 +123,7 @@ import Testing
         let second = try WorkerPool(count: 1, name: "second")
         second.submit {
             do throws(LoopError) {
-                close(try ListeningSocket.open(.unix(path: path)).descriptor)
+                close(try Self.listeningSocket(at: path))
                 outcome.withLock { $0 = .some(nil) }
             } catch {
                 outcome.withLock { $0 = .some(error) }
@@ -146,8 +150,8 @@ import Testing
             for _ in 0..<8 {
                 pool.submit {
                     do throws(LoopError) {
-                        let socket = try ListeningSocket.open(.unix(path: path))
-                        descriptors.withLock { $0.append(socket.descriptor) }
+                        let socket = try Self.listeningSocket(at: path)
+                        descriptors.withLock { $0.append(socket) }
                     } catch {
                         failures.withLock { $0.append(error) }
                     }

@@ -195,7 +195,7 @@ enum Present {
             roots = ["\(root)"]
             """
         try SystemFile.create(file, Array(text.utf8), mode: 0o600)
-        let (socket, endpoint) = try ListeningSocket.open(.tcp(host: "127.0.0.1", port: 0))
+        let (socket, endpoint) = try listeningSocket()
         defer { close(socket) }
         guard case .tcp(let host, let port) = endpoint else { return }
         let client = try AssayClient(
@@ -221,7 +221,7 @@ enum Present {
 
     @Test("an inherited socket with TLS needs a certificate and a unique name")
     func unusableTLS() throws {
-        let (socket, _) = try ListeningSocket.open(.tcp(host: "127.0.0.1", port: 0))
+        let (socket, _) = try listeningSocket()
         defer { close(socket) }
         for (addresses, problem) in [
             (["systemd+tls:assay"], "systemd+tls:assay needs a certificate and a key: name"),

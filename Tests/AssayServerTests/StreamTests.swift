@@ -121,15 +121,6 @@ private func listenEchoing(_ loop: EventLoop, at endpoint: Endpoint) throws -> E
         }
     }
 
-    @Test func aSocketWithoutALoopIsPlain() throws {
-        for endpoint in [.tls(host: "127.0.0.1", port: 0), .inherited(name: "a")] as [Endpoint] {
-            #expect(throws: LoopError.notPlain) { try ListeningSocket.open(endpoint) }
-        }
-        let plain = try ListeningSocket.open(.tcp(host: "localhost", port: 0))
-        defer { _ = Glibc.close(plain.descriptor) }
-        #expect(throws: LoopError.addressInUse) { try ListeningSocket.open(plain.endpoint) }
-    }
-
     @Test func anAddressInUseIsReported() throws {
         try withLoop { loop in
             let endpoint = try listenEchoing(loop, at: .tcp(host: "127.0.0.1", port: 0))

@@ -54,7 +54,7 @@ package final class ScriptedStore: Sendable {
                 peers.withLock { $0.append(LoopBound(peer, to: loop)) }
             }.endpoint
         }
-        guard case .tcp(_, let port) = endpoint else { throw LoopError.notPlain }
+        guard case .tcp(_, let port) = endpoint else { throw LoopError.addressNotAvailable }
         self.port = port
     }
 

@@ -16,8 +16,6 @@ public enum LoopError: Error, Hashable, Sendable {
     case notFound
     /// The path of a Unix socket is another kind of file.
     case notASocket
-    /// A TLS endpoint, or an inherited socket, where neither is supported.
-    case notPlain
     /// No process listens on the address.
     case connectionRefused
     /// The peer closed or reset the connection.
@@ -88,8 +86,6 @@ extension LoopError: CustomStringConvertible {
         case .pathTooLong: "the path of a Unix socket can have at most \(Endpoint.pathLimit) bytes"
         case .notFound: "no such file or folder"
         case .notASocket: "the file at this path is not a socket"
-        case .notPlain:
-            "TLS and inherited sockets are not possible here: write tcp://HOST:PORT or unix:PATH"
         case .connectionRefused: "connection refused"
         case .connectionReset: "the peer closed the connection"
         case .timedOut: "timed out"

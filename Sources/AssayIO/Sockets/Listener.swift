@@ -91,7 +91,7 @@ package final class Listener: SocketHandle {
                 listener.didConnect(code)
             })
         if endpoint.hostAndPort != nil {
-            endpoint = endpoint.with(port: try ListeningSocket.port(of: descriptor))
+            endpoint = endpoint.with(port: try boundPort())
         }
     }
 

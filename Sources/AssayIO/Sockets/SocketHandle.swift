@@ -34,5 +34,19 @@ package class SocketHandle: Handle {
         return descriptor
     }
 
+    /// Returns the port that a TCP socket is bound to.
+    final func boundPort() throws(LoopError) -> UInt16 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // The port is at the same place in sockaddr_in and sockaddr_in6.
+        let (code, port) = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+            let address = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
+            let code = unsafe getsockname(descriptor, address, &length)
+            return (code, unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+        }
+        guard code == 0 else { throw LoopError(code: -errno) }
+        return port
+    }
+
     final var uvStream: UnsafeMutablePointer<uv_stream_t> { unsafe pointer(as: uv_stream_t.self) }
 }
