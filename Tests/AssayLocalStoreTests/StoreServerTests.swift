@@ -22,6 +22,7 @@ private final class StoreHarness {
         let received = received
         let backend = try loop.call { () throws(LoopError) in
             let listener = try Listener(on: loop, at: .tcp(host: "127.0.0.1", port: 0)) { stream in
+                var isAnswered = false
                 stream.setHandler { event in
                     guard case .received = event, let unread = stream.received.unread else {
                         return
@@ -29,11 +30,9 @@ private final class StoreHarness {
                     let bytes = unread.span
                     let text = (0..<bytes.count).map { bytes[$0] }
                     stream.received.skip(unread.count)
-                    let isFirst = received.withLock { all in
-                        defer { all += text }
-                        return all.isEmpty
-                    }
-                    guard isFirst, let answer else { return }
+                    received.withLock { $0 += text }
+                    guard !isAnswered, let answer else { return }
+                    isAnswered = true
                     stream.write(Array(answer.utf8))
                     stream.finish()
                 }
