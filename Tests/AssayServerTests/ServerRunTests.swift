@@ -19,15 +19,19 @@ import Testing
         try client.send(RawClient.verify(1, .transaction, token))
         clock.isHeld.wait()
         let events = test.server.events
-        let run = Task { await test.server.run() }
         #expect(test.server.isReady)
-        run.cancel()
-        var followed: [ServerEvent] = []
-        for await event in events {
-            followed.append(event)
-            if event == .draining { clock.release.open() }
+        // A child runs on a thread of the test's own, as the test does.
+        let (end, followed) = await withTaskGroup(of: ServerEnd.self) { group in
+            group.addTask { await test.server.run() }
+            group.cancelAll()
+            var followed: [ServerEvent] = []
+            for await event in events {
+                followed.append(event)
+                if event == .draining { clock.release.open() }
+            }
+            return (await group.next(), followed)
         }
-        #expect(await run.value == .drained)
+        #expect(end == .drained)
         #expect(followed == [.draining, .ended(.drained)])
         #expect(try client.receive()?.head.status == .unavailable)
         let answer = try #require(try client.receive())

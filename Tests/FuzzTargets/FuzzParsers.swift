@@ -1,4 +1,5 @@
 import Assay
+import AssayKeys
 import AssayMint
 import AssayModels
 import AssayWire

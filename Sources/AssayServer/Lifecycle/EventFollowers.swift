@@ -6,8 +6,9 @@ final class EventFollowers: Sendable {
 
     private struct State: Sendable {
         var followers: [AsyncStream<ServerEvent>.Continuation] = []
-        /// The last event, once it has come.
-        var end: ServerEvent?
+        /// Those who wait for the end alone.
+        var waiting: [CheckedContinuation<ServerEnd, Never>] = []
+        var end: ServerEnd?
     }
 
     /// Events that a follower has not taken: signals, mostly.
@@ -22,23 +23,36 @@ final class EventFollowers: Sendable {
             return state.end
         }
         if let end {
-            follower.yield(end)
+            follower.yield(.ended(end))
             follower.finish()
         }
         return stream
     }
 
+    /// Waits for the end, also in a task that is cancelled.
+    func waitForEnd() async -> ServerEnd {
+        await withCheckedContinuation { waiter in
+            let end = state.withLock { state in
+                if state.end == nil { state.waiting.append(waiter) }
+                return state.end
+            }
+            if let end { waiter.resume(returning: end) }
+        }
+    }
+
     func put(_ event: ServerEvent) {
-        var isEnd = false
-        if case .ended = event { isEnd = true }
-        let followers = state.withLock { state in
-            if isEnd { state.end = event }
-            defer { if isEnd { state.followers = [] } }
-            return state.followers
+        guard case .ended(let end) = event else {
+            for follower in state.withLock({ $0.followers }) { follower.yield(event) }
+            return
+        }
+        let (followers, waiting) = state.withLock { state in
+            defer { state = State(end: end) }
+            return (state.followers, state.waiting)
         }
         for follower in followers {
             follower.yield(event)
-            if isEnd { follower.finish() }
+            follower.finish()
         }
+        for waiter in waiting { waiter.resume(returning: end) }
     }
 }

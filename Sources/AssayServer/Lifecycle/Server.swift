@@ -226,21 +226,13 @@ public final class Server: Sendable {
     /// server first.
     @discardableResult
     public func run() async -> ServerEnd {
-        let events = events
-        // A cancelled task would take no further event.
-        let serving = Task.detached { [self] in
-            var end = ServerEnd.drained
-            for await event in events {
-                if case .ended(let last) = event { end = last }
-            }
-            if end == .drained { Self.stop(loop, workers) }
-            return end
-        }
-        return await withTaskCancellationHandler {
-            await serving.value
+        let end = await withTaskCancellationHandler {
+            await followers.waitForEnd()
         } onCancel: {
             drain()
         }
+        if end == .drained { Self.stop(loop, workers) }
+        return end
     }
 
     /// Waits until the server has ended and everything is closed.
