@@ -31,11 +31,7 @@ import Testing
             $0.clock = clock.now
             $0.workers = 1
         }
-        let client = try RawClient(test.unix)
-        try client.expectPong()
-        clock.arm()
-        try client.send(RawClient.verify(1, .transaction, token))
-        clock.isHeld.wait()
+        let client = try test.holdWorker(1, by: clock)
         test.server.drain()
         let drain = try client.receive()?.head
         #expect(drain?.id == 0 && drain?.status == .unavailable)

@@ -1,6 +1,5 @@
 import AssayHTTP
 import AssayIO
-import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -14,6 +13,9 @@ final class SmallServer {
         static let bodyLimit = 100
         var held: [HTTPReply] = []
         var answers = 0
+        private let didHold: AssayIO.Semaphore
+
+        init(_ didHold: AssayIO.Semaphore) { self.didHold = didHold }
 
         func intake(of request: HTTPRequest) -> HTTPIntake {
             request.path == "/head"
@@ -24,7 +26,9 @@ final class SmallServer {
         func answer(_ request: HTTPRequest, _ reply: HTTPReply) {
             answers += 1
             switch request.path {
-            case "/held": held.append(reply)
+            case "/held":
+                held.append(reply)
+                didHold.signal()
             case "/large":
                 reply.send(HTTPAnswer(200, body: [UInt8](repeating: 0x61, count: 256 << 10)))
             default: reply.send(HTTPAnswer(200, body: request.body ?? []))
@@ -41,6 +45,10 @@ final class SmallServer {
     private let server: LoopBound<HTTPServer>
     private let loop: EventLoop
     private let clock: SharedClock
+    /// Signalled for each request that is held.
+    private let didHold: AssayIO.Semaphore
+    /// The signals that were taken.
+    private var heldCount = 0
 
     private final class SharedClock: Sendable {
         let nanoseconds = Atomic<UInt64>(1_000_000_000_000)
@@ -52,10 +60,11 @@ final class SmallServer {
         limits.requestMilliseconds = 10_000
         change(&limits)
         let (loop, clock) = (try EventLoop(name: "small"), SharedClock())
+        let didHold = try AssayIO.Semaphore()
         try loop.start()
-        (self.loop, self.clock) = (loop, clock)
+        (self.loop, self.clock, self.didHold) = (loop, clock, didHold)
         (endpoint, site, server) = try loop.call { [limits] () throws(LoopError) in
-            let site = Site()
+            let site = Site(didHold)
             let server = HTTPServer(
                 site, serving: HTTPOriginPolicy(.loopback("127.0.0.1"), hasPages: true), limits
             ) { clock.nanoseconds.load(ordering: .relaxed) }
@@ -84,7 +93,10 @@ final class SmallServer {
 
     /// Waits until requests are held.
     func waitForHeld(_ count: Int) throws {
-        for _ in 0..<1_000 where try withSite({ $0.held.count }) < count { usleep(10_000) }
+        while heldCount < count {
+            didHold.wait()
+            heldCount += 1
+        }
         #expect(try withSite { $0.held.count } == count)
     }
 

@@ -63,20 +63,34 @@ final class HeldFetches: Sendable {
     private struct State: Sendable {
         var isReleased = false
         var cancelled = 0
+        var waiting: [AsyncStream<Never>.Continuation] = []
     }
     private let state = Locked(State())
 
     var cancelled: Int { state.withLock { $0.cancelled } }
-    func release() { state.withLock { $0.isReleased = true } }
+
+    func release() {
+        let waiting = state.withLock { state in
+            state.isReleased = true
+            return state.waiting
+        }
+        for waiter in waiting { waiter.finish() }
+    }
 
     func wait() async throws(FetchError) {
-        while !state.withLock({ $0.isReleased }) {
-            guard !Task.isCancelled else {
-                state.withLock { $0.cancelled += 1 }
-                throw FetchError(.cancelled, "cancelled")
-            }
-            try? await Task.sleep(for: .milliseconds(2))
+        let (released, waiter) = AsyncStream.makeStream(of: Never.self)
+        let isReleased = state.withLock { state in
+            state.waiting.append(waiter)
+            return state.isReleased
         }
+        if isReleased { return }
+        // Ends when it is released, or the task is cancelled.
+        for await _ in released {}
+        let isCancelled = state.withLock { state in
+            if !state.isReleased { state.cancelled += 1 }
+            return !state.isReleased
+        }
+        if isCancelled { throw FetchError(.cancelled, "cancelled") }
     }
 
     var fetcher: ScriptedFetcher {

@@ -132,6 +132,19 @@ struct TestServer {
         server = try Server(configuration)
     }
 
+    /// Holds the one worker with a transaction of this id until the clock's `release` opens.
+    ///
+    /// - Returns: the client that sent it.
+    func holdWorker(_ id: UInt64, by clock: HeldClock) throws -> RawClient {
+        let token = try Minted.transaction.get()
+        let client = try RawClient(unix)
+        try client.expectPong()
+        clock.arm()
+        try client.send(RawClient.verify(id, .transaction, token))
+        clock.isHeld.wait()
+        return client
+    }
+
     /// Lets time pass for the server's timeouts, after it has read what was sent so far: its answer
     /// on another connection comes at the end of a turn.
     func pass(milliseconds: UInt64) throws {
@@ -177,16 +190,11 @@ func withHeldWorker(
     _ id: UInt64, _ body: (TestServer, RawClient, HeldClock) throws -> Void
 ) throws {
     let clock = HeldClock()
-    let token = try Minted.transaction.get()
     try withServer {
         $0.clock = clock.now
         $0.workers = 1
     } _: { test in
-        let client = try RawClient(test.unix)
-        try client.expectPong()
-        clock.arm()
-        try client.send(RawClient.verify(id, .transaction, token))
-        clock.isHeld.wait()
+        let client = try test.holdWorker(id, by: clock)
         defer { clock.release.open() }
         try body(test, client, clock)
     }

@@ -8,16 +8,11 @@ import Testing
     @Test("A cancelled run answers the accepted request, then ends")
     func cancelled() async throws {
         let clock = HeldClock()
-        let token = try Minted.transaction.get()
         let test = try TestServer {
             $0.clock = clock.now
             $0.workers = 1
         }
-        let client = try RawClient(test.unix)
-        try client.expectPong()
-        clock.arm()
-        try client.send(RawClient.verify(1, .transaction, token))
-        clock.isHeld.wait()
+        let client = try test.holdWorker(1, by: clock)
         let events = test.server.events
         #expect(test.server.isReady)
         // A child runs on a thread of the test's own, as the test does.
