@@ -34,11 +34,11 @@ final class AdminHandler: HTTPSite {
         guard let limit = pages.bodyLimit(of: request) else {
             return .answer(Self.secured(pages.answer(request)))
         }
-        return isBusy ? .answer(Self.secured(.busy)) : .body(limit: limit)
+        return isBusy ? .answer(busy) : .body(limit: limit)
     }
 
     func answer(_ request: HTTPRequest, _ reply: HTTPReply) {
-        guard !isBusy else { return reply.send(Self.secured(.busy)) }
+        guard !isBusy else { return reply.send(busy) }
         isMakingPage = true
         let (pages, loop) = (pages, loop)
         let waiting = LoopBound((self, reply), to: loop)
@@ -79,11 +79,6 @@ final class AdminHandler: HTTPSite {
 }
 
 extension HTTPAnswer {
-    /// Another page is being made.
-    static var busy: HTTPAnswer {
-        .text(503, "busy with other requests: try again", [("Retry-After", "1")])
-    }
-
     static func text(
         _ status: Int, _ line: String, _ fields: [(name: String, value: String)] = []
     ) -> HTTPAnswer {

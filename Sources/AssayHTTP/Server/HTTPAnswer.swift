@@ -20,7 +20,8 @@ package struct HTTPAnswer: Sendable {
 }
 
 extension HTTPAnswer {
-    static let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+    /// Asks the client to send the body.
+    package static let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// The bytes of the response.
     ///

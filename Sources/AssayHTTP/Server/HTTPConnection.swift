@@ -119,9 +119,7 @@ final class HTTPConnection {
         guard !request.isComplete else { return pass(request) }
         guard !request.isTooLarge else { return refuse(tooLarge: request) }
         guard server.arrivingBodies < server.limits.bodies else {
-            var answer = server.site.problem(503, "busy with other requests: try again")
-            answer.fields.append(("Retry-After", "1"))
-            return sendLast(answer)
+            return sendLast(server.site.busy)
         }
         server.arrivingBodies += 1
         arriving = request

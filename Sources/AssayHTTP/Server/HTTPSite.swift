@@ -11,6 +11,15 @@ package protocol HTTPSite: AnyObject {
     func problem(_ status: Int, _ reason: String) -> HTTPAnswer
 }
 
+extension HTTPSite {
+    /// The answer where others use up what the request needs.
+    package var busy: HTTPAnswer {
+        var answer = problem(503, "busy with other requests: try again")
+        answer.fields.append(("Retry-After", "1"))
+        return answer
+    }
+}
+
 /// What happens to a request whose head has arrived.
 package enum HTTPIntake {
     /// The answer needs no body. It is written at once, and the connection ends: a body can

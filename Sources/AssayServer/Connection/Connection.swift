@@ -219,11 +219,6 @@ final class Connection {
 
     func answer(_ head: ResponseHead) { session.answer(head, self) }
 
-    /// Appends the encoded answer to a request.
-    func append(_ answer: ArraySlice<UInt8>, to id: UInt64) {
-        session.answer(to: id, self) { $0.append(contentsOf: answer) }
-    }
-
     /// Appends encoded answers.
     ///
     /// - Parameter appendAnswers: returns the number of answers that it appended.

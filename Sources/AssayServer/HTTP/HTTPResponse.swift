@@ -110,8 +110,6 @@ extension HTTPFormat: AnswerForm {
 
 /// Writes responses.
 enum HTTPResponse {
-    static let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-
     static func append(
         _ problem: HTTPProblem, _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]
     ) {

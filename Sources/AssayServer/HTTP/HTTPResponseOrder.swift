@@ -1,3 +1,5 @@
+import AssayHTTP
+
 /// The order of the responses of a connection. Requests get ids in the order of their arrival.
 /// Answers come in any order, and each waits here until those before it are written.
 struct HTTPResponseOrder {
@@ -64,7 +66,7 @@ struct HTTPResponseOrder {
         } while next < places.count && places[next].response != nil
         if next < places.count, places[next].awaitsInterim {
             places[next].awaitsInterim = false
-            output += HTTPResponse.interim
+            output += HTTPAnswer.interim
         }
         trim()
         return count

@@ -89,7 +89,7 @@ extension HTTPSession {
         responses[id].closes = front.closes
         if head.expectsContinue, responses.requestBody(of: id) {
             connection.answer { output in
-                output += HTTPResponse.interim
+                output += HTTPAnswer.interim
                 return 0
             }
         }

@@ -11,7 +11,7 @@ extension HTTPSession {
         // Behind another response the client gets no interim one, and sends the body unasked.
         let isInterim = asksForBody && responses.isNext(id)
         answer(to: id, connection) { output in
-            if isInterim { output += HTTPResponse.interim }
+            if isInterim { output += HTTPAnswer.interim }
             HTTPResponse.appendHeadOfLines(
                 format, at: connection.context.server.fixed.clock(), to: &output)
         }
