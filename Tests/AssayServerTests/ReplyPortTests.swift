@@ -31,7 +31,9 @@ import Testing
                 apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
                 defaultApp: "game", workers: 1, version: "test", log: LogLines(),
                 clock: { Minted.now })
-            let server = try ServerLoop(configuration, on: loop, workers: workers) { _ in }
+            let server = try ServerLoop(
+                configuration, on: loop, SystemTransport(), workers: workers
+            ) { _ in }
             _ = try server.acceptor.listen(on: .unix(path: path))
             return LoopBound(server, to: loop)
         }

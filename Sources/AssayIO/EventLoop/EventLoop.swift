@@ -1,14 +1,13 @@
-import CLibuv
 import Synchronization
 
-/// A libuv loop on a thread of its own.
+/// An event loop on a thread of its own: libuv's, unless another driver simulates one.
 ///
 /// Streams, listeners, timers and watchers belong to their loop's thread: they are created, used
 /// and closed there. `post`, `call`, `stop` and `join` are safe on any thread.
 @safe
 package final class EventLoop: @unchecked Sendable {
     package let name: String
-    let uv: UnsafeMutablePointer<uv_loop_t>
+    let driver: any LoopDriver
     /// Memory that streams read into. Only on the loop's thread.
     var arena = ReadArena()
     /// Memory of received bytes, wherever they are held, beyond the memory kept for the next
@@ -28,7 +27,6 @@ package final class EventLoop: @unchecked Sendable {
     }
     private var ciphertextMemory: UnsafeMutableRawBufferPointer?
 
-    private let wakeup: Wakeup
     private let inbox = Locked(Inbox())
     /// The number of the loop's thread; 0 before the start.
     private let threadNumber = Atomic<UInt>(0)
@@ -40,44 +38,36 @@ package final class EventLoop: @unchecked Sendable {
         var isOpen = true
     }
 
-    package init(name: String) throws(LoopError) {
-        // Fields are set last: a failing initializer runs the deinit of stored fields.
-        let uv = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
-        let code = unsafe uv_loop_init(uv)
-        guard code == 0 else {
-            unsafe uv.deallocate()
-            throw LoopError(code: code)
-        }
-        do throws(LoopError) {
-            wakeup = try unsafe Wakeup(on: uv)
-        } catch {
-            _ = unsafe uv_loop_close(uv)
-            unsafe uv.deallocate()
-            throw error
-        }
-        self.name = name
-        unsafe self.uv = unsafe uv
-        wakeup.action = { [unowned self] in
+    package convenience init(name: String) throws(LoopError) {
+        let driver = try LibuvDriver()
+        self.init(name: name, on: driver)
+        driver.onWake = { [unowned self] in
             didPoll()
-            _ = runJobs()
+            runPostedJobs()
         }
+    }
+
+    /// Creates a loop that another driver runs, which calls `runPostedJobs` after each `wake`.
+    package init(name: String, on driver: any LoopDriver) {
+        self.name = name
+        self.driver = driver
     }
 
     deinit {
         // A running loop is kept alive by its thread, so this one has ended or never started.
         if threadNumber.load(ordering: .acquiring) == 0 {
-            closeAll()
-            runToEnd()
+            driver.closeAll()
+            driver.run()
         }
         unsafe ciphertextMemory?.deallocate()
-        unsafe uv.deallocate()
     }
 
     /// Starts the loop's thread. Call it once.
     package func start() throws(LoopError) {
         let started = try Thread(name: name) { [self] in
             threadNumber.store(Thread.current, ordering: .releasing)
-            runToEnd()
+            // The driver's callbacks need the loop until its thread ends.
+            withExtendedLifetime(self) { driver.run() }
         }
         thread.withLock { $0 = started }
     }
@@ -93,7 +83,7 @@ package final class EventLoop: @unchecked Sendable {
             return (true, inbox.jobs.count == 1)
         }
         // Outside the lock, which the loop takes as soon as it wakes.
-        if isFirst { wakeup.signal() }
+        if isFirst { driver.wake() }
         return isOpen
     }
 
@@ -125,7 +115,7 @@ package final class EventLoop: @unchecked Sendable {
             defer { inbox.isOpen = false }
             return inbox.isOpen
         }
-        if wasOpen { wakeup.signal() }
+        if wasOpen { driver.wake() }
     }
 
     /// Waits until the loop's thread has ended. Never call it on that thread.
@@ -150,8 +140,14 @@ package final class EventLoop: @unchecked Sendable {
     /// Milliseconds of the loop's clock at the start of this turn.
     package var now: UInt64 {
         preconditionCurrent()
-        return unsafe clock.time(uv_now(uv))
+        return unsafe clock.time(driver.turnMilliseconds)
     }
+
+    /// Nanoseconds of the monotonic clock. Safe on any thread.
+    package var nanoseconds: UInt64 { driver.nanoseconds }
+
+    /// Nanoseconds of the loop's clock. Only on the loop's thread.
+    package var clockNanoseconds: UInt64 { unsafe clock.nanoseconds(at: driver.nanoseconds) }
 
     /// The loop's clock. Only on the loop's thread.
     // Read several times a request, and never within a change: Swift's exclusivity check would
@@ -162,58 +158,41 @@ package final class EventLoop: @unchecked Sendable {
     package internal(set) var polls = PollTimes(since: 0)
 
     /// Called by the callbacks that can be the first after a poll.
-    func didPoll() { polls.didReturn(at: SystemClock.monotonicNanoseconds) }
+    package func didPoll() { polls.didReturn(at: driver.nanoseconds) }
 
     /// Runs posted jobs for the given time, and nothing else: sockets and timers wait. Call it on
     /// the loop's thread, at the end of a turn.
     package func runJobs(forMilliseconds duration: UInt64, afterEach: () -> Void) {
         preconditionCurrent()
-        let start = SystemClock.monotonicNanoseconds / 1_000_000
-        let end = start + duration
-        var time = start
-        while time < end, wakeup.wait(milliseconds: end - time) {
-            unsafe uv_update_time(uv)
-            guard runJobs() else { return }
+        let end = driver.nanoseconds / 1_000_000 + duration
+        while case let time = driver.nanoseconds / 1_000_000, time < end,
+            driver.wait(milliseconds: end - time)
+        {
+            driver.updateTurnTime()
+            guard runPostedJobs() else { return }
             afterEach()
-            time = SystemClock.monotonicNanoseconds / 1_000_000
         }
-        unsafe uv_update_time(uv)
+        driver.updateTurnTime()
     }
 
     /// Runs all posted jobs. Returns false if the loop was stopped.
-    private func runJobs() -> Bool {
+    @discardableResult
+    package func runPostedJobs() -> Bool {
         let (jobs, isOpen) = inbox.withLock { inbox in
             defer { inbox.jobs = [] }
             return (inbox.jobs, inbox.isOpen)
         }
         for job in jobs { job() }
-        if !isOpen { closeAll() }
+        if !isOpen { driver.closeAll() }
         return isOpen
     }
 
-    private func closeAll() {
-        unsafe uv_walk(
-            uv,
-            { handle, argument in
-                let loop = unsafe Unmanaged<EventLoop>.fromOpaque(argument!)
-                unsafe loop.takeUnretainedValue().close(handle!)
-            }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    private func close(_ handle: UnsafeMutablePointer<uv_handle_t>) {
-        if unsafe uv_is_closing(handle) != 0 { return }
-        if unsafe wakeup.isHandle(handle) {
-            unsafe uv_close(handle, nil)
-        } else {
-            unsafe Unmanaged<Handle>.fromOpaque(handle.pointee.data).takeUnretainedValue().close()
-        }
-    }
-
-    /// Runs the loop until its last handle is closed, which only `stop` causes.
-    private func runToEnd() {
-        unsafe uv_run(uv, UV_RUN_DEFAULT)
-        let code = unsafe uv_loop_close(uv)
-        precondition(code == 0, "all handles of a loop must be closed before it ends")
+    /// Makes the calling thread the loop's while a simulation runs it.
+    package func simulate(_ body: () -> Void) {
+        precondition(threadNumber.load(ordering: .relaxed) == 0, "one loop runs at a time")
+        threadNumber.store(Thread.current, ordering: .relaxed)
+        body()
+        threadNumber.store(0, ordering: .relaxed)
     }
 }
 

@@ -1,4 +1,4 @@
-/// The clock that timeouts are measured with: the monotonic clock, and ahead of it after
+/// The clock that timeouts are measured with: the driver's monotonic clock, and ahead of it after
 /// `advance`. Tests advance it instead of waiting. Timers of a loop keep the system's time.
 package struct LoopClock {
     /// Milliseconds ahead of the monotonic clock.
@@ -8,9 +8,6 @@ package struct LoopClock {
     package init() {}
 
     package mutating func advance(byMilliseconds duration: UInt64) { lead += duration }
-
-    /// The current time, in nanoseconds.
-    package var nanoseconds: UInt64 { nanoseconds(at: SystemClock.monotonicNanoseconds) }
 
     /// The time of this clock at a time of the monotonic clock, in nanoseconds.
     package func nanoseconds(at monotonic: UInt64) -> UInt64 { monotonic &+ leadNanoseconds }

@@ -1,5 +1,3 @@
-import CLibuv
-
 /// The times at which a loop polled its sockets, in nanoseconds of the monotonic clock. They date
 /// the bytes of a turn to the earliest time at which those can have arrived.
 package struct PollTimes: Sendable {
@@ -43,19 +41,16 @@ package struct PollTimes: Sendable {
 }
 
 /// Notes when the loop begins to poll. Without one, `EventLoop.polls` stays at zero.
-@safe
-package final class PollWatch: Handle {
+package final class PollWatch {
+    private let hook: any LoopHook
+
     package init(on loop: EventLoop) throws(LoopError) {
-        try unsafe super.init(on: loop, type: UV_PREPARE) { handle in
-            let prepare = UnsafeMutableRawPointer(handle)
-            return unsafe uv_prepare_init(
-                loop.uv, prepare.assumingMemoryBound(to: uv_prepare_t.self))
+        loop.preconditionCurrent()
+        hook = try loop.driver.makePollStart(on: loop) { [unowned loop] in
+            loop.polls.willPoll(at: loop.nanoseconds)
         }
-        let code = unsafe uv_prepare_start(pointer(as: uv_prepare_t.self)) { handle in
-            let watch = unsafe Handle.object(PollWatch.self, of: handle)
-            watch.loop.polls.willPoll(at: SystemClock.monotonicNanoseconds)
-        }
-        precondition(code == 0)
-        loop.polls = PollTimes(since: SystemClock.monotonicNanoseconds)
+        loop.polls = PollTimes(since: loop.nanoseconds)
     }
+
+    package func close() { hook.close() }
 }

@@ -1,16 +1,11 @@
-import CLibuv
-
-/// Calls back after a delay, once or periodically.
-@safe
-package final class Timer: Handle {
-    private var action: () -> Void = {}
+/// Calls back after a delay, once or periodically. Works until it or its loop is closed.
+package final class Timer {
+    private let timer: any LoopTimer
+    package private(set) var isClosing = false
 
     package init(on loop: EventLoop) throws(LoopError) {
-        try unsafe super.init(on: loop, type: UV_TIMER) { handle in
-            let timer = UnsafeMutableRawPointer(handle)
-            return unsafe uv_timer_init(
-                loop.uv, timer.assumingMemoryBound(to: uv_timer_t.self))
-        }
+        loop.preconditionCurrent()
+        timer = try loop.driver.makeTimer(on: loop)
     }
 
     /// Starts or restarts the timer. A period of 0 means once.
@@ -19,20 +14,17 @@ package final class Timer: Handle {
         _ action: @escaping () -> Void
     ) {
         precondition(!isClosing)
-        self.action = action
-        let code = unsafe uv_timer_start(
-            pointer(as: uv_timer_t.self),
-            { handle in
-                let timer = unsafe Handle.object(Timer.self, of: handle)
-                timer.action()
-            }, delay, period)
-        precondition(code == 0)
+        // A started timer keeps itself until it is stopped or closed.
+        timer.start(afterMilliseconds: delay, everyMilliseconds: period) {
+            withExtendedLifetime(self) { action() }
+        }
     }
 
-    package func stop() {
-        _ = unsafe uv_timer_stop(pointer(as: uv_timer_t.self))
-        action = {}
-    }
+    package func stop() { timer.stop() }
 
-    override func didClose() { action = {} }
+    package func close() {
+        guard !isClosing else { return }
+        isClosing = true
+        timer.close()
+    }
 }

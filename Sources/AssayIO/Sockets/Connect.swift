@@ -2,7 +2,48 @@ import CLibuv
 import Glibc
 
 extension Stream {
-    func connect(path: String) {
+    /// Connects to the endpoint. `handler` gets `.connected` or `.failed`. Closing the stream
+    /// cancels the attempt.
+    /// - Parameter tls: required for TLS endpoints, ignored for others.
+    package static func connect(
+        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil,
+        handler: @escaping (Event) -> Void
+    ) throws(LoopError) -> Stream {
+        switch endpoint {
+        case .unix(let path):
+            let socket = try SystemSocket(on: loop, isUnix: true)
+            let stream = Stream(socket, on: loop, handler: handler)
+            if UnixSocket.isAbstract(path) {
+                try socket.connect(abstract: path)
+            } else {
+                socket.connect(path: path)
+            }
+            return stream
+        // Assay has no HTTP client.
+        case .inherited, .http, .https, .unixHTTP: throw .addressNotAvailable
+        case .tcp(let host, let port), .tls(let host, let port):
+            let socket = try SystemSocket(on: loop, isUnix: false)
+            let stream = Stream(socket, on: loop, handler: handler)
+            if case .tls = endpoint {
+                guard let tls else {
+                    stream.close()
+                    throw .tls(.unusable("the client", "it has no settings for TLS"))
+                }
+                stream.tlsToBegin = (tls, host)
+            }
+            do throws(LoopError) {
+                try Resolution.start(host: host, port: port, for: socket)
+            } catch {
+                stream.close()
+                throw error
+            }
+            return stream
+        }
+    }
+}
+
+extension SystemSocket {
+    fileprivate func connect(path: String) {
         unsafe Connect.start(self) { request, callback in
             unsafe uv_pipe_connect(
                 request, self.pointer(as: uv_pipe_t.self), path, callback)
@@ -11,15 +52,15 @@ extension Stream {
     }
 
     /// Connects to an abstract name. libuv expects a C string, which can't hold one.
-    func connect(abstract name: String) throws(LoopError) {
+    fileprivate func connect(abstract name: String) throws(LoopError) {
         do throws(LoopError) {
             try adopt(UnixSocket.connect(name))
         } catch {
             close()
             throw error
         }
-        let stream = LoopBound(self, to: loop)
-        loop.post { if !stream.value.isClosing { stream.value.didConnect(0) } }
+        let socket = LoopBound(self, to: loop)
+        loop.post { if !socket.value.isClosing { socket.value.didConnect(0) } }
     }
 
     fileprivate func connect(address: UnsafePointer<sockaddr>) {
@@ -27,30 +68,38 @@ extension Stream {
             unsafe uv_tcp_connect(request, self.pointer(as: uv_tcp_t.self), address, callback)
         }
     }
+
+    fileprivate func didConnect(_ code: Int32) {
+        if code == 0 {
+            tune()
+            boundUnsent()
+        }
+        stream?.didConnect(.of(code))
+    }
 }
 
 /// A libuv connect request.
 @safe
 private final class Connect {
-    private let stream: Stream
+    private let socket: SystemSocket
     private let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
 
-    private init(_ stream: Stream) { self.stream = stream }
+    private init(_ socket: SystemSocket) { self.socket = socket }
 
     deinit { unsafe request.deallocate() }
 
     static func start(
-        _ stream: Stream, _ body: (UnsafeMutablePointer<uv_connect_t>, uv_connect_cb) -> Int32
+        _ socket: SystemSocket, _ body: (UnsafeMutablePointer<uv_connect_t>, uv_connect_cb) -> Int32
     ) {
-        let connect = Connect(stream)
+        let connect = Connect(socket)
         unsafe connect.request.pointee.data = Unmanaged.passRetained(connect).toOpaque()
         let code = unsafe body(connect.request) { request, code in
             let connect = unsafe Unmanaged<Connect>.fromOpaque(request!.pointee.data)
-            unsafe connect.takeRetainedValue().stream.didConnect(code)
+            unsafe connect.takeRetainedValue().socket.didConnect(code)
         }
         if code < 0 {
             unsafe Unmanaged.passUnretained(connect).release()
-            stream.fail(LoopError(code: code))
+            socket.stream?.fail(LoopError(code: code))
         }
     }
 }
@@ -58,20 +107,20 @@ private final class Connect {
 /// A lookup of a host's addresses: numeric, or by the system's resolver.
 @safe
 final class Resolution {
-    private let stream: Stream
+    private let socket: SystemSocket
     private let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
 
-    private init(_ stream: Stream) { self.stream = stream }
+    private init(_ socket: SystemSocket) { self.socket = socket }
 
     deinit { unsafe request.deallocate() }
 
-    /// Looks up the address off the loop's thread, then connects the stream.
-    static func start(host: String, port: UInt16, for stream: Stream) throws(LoopError) {
-        let resolution = Resolution(stream)
+    /// Looks up the address off the loop's thread, then connects the socket.
+    static func start(host: String, port: UInt16, for socket: SystemSocket) throws(LoopError) {
+        let resolution = Resolution(socket)
         unsafe resolution.request.pointee.data = Unmanaged.passRetained(resolution).toOpaque()
         var hints = unsafe streamHints
         let code = unsafe uv_getaddrinfo(
-            stream.loop.uv, resolution.request,
+            socket.loop.uv, resolution.request,
             { request, code, found in
                 let resolution = unsafe Unmanaged<Resolution>.fromOpaque(request!.pointee.data)
                 unsafe resolution.takeRetainedValue().didEnd(code, found)
@@ -84,11 +133,11 @@ final class Resolution {
 
     private func didEnd(_ code: Int32, _ found: UnsafeMutablePointer<addrinfo>?) {
         defer { unsafe uv_freeaddrinfo(found) }
-        guard !stream.isClosing else { return }
+        guard !socket.isClosing else { return }
         guard code == 0, let address = unsafe Self.preferred(found) else {
-            return stream.fail(code < 0 ? LoopError(code: code) : .hostNotFound)
+            return socket.stream!.fail(code < 0 ? LoopError(code: code) : .hostNotFound)
         }
-        unsafe stream.connect(address: address)
+        unsafe socket.connect(address: address)
     }
 
     /// Looks up the address synchronously, for listeners at the start of a server.

@@ -3,7 +3,7 @@ import Glibc
 
 /// Accepts connections on one endpoint.
 @safe
-package final class Listener: SocketHandle {
+package final class Listener: SocketHandle, StreamListener {
     /// The endpoint it listens on. Port 0 is replaced by the port that the system chose.
     package private(set) var endpoint: Endpoint
     private var onConnection: (Stream) -> Void
@@ -113,8 +113,10 @@ package final class Listener: SocketHandle {
             return
         }
         // The connection was aborted, or a resource is short: the next one can succeed.
-        guard code == 0, !isClosing, let stream = try? Stream.accept(from: self) else { return }
-        onConnection(stream)
+        guard code == 0, !isClosing, let socket = try? SystemSocket.accept(from: self) else {
+            return
+        }
+        onConnection(Stream(socket, on: loop))
     }
 
     /// Closes the listener. Accepts queued connections first, so that they are not reset.
@@ -125,8 +127,8 @@ package final class Listener: SocketHandle {
         refuseArrivals()
         resume()
         while !isClosing, let descriptor = acceptWaiting() {
-            guard let stream = try? Stream.open(descriptor, from: self) else { continue }
-            onConnection(stream)
+            guard let socket = try? SystemSocket.open(descriptor, from: self) else { continue }
+            onConnection(Stream(socket, on: loop))
         }
         close()
     }

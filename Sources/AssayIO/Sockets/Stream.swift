@@ -1,9 +1,6 @@
-import CLibuv
-import Glibc
-
 /// A TCP or Unix socket connection. Used only on its loop's thread.
 @safe
-package final class Stream: SocketHandle {
+package final class Stream {
     package enum Event {
         /// The connection is established (with TLS, the handshake has ended); reading has begun.
         case connected
@@ -19,6 +16,9 @@ package final class Stream: SocketHandle {
         case closed
     }
 
+    package let loop: EventLoop
+    let socket: any StreamSocket
+    package private(set) var isClosing = false
     /// Received bytes that were not taken yet. Bytes that the handler of `.received` leaves stay
     /// here.
     package var received = ReceiveBuffer()
@@ -31,12 +31,12 @@ package final class Stream: SocketHandle {
     package private(set) var readTotal: UInt64 = 0
     /// Whether the owner takes received bytes.
     private(set) var isReading = false
-    /// Whether libuv reads the socket. With TLS it rests until the bytes of earlier reads are used.
+    /// Whether the socket is read. With TLS it rests until the bytes of earlier reads are used.
     private var readsSocket = false
     /// The TLS state; nil for plaintext.
     var tls: TLSLayer?
     /// The TLS settings of a client connection, used once it has connected.
-    private var tlsToBegin: (context: TLSContext, host: String)?
+    var tlsToBegin: (context: TLSContext, host: String)?
     /// The peer closed its writing side, so reading can't resume.
     private var hasEnded = false
     private var hasFailed = false
@@ -49,105 +49,32 @@ package final class Stream: SocketHandle {
     private var discardedCount = 0
     private var hasShutDown = false
 
-    private init(
-        on loop: EventLoop, isUnix: Bool, handler: @escaping (Event) -> Void
-    ) throws(LoopError) {
+    /// Creates the stream of a socket. A connected one is read from `resumeReading` on.
+    package init(
+        _ socket: any StreamSocket, on loop: EventLoop,
+        handler: @escaping (Event) -> Void = { _ in }
+    ) {
+        loop.preconditionCurrent()
+        self.loop = loop
+        self.socket = socket
         self.handler = handler
-        try super.init(on: loop, isUnix: isUnix)
+        socket.stream = self
     }
 
-    /// Accepts the listener's next connection. Reading starts with `resumeReading`.
-    static func accept(from listener: Listener) throws(LoopError) -> Stream {
-        let stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
-        let code = unsafe uv_accept(listener.uvStream, stream.uvStream)
-        guard code == 0 else {
-            stream.close()
-            throw LoopError(code: code)
-        }
-        stream.tune()
-        return stream
-    }
-
-    /// Wraps a connection that was accepted from the listener's queue without libuv.
-    static func open(_ descriptor: Int32, from listener: Listener) throws(LoopError) -> Stream {
-        let stream: Stream
-        do throws(LoopError) {
-            stream = try Stream(on: listener.loop, isUnix: listener.isUnix) { _ in }
-        } catch {
-            _ = Glibc.close(descriptor)
-            throw error
-        }
-        do throws(LoopError) {
-            try stream.adopt(descriptor)
-        } catch {
-            stream.close()
-            throw error
-        }
-        stream.tune()
-        return stream
-    }
+    /// The socket's descriptor; -1 without one. The system assigns the lowest free number, so all
+    /// lower numbers were in use when it was opened.
+    package var descriptor: Int32 { socket.descriptor }
 
     /// User id of the peer of a Unix socket; nil for TCP.
-    package var peerUser: UInt32? {
-        var peer = assay_peer()
-        var length = socklen_t(MemoryLayout<assay_peer>.size)
-        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
-        // The call succeeds for TCP sockets too, with an unknown user.
-        return isUnix && code == 0 ? peer.user : nil
-    }
+    package var peerUser: UInt32? { socket.peerUser }
 
     /// Whether the peer closed or reset the connection and nothing is left to read. For a stream
     /// that is not reading; a reading stream gets an event.
-    package var hasPeerLeft: Bool {
-        var byte: UInt8 = 0
-        let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
-        let count = unsafe recv(descriptor, &byte, 1, flags)
-        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
-    }
+    package var hasPeerLeft: Bool { socket.hasPeerLeft }
 
     /// Bytes in the system's receive buffer that were not read yet; 0 if the system does not
     /// report them.
-    package var unreadBySystem: Int {
-        var count: Int32 = 0
-        return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
-    }
-
-    /// Connects to the endpoint. `handler` gets `.connected` or `.failed`. Closing the stream
-    /// cancels the attempt.
-    /// - Parameter tls: required for TLS endpoints, ignored for others.
-    package static func connect(
-        to endpoint: Endpoint, on loop: EventLoop, tls: TLSContext? = nil,
-        handler: @escaping (Event) -> Void
-    ) throws(LoopError) -> Stream {
-        switch endpoint {
-        case .unix(let path):
-            let stream = try Stream(on: loop, isUnix: true, handler: handler)
-            if UnixSocket.isAbstract(path) {
-                try stream.connect(abstract: path)
-            } else {
-                stream.connect(path: path)
-            }
-            return stream
-        // Assay has no HTTP client.
-        case .inherited, .http, .https, .unixHTTP: throw .addressNotAvailable
-        case .tcp(let host, let port), .tls(let host, let port):
-            let stream = try Stream(on: loop, isUnix: false, handler: handler)
-            if case .tls = endpoint {
-                guard let tls else {
-                    stream.close()
-                    throw .tls(.unusable("the client", "it has no settings for TLS"))
-                }
-                stream.tlsToBegin = (tls, host)
-            }
-            do throws(LoopError) {
-                try Resolution.start(host: host, port: port, for: stream)
-            } catch {
-                stream.close()
-                throw error
-            }
-            return stream
-        }
-    }
+    package var unreadBySystem: Int { socket.unreadCount }
 
     /// Replaces the handler; it gets all further events.
     package func setHandler(_ handler: @escaping (Event) -> Void) {
@@ -172,71 +99,68 @@ package final class Stream: SocketHandle {
     func stopSocket() {
         guard readsSocket else { return }
         readsSocket = false
-        _ = unsafe uv_read_stop(uvStream)
+        socket.stopReading()
     }
 
     func startSocket() {
         guard !readsSocket, !hasEnded, !isClosing, !hasFailed else { return }
         readsSocket = true
-        let code = unsafe uv_read_start(
-            uvStream,
-            { handle, _, buffer in
-                let stream = unsafe Handle.object(Stream.self, of: handle)
-                stream.loop.didPoll()
-                if let tls = stream.tls {
-                    unsafe stream.lendForCiphertext(to: buffer!, tls)
-                } else {
-                    unsafe stream.lend(to: buffer!)
-                }
-            },
-            { handle, count, _ in
-                let stream = unsafe Handle.object(Stream.self, of: handle)
-                stream.didRead(count)
-            })
-        if code < 0 { fail(LoopError(code: code)) }
-    }
-
-    private func lend(to buffer: UnsafeMutablePointer<uv_buf_t>) {
-        let space = received.lend(from: &loop.arena)
-        unsafe buffer.pointee.base = UnsafeMutableRawPointer(space.slab.memory + space.start)
-            .assumingMemoryBound(to: CChar.self)
-        unsafe buffer.pointee.len = space.count
-    }
-
-    private func didRead(_ result: Int) {
-        // libuv has stopped to read.
-        if result < 0 { readsSocket = false }
-        let count = result == Int(UV_EOF.rawValue) ? resultAtEnd : result
-        loop.traffic.received &+= UInt64(max(count, 0))
-        readTotal &+= UInt64(max(count, 0))
-        if let tls {
-            return isFinishing ? discard(count) : didReadCiphertext(count, tls)
+        do throws(LoopError) {
+            try socket.startReading()
+        } catch {
+            fail(error)
         }
-        received.receive(max(count, 0), into: &loop.arena)
+    }
+
+    /// Memory for the next read of the socket, which `didRead` follows.
+    func lend() -> UnsafeMutableRawBufferPointer {
+        loop.didPoll()
+        if let tls { return unsafe lendForCiphertext(tls) }
+        let space = received.lend(from: &loop.arena)
+        return unsafe UnsafeMutableRawBufferPointer(
+            start: space.slab.memory + space.start, count: space.count)
+    }
+
+    /// Reads bytes of a socket that has no read of its own, up to the memory that is lent for one
+    /// read.
+    ///
+    /// - Returns: their number.
+    package func read(from bytes: Span<UInt8>) -> Int {
+        let memory = unsafe lend()
+        let count = min(bytes.count, memory.count)
+        unsafe bytes.extracting(first: count).withUnsafeBytes { bytes in
+            unsafe memory.copyMemory(from: bytes)
+        }
+        didRead(.bytes(count))
+        return count
+    }
+
+    package func didRead(_ result: SocketRead) {
+        var count = 0
+        if case .bytes(let number) = result {
+            count = number
+        } else {
+            // The socket is not read after its end, or an error.
+            readsSocket = false
+        }
+        loop.traffic.received &+= UInt64(count)
+        readTotal &+= UInt64(count)
+        if let tls {
+            return isFinishing ? discard(result) : didReadCiphertext(result, tls)
+        }
+        received.receive(count, into: &loop.arena)
         if isFinishing {
-            discard(count)
-        } else if count > 0 {
-            handler(.received)
-        } else if count == Int(UV_EOF.rawValue) {
-            endReading()
-        } else if count < 0 {
-            pauseReading()
-            fail(LoopError(code: Int32(count)))
+            discard(result)
+        } else {
+            switch result {
+            case .bytes(let count): if count > 0 { handler(.received) }
+            case .ended: endReading()
+            case .failed(let error):
+                pauseReading()
+                fail(error)
+            }
         }
         received.compact(&loop.arena)
-    }
-
-    /// What libuv's end of the stream was: the end, or the socket's error.
-    ///
-    /// After a read that emptied the socket, libuv reports a reset as the end, because the system
-    /// says only that the connection is over in both directions. A peer that ended its writing can
-    /// still read answers; one that reset the connection cannot.
-    private var resultAtEnd: Int {
-        var error: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
-        // libuv's codes of system errors are the negative error numbers.
-        return code == 0 && error != 0 ? Int(-error) : Int(UV_EOF.rawValue)
     }
 
     func endReading() {
@@ -248,15 +172,17 @@ package final class Stream: SocketHandle {
 
     func handle(_ event: Event) { handler(event) }
 
-    private func discard(_ count: Int) {
+    private func discard(_ result: SocketRead) {
         received.skip(received.unreadCount)
-        discardedCount += max(count, 0)
-        if count == Int(UV_EOF.rawValue), !hasShutDown {
+        switch result {
+        case .bytes(let count):
+            discardedCount += count
+            if discardedCount > discardLimit { close() }
+        case .ended where !hasShutDown:
             // The peer closed its writing side. It can still read the pending bytes.
             hasEnded = true
             stopSocket()
-        } else if count < 0 || discardedCount > discardLimit {
-            close()
+        case .ended, .failed: close()
         }
     }
 
@@ -274,7 +200,7 @@ package final class Stream: SocketHandle {
     // MARK: Writing
 
     /// Bytes passed to `write` that the system has not taken yet.
-    package var unwrittenCount: Int { unsafe uv_stream_get_write_queue_size(uvStream) }
+    package var unwrittenCount: Int { socket.unwrittenCount }
 
     /// Writes the bytes after all earlier ones. The system takes what it can at once and the rest
     /// as the peer reads; `.written` reports progress. Does nothing on a stream that is closing,
@@ -290,13 +216,11 @@ package final class Stream: SocketHandle {
 
     func send(_ bytes: [UInt8]) {
         loop.traffic.written &+= UInt64(bytes.count)
-        let written = unsafe bytes.withUnsafeBufferPointer { bytes in
-            var buffer = unsafe Self.buffer(bytes)
-            return Int(unsafe uv_try_write(uvStream, &buffer, 1))
+        do throws(LoopError) {
+            try socket.write(bytes)
+        } catch {
+            fail(error)
         }
-        // The write that follows reports any error in its callback.
-        let done = max(written, 0)
-        if done < bytes.count { Write.start(bytes, from: done, to: self) }
     }
 
     /// Writes pending bytes, shuts down the writing side, and closes once the peer has closed its
@@ -313,30 +237,27 @@ package final class Stream: SocketHandle {
         // Reading starts now: a peer that still writes might not read before it is done.
         resumeReading()
         startSocket()
-        ShutDown.start(self)
+        do throws(LoopError) {
+            try socket.shutDown()
+        } catch {
+            close()
+        }
     }
 
-    static func buffer(_ bytes: UnsafeBufferPointer<UInt8>) -> uv_buf_t {
-        let base = unsafe UnsafeMutableRawPointer(mutating: UnsafeRawPointer(bytes.baseAddress))
-        return unsafe uv_buf_init(
-            base?.assumingMemoryBound(to: CChar.self), UInt32(bytes.count))
-    }
+    // MARK: Callbacks of the socket
 
-    // MARK: Callbacks
-
-    func didWrite(_ code: Int32) {
+    /// - Parameter error: nil if the system has taken the bytes.
+    package func didWrite(_ error: LoopError?) {
         loop.didPoll()
-        if code < 0 {
-            fail(LoopError(code: code))
+        if let error {
+            fail(error)
         } else if !isClosing {
             handler(.written)
         }
     }
 
-    func didConnect(_ code: Int32) {
-        guard code == 0 else { return fail(LoopError(code: code)) }
-        tune()
-        boundUnsent()
+    package func didConnect(_ error: LoopError?) {
+        if let error { return fail(error) }
         guard let tlsToBegin else {
             handler(.connected)
             return resumeReading()
@@ -348,34 +269,24 @@ package final class Stream: SocketHandle {
         }
     }
 
-    func fail(_ error: LoopError) {
-        guard !hasFailed, !isClosing else { return }
-        hasFailed = true
-        if isFinishing { close() } else { handler(.failed(error)) }
+    /// Closes if the peer has ended too; otherwise reading continues until it does.
+    package func didShutDown(_ error: LoopError?) {
+        hasShutDown = true
+        if error != nil || hasEnded { close() }
     }
 
-    /// Disables Nagle's algorithm, so that answers leave when they are written, and enables
-    /// keep-alive, which detects a dead machine.
-    private func tune() {
-        guard !isUnix else { return }
-        _ = unsafe uv_tcp_nodelay(pointer(as: uv_tcp_t.self), 1)
-        _ = unsafe uv_tcp_keepalive(pointer(as: uv_tcp_t.self), 1, 60)
+    /// Closes the socket. No callback follows but `.closed`. Closing twice does nothing.
+    package func close() {
+        loop.preconditionCurrent()
+        guard !isClosing else { return }
+        isClosing = true
+        socket.close()
     }
 
-    /// Bytes of a client that the system takes before it can send them, 128 KiB. Without the bound
-    /// they are megabytes while a server does not read, and a request waits where no deadline
-    /// counts. Bytes in transit are not among them.
-    private static let unsentLimit: Int32 = 128 * 1024
+    /// The loop closes the socket.
+    func willClose() { isClosing = true }
 
-    private func boundUnsent() {
-        guard !isUnix else { return }
-        var limit = Self.unsentLimit
-        let size = socklen_t(MemoryLayout<Int32>.size)
-        // Optional: without it, requests wait longer in an overload.
-        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &limit, size)
-    }
-
-    override func didClose() {
+    package func didClose() {
         let last = handler
         handler = { _ in }
         received.removeAll()
@@ -384,12 +295,10 @@ package final class Stream: SocketHandle {
         onClose?()
         onClose = nil
     }
-}
 
-extension Stream {
-    /// Closes if the peer has ended too; otherwise reading continues until it does.
-    func didShutDown(_ code: Int32) {
-        hasShutDown = true
-        if code < 0 || hasEnded { close() }
+    func fail(_ error: LoopError) {
+        guard !hasFailed, !isClosing else { return }
+        hasFailed = true
+        if isFinishing { close() } else { handler(.failed(error)) }
     }
 }

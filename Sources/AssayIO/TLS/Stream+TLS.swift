@@ -1,5 +1,3 @@
-import CLibuv
-
 /// A stream's TLS state. The stream's owner sees the same events and bytes with and without TLS.
 final class TLSLayer {
     fileprivate var session: TLSSession
@@ -70,27 +68,29 @@ extension Stream {
     // MARK: Reading
 
     /// Lends memory that all streams of a loop share. Each read is consumed before the next.
-    func lendForCiphertext(to buffer: UnsafeMutablePointer<uv_buf_t>, _ layer: TLSLayer) {
+    func lendForCiphertext(_ layer: TLSLayer) -> UnsafeMutableRawBufferPointer {
         let memory = unsafe loop.ciphertextArena
-        unsafe buffer.pointee.base = memory.assumingMemoryBound(to: CChar.self).baseAddress
-        unsafe buffer.pointee.len =
-            layer.onArrival == nil ? memory.count : min(memory.count, Self.handshakeReadBytes)
+        guard layer.onArrival != nil, memory.count > Self.handshakeReadBytes else {
+            return unsafe memory
+        }
+        return unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.handshakeReadBytes])
     }
 
     /// Limit of a read while a handshake waits for its owner. A flight of a handshake has a few
     /// KB.
     package static let handshakeReadBytes = 16 * 1024
 
-    func didReadCiphertext(_ count: Int, _ layer: TLSLayer) {
-        if count > 0 {
+    func didReadCiphertext(_ result: SocketRead, _ layer: TLSLayer) {
+        switch result {
+        case .bytes(0): break
+        case .bytes(let count):
             unsafe layer.session.feed(
                 UnsafeRawBufferPointer(rebasing: loop.ciphertextArena[..<count]))
             if let onArrival = layer.onArrival { return onArrival() }
-        } else if count == Int(UV_EOF.rawValue) {
-            layer.hasSocketEnded = true
-        } else if count < 0 {
+        case .ended: layer.hasSocketEnded = true
+        case .failed(let error):
             pauseReading()
-            return fail(LoopError(code: Int32(count)))
+            return fail(error)
         }
         pump()
     }

@@ -1,5 +1,5 @@
 /// A fixed number of threads that run jobs from one queue, first in, first out.
-package final class WorkerPool: Sendable {
+package final class WorkerPool: Executor {
     package let count: Int
     private let queue = Locked(Queue())
     private let available: Semaphore

@@ -99,9 +99,10 @@ final class Intake {
         _ receipt: ArrivingReceipt, _ unread: SlabBytes, from connection: Connection
     ) -> Bool {
         let count = min(receipt.remaining, unread.count, turns.receiptSlice)
-        let began = SystemClock.monotonicNanoseconds
+        let loop = connection.stream.loop
+        let began = loop.nanoseconds
         let fits = receipt.receive(unread.extracting(0..<count))
-        let spent = SystemClock.monotonicNanoseconds - began
+        let spent = loop.nanoseconds - began
         turns.didReadReceipt(count, nanoseconds: spent)
         connection.skip(count)
         return fits

@@ -14,7 +14,7 @@ struct ConnectionTimes {
 
     init(_ loop: EventLoop) {
         lastActivity = loop.now
-        arrival = ArrivalTime(began: loop.clock.nanoseconds)
+        arrival = ArrivalTime(began: loop.clockNanoseconds)
         writePace = WritePace(began: loop.now)
     }
 
@@ -37,6 +37,6 @@ struct ConnectionTimes {
     mutating func didPause(_ stream: Stream) {
         arrival.didPause(
             total: stream.readTotal, unread: stream.unreadBySystem,
-            at: stream.loop.clock.nanoseconds)
+            at: stream.loop.clockNanoseconds)
     }
 }

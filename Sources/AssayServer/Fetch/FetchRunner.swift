@@ -144,7 +144,7 @@ final class FetchRunner {
                 if !isPosted { waiter.resume(returning: false) }
             }
         }
-        entry.task = Task.detached(priority: .utility) {
+        entry.task = context.transport.startTask {
             let answer = await work.answer(by: codecs, clock)
             loop.post { runner.value.didEnd(number, answer) }
         }

@@ -9,7 +9,7 @@ final class Acceptor {
     private let context: ServerContext
     /// Receives a client and nil, or an error response after which its connection ends.
     private let onClient: (Stream, ResponseHead?) -> Void
-    private var listeners: [Listener] = []
+    private var listeners: [any StreamListener] = []
     /// Nil without TLS listeners.
     private var handshakes: Handshakes?
     /// The sockets of each listener's clients.
@@ -71,18 +71,12 @@ final class Acceptor {
 
     /// Listens on an endpoint. Returns the addresses, with the ports that the system chose.
     func listen(on endpoint: Endpoint) throws(LoopError) -> [Endpoint] {
-        let added: [Listener]
-        if let name = endpoint.inheritedName {
-            added = try inherit(name, endpoint)
-        } else {
-            let number = shares.addListener()
-            added = [
-                try Listener(
-                    on: context.loop, at: endpoint, access: context.fixed.socketAccess,
-                    backlog: context.fixed.backlog
-                ) { [self] stream in welcome(stream, at: endpoint, number) }
-            ]
+        let first = shares.listenerCount
+        let added = try context.transport.listen(at: endpoint, for: context.fixed, on: context.loop)
+        {
+            [self] stream, index in welcome(stream, at: endpoint, first + index)
         }
+        for _ in added { shares.addListener() }
         // The system assigns the lowest free descriptor.
         for listener in added { ownDescriptors = max(ownDescriptors, Int(listener.descriptor) + 1) }
         shares.limit = socketLimit
@@ -95,23 +89,6 @@ final class Acceptor {
         }
         listeners += added
         return added.map(\.endpoint)
-    }
-
-    private func inherit(
-        _ name: String, _ endpoint: Endpoint
-    ) throws(LoopError) -> [Listener] {
-        let sockets = context.fixed.sockets(named: name)
-        guard !sockets.isEmpty else { throw .notPassed }
-        var added: [Listener] = []
-        for socket in sockets {
-            let number = shares.addListener()
-            added.append(
-                try Listener(
-                    on: context.loop, inheriting: socket, tls: endpoint.isTLS,
-                    backlog: context.fixed.backlog
-                ) { [self] stream in welcome(stream, at: endpoint, number) })
-        }
-        return added
     }
 
     /// Closes the listeners. Accepts queued connections first, so that they are not reset.
@@ -164,11 +141,11 @@ final class Acceptor {
         }
     }
 
-    private func canAccept(_ number: Int, _ listener: Listener) -> Bool {
+    private func canAccept(_ number: Int, _ listener: any StreamListener) -> Bool {
         !isShortOfDescriptors && !isHeldForHandshakes(listener) && shares.canAccept(number)
     }
 
-    private func isHeldForHandshakes(_ listener: Listener) -> Bool {
+    private func isHeldForHandshakes(_ listener: any StreamListener) -> Bool {
         isTLSPaused && listener.endpoint.isTLS
     }
 

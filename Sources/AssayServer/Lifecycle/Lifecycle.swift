@@ -65,7 +65,7 @@ final class Lifecycle {
     /// Calls `action` periodically on a worker's thread, which shows that the loop and a worker
     /// run.
     func followHeartbeat(
-        everyMilliseconds period: UInt64, on workers: WorkerPool,
+        everyMilliseconds period: UInt64, on workers: any Executor,
         _ action: @escaping @Sendable () -> Void
     ) throws(LoopError) {
         let timer = try Timer(on: context.loop)

@@ -11,7 +11,10 @@ struct ListenerShares {
 
     init(limit: Int) { self.limit = limit }
 
+    var listenerCount: Int { counts.count }
+
     /// Adds a listener and returns its number.
+    @discardableResult
     mutating func addListener() -> Int {
         counts.append(0)
         return counts.count - 1

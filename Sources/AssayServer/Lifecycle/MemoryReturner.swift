@@ -3,11 +3,14 @@ import AssayIO
 /// Returns free memory to the system after a flood, on a worker's thread. Owns the decision when.
 final class MemoryReturner {
     private let loop: EventLoop
-    private let workers: WorkerPool
-    private var decision = MemoryReturn(resident: ProcessFacts.ownResidentBytes)
+    private let workers: any Executor
+    private let transport: any Transport
+    private var decision: MemoryReturn
 
-    init(_ loop: EventLoop, _ workers: WorkerPool) {
-        self.loop = loop
+    init(_ context: ServerContext, _ workers: any Executor) {
+        loop = context.loop
+        transport = context.transport
+        decision = MemoryReturn(resident: context.transport.residentBytes)
         self.workers = workers
     }
 
@@ -16,14 +19,14 @@ final class MemoryReturner {
     /// - Parameter held: bytes that the server holds for its connections.
     func sweep(held: Int) {
         let now = loop.now
-        guard decision.isDue(at: now), let resident = ProcessFacts.ownResidentBytes,
+        guard decision.isDue(at: now), let resident = transport.residentBytes,
             decision.shouldReturn(resident: resident, held: held, at: now)
         else { return }
         let returner = LoopBound(self, to: loop)
-        let loop = loop
+        let (loop, transport) = (loop, transport)
         workers.submit {
             FreeMemory.release()
-            let resident = ProcessFacts.ownResidentBytes ?? 0
+            let resident = transport.residentBytes ?? 0
             loop.post { returner.value.decision.didReturn(resident: resident) }
         }
     }

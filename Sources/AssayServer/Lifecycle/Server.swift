@@ -19,7 +19,7 @@ public final class Server: Sendable {
     public let endpoints: [Endpoint]
 
     private let loop: EventLoop
-    private let workers: WorkerPool
+    private let workers: any Executor
     private let server: LoopBound<ServerLoop>
     private let watchers = Locked<[LoopBound<SignalWatcher>]>([])
     private let messages: Mailbox<ServerEvent>
@@ -29,6 +29,7 @@ public final class Server: Sendable {
     /// Starts the server. When this returns, the server listens on every address.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
+        let transport = SystemTransport()
         do throws(LoopError) {
             messages = try Mailbox()
             loop = try EventLoop(name: "assay-loop")
@@ -37,7 +38,8 @@ public final class Server: Sendable {
             throw .system(error)
         }
         do throws(LoopError) {
-            workers = try WorkerPool(count: configuration.workers, name: "assay-worker")
+            workers = try transport.makeExecutor(
+                count: configuration.workers, name: "assay-worker", hasLowPriority: false)
         } catch {
             loop.stop()
             loop.join()
@@ -47,7 +49,9 @@ public final class Server: Sendable {
         let followers = followers
         do throws(LoopError) {
             server = try loop.call { () throws(LoopError) in
-                let server = try ServerLoop(configuration, on: loop, workers: workers) { event in
+                let server = try ServerLoop(
+                    configuration, on: loop, transport, workers: workers
+                ) { event in
                     if event != .hangup { readiness.isReady.store(false, ordering: .releasing) }
                     messages.put(event)
                     followers.put(event)
@@ -71,7 +75,7 @@ public final class Server: Sendable {
     }
 
     private static func listen(
-        _ server: LoopBound<ServerLoop>, _ loop: EventLoop, _ workers: WorkerPool,
+        _ server: LoopBound<ServerLoop>, _ loop: EventLoop, _ workers: any Executor,
         _ configuration: ServerConfiguration
     ) throws(ServerError) -> [Endpoint] {
         var bound: [Endpoint] = []
@@ -140,7 +144,7 @@ public final class Server: Sendable {
         }
     }
 
-    private static func stop(_ loop: EventLoop, _ workers: WorkerPool) {
+    private static func stop(_ loop: EventLoop, _ workers: any Executor) {
         loop.stop()
         loop.join()
         workers.stop()

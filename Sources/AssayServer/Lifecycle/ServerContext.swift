@@ -6,6 +6,7 @@ import AssayWire
 /// phase.
 final class ServerContext {
     let loop: EventLoop
+    let transport: any Transport
     let telemetry: Telemetry
     /// The settings that only a restart changes.
     let fixed: ServerConfiguration.Fixed
@@ -15,8 +16,11 @@ final class ServerContext {
     /// Decodes the frames of clients, by the current limits.
     private(set) var decoder: FrameDecoder
 
-    init(_ configuration: ServerConfiguration, on loop: EventLoop) {
+    init(
+        _ configuration: ServerConfiguration, on loop: EventLoop, _ transport: any Transport
+    ) {
         self.loop = loop
+        self.transport = transport
         fixed = configuration.fixed
         settings = configuration.reloadable.withNamedApps
         decoder = FrameDecoder(for: configuration.reloadable.limits)

@@ -26,11 +26,12 @@ final class ServerLoop {
     ///
     /// - Parameter report: called for each event, on the loop's thread.
     init(
-        _ configuration: ServerConfiguration, on loop: EventLoop, workers: WorkerPool,
+        _ configuration: ServerConfiguration, on loop: EventLoop, _ transport: any Transport,
+        workers: any Executor,
         report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
         let codec = MessageCodec()
-        context = ServerContext(configuration, on: loop)
+        context = ServerContext(configuration, on: loop, transport)
         connections = ConnectionTable(context)
         turns = Turns(loop)
         budget = Budget(limit: context.limits.evidenceBytes) { [loop] in loop.receivedBytes }
@@ -45,7 +46,7 @@ final class ServerLoop {
         publisher = StatePublisher(context, acceptor, connections, turns, budget, scheduler)
         lifecycle = Lifecycle(
             context, acceptor, connections, admission, scheduler, publisher, report: report)
-        memory = MemoryReturner(loop, workers)
+        memory = MemoryReturner(context, workers)
         turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
         pollWatch = try PollWatch(on: loop)
         let timer = try Timer(on: loop)

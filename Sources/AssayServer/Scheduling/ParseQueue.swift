@@ -93,11 +93,11 @@ final class ParseQueue {
         running += 1
         runningBytes += job.bytes
         budget.give(parsed: job.parsedBytes)
-        let (parse, mine) = (job.parse, LoopBound((self, job), to: loop))
+        let (parse, loop, mine) = (job.parse, loop, LoopBound((self, job), to: loop))
         tasks.perform {
-            let began = SystemClock.monotonicNanoseconds
+            let began = loop.nanoseconds
             let deliver = parse()
-            return (deliver, SystemClock.monotonicNanoseconds - began)
+            return (deliver, loop.nanoseconds - began)
         } then: { deliver, elapsed in
             let (queue, job) = mine.value
             queue.finish(job, took: elapsed, deliver)

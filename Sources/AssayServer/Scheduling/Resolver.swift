@@ -9,12 +9,12 @@ import AssayWire
 final class Resolver {
     private let context: ServerContext
     private let budget: Budget
-    private let workers: WorkerPool
+    private let workers: any Executor
     private let codecs: IdleCodecs
     private var computing = 0
 
     init(
-        _ context: ServerContext, _ budget: Budget, workers: WorkerPool, codecs: IdleCodecs
+        _ context: ServerContext, _ budget: Budget, workers: any Executor, codecs: IdleCodecs
     ) {
         self.context = context
         self.budget = budget

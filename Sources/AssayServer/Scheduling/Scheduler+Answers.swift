@@ -6,7 +6,7 @@ import AssayWire
 /// Passes answers to the ports of their requests.
 extension Scheduler {
     func deliver(_ answers: SliceAnswers, of slice: [Job]) {
-        let now = SystemClock.monotonicNanoseconds
+        let now = context.loop.nanoseconds
         let verified = answers.outcomes.count { $0 != nil }
         if verified > 0 { context.telemetry.metrics.didVerify(batchOf: verified) }
         for detail in answers.refusedReceipts { context.telemetry.logRefusedReceipt(detail) }

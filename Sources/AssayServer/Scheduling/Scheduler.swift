@@ -15,7 +15,7 @@ final class Scheduler {
     let budget: Budget
     /// For answers that are encoded on the loop's thread.
     let codec: MessageCodec
-    private let workers: WorkerPool
+    private let workers: any Executor
     private let codecs = IdleCodecs()
     /// Gathers the items of Resolve requests.
     let resolver: Resolver
@@ -35,11 +35,11 @@ final class Scheduler {
     /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
     /// The worker that validates unknown chains.
-    let chainWorkers: WorkerPool
+    let chainWorkers: any Executor
 
     init(
         _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns,
-        _ budget: Budget, _ codec: MessageCodec, workers: WorkerPool
+        _ budget: Budget, _ codec: MessageCodec, workers: any Executor
     ) throws(LoopError) {
         let limits = context.limits
         self.context = context
@@ -59,7 +59,7 @@ final class Scheduler {
         chainQueue = ChainValidationQueue(
             chainsPerSecond: limits.unknownChainsPerSecond, chainLimit: limits.unknownChainsWaiting)
         chainQueueTimer = try Timer(on: context.loop)
-        chainWorkers = try WorkerPool(
+        chainWorkers = try context.transport.makeExecutor(
             count: 1, name: "assay-chains", hasLowPriority: true)
     }
 
@@ -221,7 +221,7 @@ final class Scheduler {
     /// loop does its own share of the work.
     func work() {
         dispatch()
-        if turns.hasMoreToRead, loopShare.canRead(at: SystemClock.monotonicNanoseconds) {
+        if turns.hasMoreToRead, loopShare.canRead(at: context.loop.nanoseconds) {
             return turns.hurryResumed()
         }
         let rest = restMilliseconds()
@@ -235,7 +235,7 @@ final class Scheduler {
         } else {
             dispatch()
         }
-        loopShare = LoopShare(began: SystemClock.monotonicNanoseconds)
+        loopShare = LoopShare(began: context.loop.nanoseconds)
         if batch.shortCount > 0 { context.loop.post {} }
     }
 
@@ -277,7 +277,7 @@ final class Scheduler {
         for request in batch.removeAll(where: { $0.deadline <= now }) { drop(request) }
         for request in chainQueue.removeAll(where: { isOver($0, at: now) }) { drop(request) }
         fetches.sweep()
-        queueDelay.age(at: SystemClock.monotonicNanoseconds)
+        queueDelay.age(at: context.loop.nanoseconds)
         buildIssuerTables()
         checkStall()
     }
@@ -313,9 +313,9 @@ final class Scheduler {
 
     private func answerInPlace(_ slice: [Job]) {
         let time = context.fixed.clock()
-        let began = SystemClock.monotonicNanoseconds
+        let began = context.loop.nanoseconds
         let verified = JobVerification.verify(slice, at: time, unknownChains: .deferred)
-        let ended = SystemClock.monotonicNanoseconds
+        let ended = context.loop.nanoseconds
         // Deferred requests count when they are answered, as in a worker's slice.
         var load = WorkLoad()
         // By index: a loop over the elements would copy each with its policy and expectations.
@@ -335,8 +335,8 @@ final class Scheduler {
             answer(request, verification, at: time, began: began, ended: ended)
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
-        loopShare.worked += SystemClock.monotonicNanoseconds - began
-        didFinish(load, took: SystemClock.monotonicNanoseconds - began)
+        loopShare.worked += context.loop.nanoseconds - began
+        didFinish(load, took: context.loop.nanoseconds - began)
         if let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier {
             let log = context.telemetry.log
             workers.submit { verifier.doPendingWork(log) }
@@ -344,7 +344,7 @@ final class Scheduler {
     }
 
     private func didFinish(_ load: WorkLoad, took elapsed: UInt64) {
-        let now = SystemClock.monotonicNanoseconds
+        let now = context.loop.nanoseconds
         queueDelay.didVerify(load, took: elapsed, at: now)
         queueDelay.didFinish(
             load, isBacklogged: batch.waitingCount > 0, workers: workers.count, at: now)
@@ -363,7 +363,7 @@ final class Scheduler {
     /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
     /// are delivered.
     func run(
-        _ slice: [Job], on pool: WorkerPool, unknownChains: UnknownChainPolicy,
+        _ slice: [Job], on pool: any Executor, unknownChains: UnknownChainPolicy,
         _ done: @escaping @Sendable (Scheduler, SliceAnswers) -> Void
     ) {
         let work = watch.begin(at: now)
@@ -371,11 +371,12 @@ final class Scheduler {
         let log = context.telemetry.log
         let scheduler = LoopBound(self, to: loop)
         pool.submit {
-            let began = SystemClock.monotonicNanoseconds
+            let began = loop.nanoseconds
             let now = clock()
             let verified = JobVerification.verify(slice, at: now, unknownChains: unknownChains)
             let answers = codecs.lend { codec in
-                SliceAnswers(slice, verified, began: began, at: now, codec: codec)
+                SliceAnswers(
+                    slice, verified, began: began, at: now, codec: codec, clock: loop)
             }
             loop.post {
                 scheduler.value.watch.end(work)

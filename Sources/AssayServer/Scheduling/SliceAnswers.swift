@@ -27,7 +27,7 @@ struct SliceAnswers: Sendable {
 
     init(
         _ slice: [Job], _ verifications: [PreparedVerification], began: UInt64,
-        at now: Timestamp, codec: MessageCodec
+        at now: Timestamp, codec: MessageCodec, clock: EventLoop
     ) {
         precondition(slice.count == verifications.count)
         self.began = began
@@ -57,6 +57,6 @@ struct SliceAnswers: Sendable {
             }
             ends.append(bytes.count)
         }
-        ended = SystemClock.monotonicNanoseconds
+        ended = clock.nanoseconds
     }
 }

@@ -3,11 +3,11 @@ import AssayIO
 /// Has the workers do other work than verifications, such as parsing a long body. Belongs to the
 /// loop's thread.
 final class WorkerTasks {
-    private let workers: WorkerPool
+    private let workers: any Executor
     private let loop: EventLoop
     private var running = 0
 
-    init(_ workers: WorkerPool, _ loop: EventLoop) {
+    init(_ workers: any Executor, _ loop: EventLoop) {
         self.workers = workers
         self.loop = loop
     }

@@ -52,12 +52,13 @@ final class ReplyPort {
 
     /// Answers with a result, unless the request has ended.
     ///
-    /// - Parameter now: nanoseconds of the monotonic clock.
+    /// - Parameter now: nanoseconds of the monotonic clock; nil to read it.
     func answer(
-        _ result: Result, at now: UInt64 = SystemClock.monotonicNanoseconds,
+        _ result: Result, at now: UInt64? = nil,
         _ appendAnswer: (inout [UInt8]) -> Void
     ) {
         end {
+            let now = now ?? connection.stream.loop.nanoseconds
             switch result {
             case .verified(let outcome, let began):
                 connection.telemetry.metrics.didAnswer(
