@@ -1,0 +1,214 @@
+import AssayWire
+
+@testable import AssayServer
+
+/// A simulated client that speaks a protocol, and keeps the account of its requests.
+protocol SimulatedClient: AnyObject {
+    var peer: SimulatedPeer { get }
+    /// Sends a request.
+    func ask(_ question: SimulatedQuestion)
+    /// Receives up to a number of bytes, and returns what is wrong with them; nil if nothing.
+    func receive(upTo limit: Int) -> String?
+    /// Requests without an answer. The server can leave them if it has ended the connection.
+    var unanswered: Int { get }
+    /// The number of answers.
+    var answered: Int { get }
+    /// Whether the server's last word was received, after which requests are not answered.
+    var hasLastWord: Bool { get }
+}
+
+/// What a simulated client asks.
+enum SimulatedQuestion: CaseIterable {
+    case ping, genuine, forged, unknownChain, receipt, resolve, patient, tooLate, unknownApp
+}
+
+/// Evidence of the questions, made once.
+struct SimulatedEvidence {
+    let genuine: [UInt8]
+    let forged: [UInt8]
+    let foreign: [UInt8]
+    let receipt: [UInt8]
+
+    static let all = Result { () throws -> SimulatedEvidence in
+        let genuine = try Minted.transaction.get()
+        return SimulatedEvidence(
+            genuine: genuine, forged: Minted.tampered(genuine),
+            foreign: try Minted.token(.transaction, by: Minted.foreign.get()),
+            receipt: try Minted.receipt(bytes: 20_000))
+    }
+}
+
+/// A client of frames.
+final class SimulatedFrameClient: SimulatedClient {
+    let peer: SimulatedPeer
+    private let evidence: SimulatedEvidence
+    private let codec = MessageCodec()
+    private var received: [UInt8] = []
+    private var open: [UInt64: SimulatedQuestion] = [:]
+    private var lastId: UInt64 = 0
+    private(set) var answered = 0
+    private(set) var hasLastWord = false
+
+    init(_ peer: SimulatedPeer, _ evidence: SimulatedEvidence) {
+        self.peer = peer
+        self.evidence = evidence
+    }
+
+    var unanswered: Int { open.count }
+
+    func ask(_ question: SimulatedQuestion) {
+        lastId += 1
+        let id = lastId
+        open[id] = question
+        let frame =
+            switch question {
+            case .ping: RawClient.ping(id)
+            case .genuine: RawClient.verify(id, evidence.genuine, timeout: 0)
+            case .forged: RawClient.verify(id, evidence.forged, timeout: 0)
+            case .unknownChain: RawClient.verify(id, evidence.foreign, timeout: 0)
+            case .receipt: RawClient.verify(id, .appReceipt, evidence.receipt, timeout: 0)
+            case .resolve:
+                RawClient.resolve(
+                    id, [(nil, evidence.genuine), (.transaction, evidence.forged)], timeout: 0)
+            case .patient: RawClient.verify(id, evidence.genuine, timeout: 0, mayWait: true)
+            case .tooLate: RawClient.verify(id, evidence.genuine, timeout: 1)
+            case .unknownApp: RawClient.verify(id, evidence.genuine, app: "other", timeout: 0)
+            }
+        peer.send(frame)
+    }
+
+    func receive(upTo limit: Int) -> String? {
+        received += peer.receive(upTo: limit)
+        let decoder = FrameDecoder(limits: .response)
+        while case .frame(let frame) = decoder.next(in: received.span) {
+            defer { received.removeFirst(frame.end) }
+            guard let head = try? codec.decodeResponse(Array(received[frame.head]).span) else {
+                return "an answer that can't be decoded"
+            }
+            if let problem = take(head) { return problem }
+        }
+        return nil
+    }
+
+    private func take(_ head: ResponseHead) -> String? {
+        guard head.id != 0 else {
+            // An announcement, or the last word of the connection.
+            if head.status != .ok { hasLastWord = true }
+            return nil
+        }
+        guard let question = open.removeValue(forKey: head.id) else {
+            return "an answer to a request that is not open: \(head)"
+        }
+        answered += 1
+        return problem(of: head, to: question)
+    }
+
+    /// Shortage and the end of the server are right answers to everything; a verdict has to be the
+    /// right one.
+    private func problem(of head: ResponseHead, to question: SimulatedQuestion) -> String? {
+        let wrong = "\(question) was answered with \(head)"
+        switch head.status {
+        case .unavailable, .resourceExhausted, .deadlineExceeded:
+            return question == .ping ? wrong : nil
+        case .notFound: return question == .unknownApp ? nil : wrong
+        case .ok: break
+        default: return wrong
+        }
+        switch (question, head.result) {
+        case (.ping, .pong), (.resolve, .resolution): return nil
+        case (.genuine, .verification(let answer)), (.patient, .verification(let answer)),
+            (.tooLate, .verification(let answer)), (.receipt, .verification(let answer)):
+            return answer.verdict == .valid ? nil : wrong
+        case (.forged, .verification(let answer)), (.unknownChain, .verification(let answer)):
+            return answer.verdict == .valid ? wrong : nil
+        default: return wrong
+        }
+    }
+}
+
+/// A client of HTTP/1.1, which pipelines.
+final class SimulatedHTTPClient: SimulatedClient {
+    let peer: SimulatedPeer
+    private let evidence: SimulatedEvidence
+    private var received: [UInt8] = []
+    private var open: [SimulatedQuestion] = []
+    private(set) var answered = 0
+    private(set) var hasLastWord = false
+
+    init(_ peer: SimulatedPeer, _ evidence: SimulatedEvidence) {
+        self.peer = peer
+        self.evidence = evidence
+    }
+
+    var unanswered: Int { open.count }
+
+    func ask(_ question: SimulatedQuestion) {
+        open.append(question)
+        let token = "/v1/verify?kind=transaction"
+        let request: [UInt8] =
+            switch question {
+            case .ping, .resolve: Array(HTTPClient.get("/v1/health").utf8)
+            case .genuine, .patient: HTTPClient.post(token, evidence.genuine)
+            case .forged: HTTPClient.post(token, evidence.forged)
+            case .unknownChain: HTTPClient.post(token, evidence.foreign, chunk: 300)
+            case .receipt: HTTPClient.post("/v1/verify?kind=app-receipt", evidence.receipt)
+            case .tooLate: HTTPClient.post(token + "&timeout=0.001", evidence.genuine)
+            case .unknownApp: HTTPClient.post(token + "&app=other", evidence.genuine)
+            }
+        peer.send(request)
+    }
+
+    func receive(upTo limit: Int) -> String? {
+        received += peer.receive(upTo: limit)
+        while let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
+            let head = String(decoding: received[..<end.lowerBound], as: UTF8.self).lowercased()
+            let lines = head.split(separator: "\r\n")
+            guard let first = lines.first?.split(separator: " "), first.count > 1,
+                first[0] == "http/1.1", let status = Int(first[1])
+            else { return "no response: \(head.prefix(60))" }
+            let length = lines.lazy.compactMap { line -> Int? in
+                line.hasPrefix("content-length: ") ? Int(line.dropFirst(16)) : nil
+            }.first
+            guard let length else { return "a response without a length: \(head)" }
+            guard received.count >= end.upperBound + length else { return nil }
+            let body = String(
+                decoding: received[end.upperBound..<end.upperBound + length], as: UTF8.self)
+            received.removeFirst(end.upperBound + length)
+            if lines.contains("connection: close") { hasLastWord = true }
+            guard !open.isEmpty else { return hasLastWord ? nil : "one response too many: \(head)" }
+            answered += 1
+            if let problem = problem(of: status, body, to: open.removeFirst()) { return problem }
+        }
+        return nil
+    }
+
+    private func problem(
+        of status: Int, _ body: String, to question: SimulatedQuestion
+    ) -> String? {
+        let wrong = "\(question) was answered with \(status) \(body.prefix(200))"
+        switch status {
+        case 503, 504, 429: return nil
+        // A body whose deadline has passed before its end.
+        case 408 where question == .receipt: return nil
+        case 408, 413, 400: return hasLastWord ? nil : wrong
+        case 404: return question == .unknownApp ? nil : wrong
+        case 200: break
+        default: return wrong
+        }
+        let isValid = body.contains(#""verdict":"VALID""#)
+        switch question {
+        case .ping, .resolve: return nil
+        case .genuine, .patient, .tooLate, .receipt: return isValid ? nil : wrong
+        case .forged, .unknownChain: return isValid ? wrong : nil
+        case .unknownApp: return wrong
+        }
+    }
+}
+
+extension RawClient {
+    fileprivate static func verify(
+        _ id: UInt64, _ token: [UInt8], app: String = "", timeout: UInt32, mayWait: Bool = false
+    ) -> [UInt8] {
+        verify(id, .transaction, token, app: app, timeout: timeout, mayWait: mayWait)
+    }
+}
