@@ -132,7 +132,7 @@ struct LoadCommandTests {
                 usleep(10_000)
                 return ServerConfiguration.systemClock()
             })
-        configuration.hasOneProcessor = false
+        configuration.handsOver = true
         configuration.limits.requestsPerSlice = 1
         configuration.limits.queueDelayMilliseconds = 50
         return try Server(configuration)

@@ -15,7 +15,7 @@ import Testing
     @Test("line 80: connections that read keep a share, however many do not read")
     func sharesOfAnswers() {
         for readers in [0, 1, 10, 1_100, 10_000] {
-            let budget = Budget(limit: 256 << 20)
+            let budget = Budget(sharing: SharedBudget(limit: 256 << 20))
             // Each connection takes as much as it can.
             for _ in 0..<readers {
                 var unread = 0
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func answersCountBeforeTheyAreMade() {
-        let budget = Budget(limit: 8 << 20)
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20))
         let cost = Self.cost(1_000, answer: 500)
         budget.give(cost)
         #expect(budget.held == 1_000 && budget.due == 500)
@@ -55,7 +55,7 @@ import Testing
 
     @Test func receivedBytesCountByTheirBuffers() {
         let pinned = 3 << 20
-        let budget = Budget(limit: 8 << 20) { pinned }
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20)) { pinned }
         budget.give(Self.cost(1_000, answer: 0))
         #expect(budget.held == pinned)
         budget.buffered = 4 << 20
@@ -68,7 +68,7 @@ import Testing
 
     @Test("line 79: receipts share half of the memory, and one leaves memory for its answer")
     func receipts() {
-        let budget = Budget(limit: 8 << 20)
+        let budget = Budget(sharing: SharedBudget(limit: 8 << 20))
         #expect(budget.canFit(receipt: 3 << 20) && !budget.canFit(receipt: 3 << 20 + 1))
         budget.give(receipt: 3 << 20)
         #expect(!budget.isLow && budget.admits(receipt: 1 << 20))

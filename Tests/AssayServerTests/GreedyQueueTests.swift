@@ -38,7 +38,7 @@ struct GreedyQueueTests {
         let isMeasured = Atomic(true)
         try withServer {
             $0.workers = 1
-            $0.hasOneProcessor = false
+            $0.handsOver = true
             $0.limits.requestsPerSlice = 1
             $0.limits.queueDelayMilliseconds = 400
             $0.clock = {

@@ -20,7 +20,7 @@ struct OverloadTests {
     }
 
     private static func milliseconds(_ delay: QueueDelay, _ load: WorkLoad) -> UInt64 {
-        delay.milliseconds(ofNanoseconds: delay.nanoseconds(of: load), workers: 1)
+        delay.milliseconds(ofNanoseconds: delay.nanoseconds(of: load), threads: 1)
     }
 
     // MARK: Line 78
@@ -31,7 +31,7 @@ struct OverloadTests {
         let receipts = Self.load(.appReceipt, bytes: 2 << 20, 10)
         for step in 1...10 as ClosedRange<UInt64> {
             delay.didVerify(receipts, took: Self.second, at: step * Self.second)
-            delay.didFinish(receipts, isBacklogged: true, workers: 1, at: step * Self.second)
+            delay.didFinish(receipts, isBacklogged: true, threads: 1, at: step * Self.second)
         }
         #expect((900...1_100).contains(Self.milliseconds(delay, receipts)))
         #expect(Self.milliseconds(delay, Self.load(.transaction, 1_000)) <= 50)
@@ -73,7 +73,7 @@ struct OverloadTests {
             let now = step * Self.second / 10
             // Another process has the processor half of the time.
             delay.didVerify(tokens, took: Self.second / 20, at: now)
-            delay.didFinish(tokens, isBacklogged: true, workers: 1, at: now)
+            delay.didFinish(tokens, isBacklogged: true, threads: 1, at: now)
         }
         #expect((90...110).contains(Self.milliseconds(delay, tokens)))
         for tenth in 41...200 as ClosedRange<UInt64> { delay.age(at: tenth * Self.second / 10) }
@@ -93,7 +93,7 @@ struct OverloadTests {
         let isSlow = Atomic(true)
         try withServer {
             $0.workers = 1
-            $0.hasOneProcessor = false
+            $0.handsOver = true
             $0.limits.requestsPerSlice = 1
             // A receipt takes a twentieth of this limit, as below; 64 receipts exceed it.
             $0.limits.queueDelayMilliseconds = 2_000
@@ -128,7 +128,7 @@ struct OverloadTests {
         let token = try Minted.transaction.get()
         try withServer {
             $0.workers = 1
-            $0.hasOneProcessor = false
+            $0.handsOver = true
             $0.limits.requestsPerSlice = 1
             $0.clock = {
                 usleep(10_000)
@@ -343,7 +343,7 @@ struct OverloadTests {
         try withServer {
             $0.clock = clock.now
             $0.workers = 1
-            $0.hasOneProcessor = false
+            $0.handsOver = true
             $0.limits.requestsPerSlice = 1
         } _: { test in
             let client = try RawClient(test.unix)

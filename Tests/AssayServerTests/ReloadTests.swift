@@ -85,7 +85,9 @@ import Testing
     /// process and not from the configuration file.
     @Test func everyFixedSettingIsReported() throws {
         let ofTheFile = ["listen", "backlog", "workers", "socketAccess", "admin"]
-        let ofTheProcess = ["inherited", "hasOneProcessor", "log", "logsDebug", "monitor", "clock"]
+        let ofTheProcess = [
+            "inherited", "background", "handsOver", "log", "logsDebug", "monitor", "clock",
+        ]
         let fixed = ServerConfiguration(listen: [], apps: [:]).fixed
         let names = Mirror(reflecting: fixed).children.compactMap(\.label)
         #expect(Set(names) == Set(ofTheFile + ofTheProcess))

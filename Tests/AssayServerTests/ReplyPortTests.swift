@@ -14,37 +14,24 @@ import Testing
         var isDropped: Bool { self == .dropped || self == .droppedElsewhere }
     }
 
-    private let loop: EventLoop
-    private let workers: WorkerPool
-    private let server: LoopBound<ServerLoop>
-    private let endpoint: Endpoint
+    private let server: Server
+    private let worker: Worker
 
     init() throws {
-        let loop = try EventLoop(name: "test-loop")
-        try loop.start()
-        let workers = try WorkerPool(count: 1, name: "test-worker")
-        let path = temporaryPath("port")
         let verifier = try Minted.verifier()
-        server = try loop.call { () throws(LoopError) in
-            let configuration = ServerConfiguration(
-                listen: [.unix(path: path)],
+        server = try Server(
+            ServerConfiguration(
+                listen: [.unix(path: temporaryPath("port"))],
                 apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
                 defaultApp: "game", workers: 1, version: "test", log: LogLines(),
-                clock: { Minted.now })
-            let server = try ServerLoop(
-                configuration, on: loop, SystemTransport(), workers: workers
-            ) { _ in }
-            _ = try server.acceptor.listen(on: .unix(path: path))
-            return LoopBound(server, to: loop)
-        }
-        (self.loop, self.workers, endpoint) = (loop, workers, .unix(path: path))
+                clock: { Minted.now }))
+        worker = server.workers[0]
     }
 
     /// The requests in flight of the only connection, and the bytes that they hold.
     private func held() throws -> [Int] {
-        let server = server
-        return try loop.call { () throws(LoopError) in
-            guard let connection = server.value.connections.all.first(where: { _ in true }) else {
+        try worker.call { worker in
+            guard let connection = worker.connections.all.first(where: { _ in true }) else {
                 return []
             }
             return [connection.inFlight.count, connection.context.budget.evidence]
@@ -55,13 +42,12 @@ import Testing
         "Each accepted request gets one answer and gives its memory back, also a lost one",
         arguments: End.allCases)
     func end(_ end: End) throws {
-        let client = try RawClient(endpoint)
+        let client = try RawClient(server.endpoints[0])
         try client.send(RawClient.ping(1))
         #expect(try client.receive()?.head.result == .pong)
         let kept = Locked<LoopBound<ReplyPort>?>(nil)
-        let (server, loop) = (server, loop)
-        try loop.call { () throws(LoopError) in
-            guard let connection = server.value.connections.all.first(where: { _ in true }) else {
+        try worker.call { worker in
+            guard let connection = worker.connections.all.first(where: { _ in true }) else {
                 return
             }
             let budget = connection.context.budget
@@ -69,11 +55,11 @@ import Testing
             let port = ReplyPort(
                 .verify, 7, from: connection, holding: Reservation(cost, of: budget))
             if end == .afterMoreMemory { port.hold(Reservation(cost, of: budget)) }
-            kept.withLock { $0 = LoopBound(port, to: loop) }
+            kept.withLock { $0 = LoopBound(port, to: worker.context.loop) }
         }
         #expect(try held() == [1, end == .afterMoreMemory ? 200 : 100])
         if end != .droppedElsewhere {
-            try loop.call { () throws(LoopError) in
+            try worker.call { _ in
                 let refusal = ResponseHead(id: 7, status: .aborted, message: "ended")
                 let times = end.isDropped ? 0 : end == .refusedTwice ? 2 : 1
                 for _ in 0..<times { kept.withLock { $0 }?.value.refuse(refusal) }
@@ -88,8 +74,7 @@ import Testing
         // One answer, and then that of the next request.
         #expect(try client.receive()?.head.id == 2)
         #expect(try held() == [0, 0])
-        loop.stop()
-        loop.join()
-        workers.stop()
+        server.drain()
+        server.wait()
     }
 }

@@ -9,21 +9,22 @@ import Testing
 @Suite(.ownThread, .serialized, .timeLimit(.minutes(3))) struct SameAnswerTests {
     struct Arrangement: CustomTestStringConvertible, Sendable {
         var workers: Int
-        var hasOneProcessor: Bool
+        var handsOver: Bool
         var keyTables: KeyTableBuilding
         /// The maximum bytes of one write.
         var cut: Int
         var testDescription: String {
-            "\(workers) workers, \(hasOneProcessor ? "one processor" : "several"), cut \(cut)"
+            "\(workers) workers, \(handsOver ? "handed over" : "in place"), cut \(cut)"
         }
     }
 
     static let arrangements = [
-        Arrangement(workers: 1, hasOneProcessor: true, keyTables: .onRequest, cut: 100_000),
-        Arrangement(workers: 1, hasOneProcessor: true, keyTables: .never, cut: 3_000),
-        Arrangement(workers: 1, hasOneProcessor: false, keyTables: .onRequest, cut: 20_000),
-        Arrangement(workers: 2, hasOneProcessor: false, keyTables: .never, cut: 700),
-        Arrangement(workers: 4, hasOneProcessor: false, keyTables: .onRequest, cut: 1_000_000),
+        Arrangement(workers: 1, handsOver: false, keyTables: .onRequest, cut: 100_000),
+        Arrangement(workers: 1, handsOver: false, keyTables: .never, cut: 3_000),
+        Arrangement(workers: 1, handsOver: true, keyTables: .onRequest, cut: 20_000),
+        Arrangement(workers: 2, handsOver: true, keyTables: .never, cut: 700),
+        Arrangement(workers: 3, handsOver: false, keyTables: .onRequest, cut: 50_000),
+        Arrangement(workers: 4, handsOver: true, keyTables: .onRequest, cut: 1_000_000),
     ]
 
     private struct Item {
@@ -60,7 +61,7 @@ import Testing
         let verifier = try Minted.verifier(keyTables: arrangement.keyTables)
         try withServer { configuration in
             configuration.workers = arrangement.workers
-            configuration.hasOneProcessor = arrangement.hasOneProcessor
+            configuration.handsOver = arrangement.handsOver
             configuration.apps = [
                 "game": AppEntry(verifier: verifier, policy: Minted.policy)
             ]

@@ -7,7 +7,7 @@ import Synchronization
 @safe
 package final class EventLoop: @unchecked Sendable {
     package let name: String
-    let driver: any LoopDriver
+    package let driver: any LoopDriver
     /// Memory that streams read into. Only on the loop's thread.
     var arena = ReadArena()
     /// Memory of received bytes, wherever they are held, beyond the memory kept for the next
@@ -203,6 +203,12 @@ package struct LoopTraffic: Equatable, Sendable {
     package internal(set) var written: UInt64 = 0
 
     package init() {}
+
+    /// Adds the bytes of another loop.
+    package mutating func add(_ other: LoopTraffic) {
+        received &+= other.received
+        written &+= other.written
+    }
 }
 
 private final class Answered<Answer: Sendable>: Sendable {

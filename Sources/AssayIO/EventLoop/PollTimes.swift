@@ -44,9 +44,13 @@ package struct PollTimes: Sendable {
 package final class PollWatch {
     private let hook: any LoopHook
 
-    package init(on loop: EventLoop) throws(LoopError) {
+    /// - Parameter willPoll: called before each poll.
+    package init(
+        on loop: EventLoop, willPoll: @escaping () -> Void = {}
+    ) throws(LoopError) {
         loop.preconditionCurrent()
         hook = try loop.driver.makePollStart(on: loop) { [unowned loop] in
+            willPoll()
             loop.polls.willPoll(at: loop.nanoseconds)
         }
         loop.polls = PollTimes(since: loop.nanoseconds)

@@ -127,7 +127,9 @@ package final class Listener: SocketHandle, StreamListener {
         refuseArrivals()
         resume()
         while !isClosing, let descriptor = acceptWaiting() {
-            guard let socket = try? SystemSocket.open(descriptor, from: self) else { continue }
+            guard let socket = try? SystemSocket.open(descriptor, isUnix: isUnix, on: loop) else {
+                continue
+            }
             onConnection(Stream(socket, on: loop))
         }
         close()

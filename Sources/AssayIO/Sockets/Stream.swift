@@ -76,6 +76,13 @@ package final class Stream {
     /// report them.
     package var unreadBySystem: Int { socket.unreadCount }
 
+    /// Takes the connection away for another loop, before anything was read of it. Closes the
+    /// stream.
+    package func detach() -> (any DetachedConnection)? {
+        defer { close() }
+        return socket.detach()
+    }
+
     /// Replaces the handler; it gets all further events.
     package func setHandler(_ handler: @escaping (Event) -> Void) {
         loop.preconditionCurrent()

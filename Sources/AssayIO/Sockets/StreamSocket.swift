@@ -26,6 +26,16 @@ package protocol StreamSocket: AnyObject {
     func shutDown() throws(LoopError)
     /// Drops what was not written. Called once.
     func close()
+    /// Moves the connection to another loop; nil if the system has no descriptor for it. The socket
+    /// closes without the connection.
+    func detach() -> (any DetachedConnection)?
+}
+
+/// A connection between two loops: accepted on one, and not opened on the other yet. Closes with
+/// its last reference unless it was opened.
+package protocol DetachedConnection: AnyObject, Sendable {
+    /// Opens the connection, once.
+    func open(on loop: EventLoop) throws(LoopError) -> Stream
 }
 
 /// What a read of a socket brought.

@@ -18,13 +18,13 @@ final class SystemSocket: SocketHandle, StreamSocket {
         return socket
     }
 
-    /// Wraps a connection that was accepted from the listener's queue without libuv.
+    /// Takes ownership of the descriptor of a connection, which closes on an error.
     static func open(
-        _ descriptor: Int32, from listener: Listener
+        _ descriptor: Int32, isUnix: Bool, on loop: EventLoop
     ) throws(LoopError) -> SystemSocket {
         let socket: SystemSocket
         do throws(LoopError) {
-            socket = try SystemSocket(on: listener.loop, isUnix: listener.isUnix)
+            socket = try SystemSocket(on: loop, isUnix: isUnix)
         } catch {
             _ = Glibc.close(descriptor)
             throw error
@@ -37,6 +37,11 @@ final class SystemSocket: SocketHandle, StreamSocket {
         }
         socket.tune()
         return socket
+    }
+
+    func detach() -> (any DetachedConnection)? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        return copy >= 0 ? DetachedSocket(copy, isUnix: isUnix) : nil
     }
 
     // MARK: The peer
@@ -154,6 +159,27 @@ final class SystemSocket: SocketHandle, StreamSocket {
         let closed = stream
         stream = nil
         closed?.didClose()
+    }
+}
+
+/// The descriptor of a connection that belongs to no loop.
+final class DetachedSocket: DetachedConnection {
+    private let descriptor: Locked<Int32?>
+    private let isUnix: Bool
+
+    init(_ descriptor: Int32, isUnix: Bool) {
+        self.descriptor = Locked(descriptor)
+        self.isUnix = isUnix
+    }
+
+    func open(on loop: EventLoop) throws(LoopError) -> Stream {
+        let taken = descriptor.withLock { $0.take() }
+        guard let taken else { preconditionFailure("a connection is opened once") }
+        return Stream(try SystemSocket.open(taken, isUnix: isUnix, on: loop), on: loop)
+    }
+
+    deinit {
+        if let left = descriptor.withLock({ $0.take() }) { _ = Glibc.close(left) }
     }
 }
 

@@ -27,7 +27,6 @@ final class Admission {
     /// Applies the settings of a reload to later requests.
     func settingsDidChange() {
         defaultApp = context.settings.defaultApp.flatMap { context.settings.apps[$0] }
-        budget.limit = context.limits.evidenceBytes
     }
 
     private var limits: ServerLimits { context.limits }

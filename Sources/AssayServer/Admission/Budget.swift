@@ -2,13 +2,20 @@ import Assay
 import AssayModels
 import AssayWire
 
-/// Owns the count of bytes that the server holds for all connections, by purpose, and its limit.
+/// Owns the count of bytes that a worker holds for all its connections, by purpose. Its limit is
+/// what is free of the server's: it borrows from there what it holds.
 ///
 /// Received bytes count as the memory that they keep alive, an arriving receipt as the state of
 /// its verification, and an answer from the moment it is encoded. Expected answers count
 /// separately, as due: they hold no memory yet, but memory is reserved for them.
 final class Budget {
-    var limit: Int
+    /// Everything that is held and due.
+    private var memory: ByteShare
+    /// Parts of it: answers that the system has not taken, receipts that are arriving, and bodies
+    /// of HTTP requests.
+    private var answers: ByteShare
+    private var receiptShare: ByteShare
+    private var bodies: ByteShare
     /// Memory of received bytes, as counted by the loop: an upper bound for evidence and frames,
     /// because a small request can keep a whole slab alive.
     private let receivedBytes: () -> Int
@@ -33,10 +40,35 @@ final class Budget {
     /// Expected bytes of answers to accepted requests that are not encoded yet.
     private(set) var due = 0
 
-    init(limit: Int, receivedBytes: @escaping () -> Int = { 0 }) {
-        self.limit = limit
+    init(sharing shared: SharedBudget, receivedBytes: @escaping () -> Int = { 0 }) {
+        memory = ByteShare(of: shared.memory)
+        answers = ByteShare(of: shared.answers)
+        receiptShare = ByteShare(of: shared.receipts)
+        bodies = ByteShare(of: shared.bodies)
         self.receivedBytes = receivedBytes
     }
+
+    // MARK: The server's budget
+
+    /// What this worker can hold: all that the others have not borrowed.
+    var limit: Int { memory.limit }
+
+    /// Borrows what has arrived, or was encoded, without being asked for.
+    private func borrowHeld() {
+        memory.cover(held + due)
+        answers.cover(unwritten)
+        bodies.cover(collected + parsing)
+    }
+
+    /// Gives back what was borrowed and is not needed. Called several times a second.
+    func giveBackShare() {
+        memory.giveBack(keeping: held + due)
+        answers.giveBack(keeping: unwritten)
+        receiptShare.giveBack(keeping: receipts)
+        bodies.giveBack(keeping: collected + parsing)
+    }
+
+    // MARK: What is held
 
     /// Counts what the buffers of a connection hold.
     ///
@@ -45,6 +77,7 @@ final class Budget {
         buffered += held.unread - former.unread
         unwritten += held.unwritten - former.unwritten
         collected += held.body - former.body
+        borrowHeld()
     }
 
     var held: Int {
@@ -57,29 +90,27 @@ final class Budget {
 
     /// Whether memory is so low that slow receipts and bodies are rejected.
     var isLow: Bool {
-        held > limit / 4 * 3 || receipts > receiptLimit / 4 * 3
-            || collected + parsing > bodyLimit / 4 * 3
+        memory.isLow(with: held) || receiptShare.isLow(with: receipts)
+            || bodies.isLow(with: collected + parsing)
     }
 
-    func admits(_ bytes: Int) -> Bool { held + due + bytes <= limit }
+    func admits(_ bytes: Int) -> Bool { memory.borrow(for: held + due + bytes) }
 
     func admits(_ cost: RequestCost) -> Bool { admits(cost.bytes + cost.answer) }
 
     /// Whether a receipt of this size is admitted. All receipts together get half of the limit:
     /// slow receipts hold their memory for long, and other requests need the rest.
     func admits(receipt bytes: Int) -> Bool {
-        admits(bytes) && receipts + bytes <= receiptLimit
+        receipts + bytes <= receiptShare.limit && admits(bytes)
     }
 
-    private var receiptLimit: Int { limit / 2 }
-
     /// Whether a receipt of this size can ever be received: its answer can be equally long.
-    func canFit(receipt bytes: Int) -> Bool { bytes <= limit / 8 * 3 }
+    func canFit(receipt bytes: Int) -> Bool { bytes <= memory.limitOfAll / 8 * 3 }
+
+    /// Whether these bytes can ever be held.
+    func canFit(_ bytes: Int) -> Bool { bytes <= memory.limitOfAll }
 
     // MARK: Bodies of HTTP requests
-
-    /// Bodies that are read whole get half of the limit, like receipts.
-    private var bodyLimit: Int { limit / 2 }
 
     /// A body up to this size is collected while larger ones use up their share: it holds what a
     /// read of the socket holds anyway.
@@ -89,17 +120,23 @@ final class Budget {
     ///
     /// - Parameter held: the bytes that it holds.
     func admits(bodyOf held: Int) -> Bool {
-        !isFull && (held <= Self.smallBody || collected + parsing <= bodyLimit)
+        !isFull && (held <= Self.smallBody || collected + parsing <= bodies.limit)
     }
 
-    func give(body bytes: Int) { parsing += bytes }
+    func give(body bytes: Int) {
+        parsing += bytes
+        borrowHeld()
+    }
 
     func takeBack(body bytes: Int) {
         parsing -= bytes
         precondition(parsing >= 0, "more memory was released than reserved")
     }
 
-    func give(parsed bytes: Int) { parsed += bytes }
+    func give(parsed bytes: Int) {
+        parsed += bytes
+        borrowHeld()
+    }
 
     func takeBack(parsed bytes: Int) {
         parsed -= bytes
@@ -108,19 +145,15 @@ final class Budget {
 
     // MARK: Answers
 
-    /// Answers get a quarter of the limit, but at least 1 MiB: with a small limit, a few requests
-    /// would use the quarter.
-    private var answerLimit: Int { max(limit / 4, 1 << 20) }
-
     /// Whether an answer without reserved memory is admitted.
     func admits(answer bytes: Int) -> Bool {
-        unwritten + bytes <= answerLimit && held + bytes <= limit
+        unwritten + bytes <= answers.limit && held + bytes <= limit
     }
 
     /// Bytes of unread and due answers that one connection can have: a sixteenth of the free
     /// part. The share shrinks as other connections take theirs, so memory stays free for a
     /// connection that reads, however many do not.
-    private var answersPerConnection: Int { max(0, answerLimit - unwritten - due) / 16 }
+    private var answersPerConnection: Int { max(0, answers.limit - unwritten - due) / 16 }
 
     /// Whether a connection with these numbers of unread and due answer bytes can have further
     /// answers made. A connection that reads everything always can have a few due, even when
@@ -139,6 +172,7 @@ final class Budget {
         evidence += cost.bytes
         state += cost.state
         due += cost.answer
+        memory.cover(held + due)
     }
 
     func takeBack(_ cost: RequestCost) {
@@ -149,7 +183,11 @@ final class Budget {
             evidence >= 0 && state >= 0 && due >= 0, "more memory was released than reserved")
     }
 
-    func give(receipt bytes: Int) { receipts += bytes }
+    func give(receipt bytes: Int) {
+        receipts += bytes
+        receiptShare.cover(receipts)
+        memory.cover(held + due)
+    }
 
     func takeBack(receipt bytes: Int) {
         receipts -= bytes

@@ -5,14 +5,10 @@
 /// by which work takes longer than its classes predict, because the loop's thread or another
 /// process uses the processor. Both age: a value that is no longer measured fades within seconds.
 struct QueueDelay {
-    /// Nanoseconds per request of each class, on one worker.
+    /// Nanoseconds per request of each class, on one thread.
     private var costs = WorkClass.all.map(\.leastNanoseconds)
     private var measuredAt = [UInt64](repeating: 0, count: WorkClass.count)
-    /// Elapsed time per nanosecond of work, of all workers together.
-    private var pace = 1.0
-    private var paceMeasuredAt: UInt64 = 0
-    private var windowBegan: UInt64?
-    private var workOfWindow = 0.0
+    private var paces = [Pace](repeating: Pace(), count: Place.allCases.count)
     private var agedAt: UInt64 = 0
 
     /// A shorter window measures single slices rather than the pace.
@@ -29,7 +25,23 @@ struct QueueDelay {
     /// A process that gets less than a sixteenth of its processor cannot predict delays.
     private static let slowestPace = 16.0
 
-    /// Updates the costs after a worker, or the loop itself, has finished a slice.
+    /// Where work is done.
+    enum Place: Int, CaseIterable {
+        /// On the loop's own thread.
+        case loop
+        /// On the threads for long work, which other workers use as well.
+        case background
+    }
+
+    /// Elapsed time per nanosecond of work, of all threads of a place together.
+    private struct Pace {
+        var value = 1.0
+        var measuredAt: UInt64 = 0
+        var windowBegan: UInt64?
+        var workOfWindow = 0.0
+    }
+
+    /// Updates the costs after a slice was finished.
     mutating func didVerify(_ slice: WorkLoad, took elapsed: UInt64, at now: UInt64) {
         guard slice.total > 0 else { return }
         // Divides the time of a mixed slice among its classes in proportion to the estimates.
@@ -44,26 +56,31 @@ struct QueueDelay {
         }
     }
 
-    /// Updates the pace after a slice.
+    /// Updates the pace of a place after a slice.
     ///
-    /// - Parameter isBacklogged: whether requests were waiting for the thread that finished it.
+    /// - Parameters:
+    ///   - isBacklogged: whether requests were waiting for the thread that finished it.
+    ///   - threads: the threads of the place.
     mutating func didFinish(
-        _ slice: WorkLoad, isBacklogged: Bool, workers: Int, at now: UInt64
+        _ slice: WorkLoad, in place: Place = .loop, isBacklogged: Bool, threads: Int,
+        at now: UInt64
     ) {
+        var pace = paces[place.rawValue]
+        defer { paces[place.rawValue] = pace }
         guard isBacklogged else {
-            windowBegan = nil
+            pace.windowBegan = nil
             return
         }
-        guard let began = windowBegan else {
-            (windowBegan, workOfWindow) = (now, 0)
+        guard let began = pace.windowBegan else {
+            (pace.windowBegan, pace.workOfWindow) = (now, 0)
             return
         }
-        workOfWindow += nanoseconds(of: slice)
-        guard now - began >= Self.windowNanoseconds, workOfWindow > 0 else { return }
-        let measured = Double(now - began) * Double(workers) / workOfWindow
-        pace += Self.weight * (min(max(measured, 1), Self.slowestPace) - pace)
-        paceMeasuredAt = now
-        (windowBegan, workOfWindow) = (now, 0)
+        pace.workOfWindow += nanoseconds(of: slice)
+        guard now - began >= Self.windowNanoseconds, pace.workOfWindow > 0 else { return }
+        let measured = Double(now - began) * Double(threads) / pace.workOfWindow
+        pace.value += Self.weight * (min(max(measured, 1), Self.slowestPace) - pace.value)
+        pace.measuredAt = now
+        (pace.windowBegan, pace.workOfWindow) = (now, 0)
     }
 
     /// Fades stale measurements. Called several times a second.
@@ -75,7 +92,9 @@ struct QueueDelay {
             let least = work.leastNanoseconds
             costs[work.index] = least + (costs[work.index] - least) * kept
         }
-        if now > paceMeasuredAt + Self.freshNanoseconds { pace = 1 + (pace - 1) * kept }
+        for index in paces.indices where now > paces[index].measuredAt + Self.freshNanoseconds {
+            paces[index].value = 1 + (paces[index].value - 1) * kept
+        }
     }
 
     /// Approximates the power of two by a straight line: the calls are a tenth of a second apart.
@@ -83,12 +102,14 @@ struct QueueDelay {
         max(1 - seconds / (2 * halfLifeSeconds), 0)
     }
 
-    /// The milliseconds until this much work has been started by that many workers.
-    func milliseconds(ofNanoseconds work: Double, workers: Int) -> UInt64 {
-        UInt64(min(work * pace / Double(workers) / 1e6, 1e9))
+    /// The milliseconds until this much work has been started by that many threads.
+    func milliseconds(
+        ofNanoseconds work: Double, in place: Place = .loop, threads: Int
+    ) -> UInt64 {
+        UInt64(min(work * paces[place.rawValue].value / Double(threads) / 1e6, 1e9))
     }
 
-    /// The nanoseconds that a load takes on one worker that does nothing else.
+    /// The nanoseconds that a load takes on one thread that does nothing else.
     func nanoseconds(of load: WorkLoad) -> Double {
         // Most queues are empty when a request is admitted.
         guard load.total > 0 else { return 0 }

@@ -52,6 +52,7 @@ final class Connection {
         case .written: flush()
         case .ended:
             life.hasPeerEnded = true
+            context.scheduler.fetches.peerDidEnd(of: self)
             if hasClientLeft { context.scheduler.fetches.cancel(of: self) }
             let isWithin = stream.received.unreadCount > 0 || session.isWithinRequest
             end(isWithin ? .endedWithinRequest : nil)

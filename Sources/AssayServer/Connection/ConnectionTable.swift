@@ -4,10 +4,14 @@ import AssayWire
 /// The open connections. Belongs to the loop's thread.
 final class ConnectionTable {
     private var connections: [ObjectIdentifier: Connection] = [:]
-    private var lastNumber: UInt64 = 0
+    private var lastNumber: UInt64
     private let context: ServerContext
 
-    init(_ context: ServerContext) { self.context = context }
+    /// - Parameter worker: the index of the worker, whose connections have numbers of their own.
+    init(_ context: ServerContext, worker: Int) {
+        self.context = context
+        lastNumber = UInt64(worker) << 48
+    }
 
     var count: Int { connections.count }
     var isEmpty: Bool { connections.isEmpty }

@@ -14,8 +14,9 @@ final class FetchRunner {
     /// Until their tasks have ended, also those that are answered already.
     private var running: [UInt64: Running] = [:]
     private var lastNumber: UInt64 = 0
-    /// Fetches that are not answered. A cancelled task needs no place until it has ended.
-    private var places = 0
+    /// The fetches of all workers. A cancelled task needs no place until it has ended.
+    private let all: SharedFetches
+    private let others: [Worker]
     /// Bytes that all fetches have reserved.
     private var held = 0
 
@@ -25,6 +26,8 @@ final class FetchRunner {
         var task: Task<Void, Never>?
         /// Bytes that it has reserved.
         var held = 0
+        /// Whether its client has ended its writing, and possibly left.
+        var isAbandoned = false
 
         init(_ admitted: AdmittedFetch, from connection: Connection, _ budget: Budget) {
             self.admitted = admitted
@@ -38,8 +41,13 @@ final class FetchRunner {
         var isEnded: Bool { port.isEnded }
     }
 
-    init(_ context: ServerContext, _ budget: Budget, codecs: IdleCodecs) {
+    init(
+        _ context: ServerContext, _ budget: Budget, _ shared: SharedResources, worker: Int,
+        codecs: IdleCodecs
+    ) {
         self.context = context
+        all = shared.fetches
+        others = shared.workers.filter { $0.index != worker }
         self.budget = budget
         self.codecs = codecs
     }
@@ -60,7 +68,7 @@ final class FetchRunner {
     func admits(from connection: Connection) -> Bool {
         let active = running.values.filter { !$0.isEnded }
         let own = active.count { $0.connection === connection }
-        let used = active.count { !isAbandoned($0) }
+        let used = all.count - all.abandoned
         return own < limit - used && running.count < Self.tasksPerPlace * limit
     }
 
@@ -69,15 +77,33 @@ final class FetchRunner {
 
     /// Whether the peer of a connection of frames has ended its writing. It possibly waits for the
     /// answer, or has closed: its fetch gives way to others when the places are full.
-    private func isAbandoned(_ entry: Running) -> Bool { entry.connection.hasPeerEnded }
+    private func isAbandoned(_ entry: Running) -> Bool { entry.isAbandoned }
 
-    /// Ends the oldest fetch of a peer that has ended its writing, if the places are full.
+    /// Notes that the peer of a connection has ended its writing.
+    func peerDidEnd(of connection: Connection) {
+        for entry in running.values
+        where entry.connection === connection && !entry.isEnded && !entry.isAbandoned {
+            entry.isAbandoned = true
+            all.addAbandoned(1)
+        }
+    }
+
+    /// Ends an abandoned fetch, if the places are full: this worker's oldest, or another's.
     private func makePlace() {
-        guard places >= limit else { return }
+        guard all.count >= limit, !endOldestAbandoned() else { return }
+        for worker in others { worker.post { $0.giveFetchAway() } }
+    }
+
+    /// Ends the oldest abandoned fetch, while there are more fetches than places. Returns false if
+    /// there is none.
+    @discardableResult
+    func endOldestAbandoned() -> Bool {
+        guard all.count >= limit else { return false }
         let oldest = running.filter { !$0.value.isEnded && isAbandoned($0.value) }
             .min { $0.key < $1.key }
-        guard let entry = oldest?.value else { return }
+        guard let entry = oldest?.value else { return false }
         cancel(entry, .tooManyFetches(entry.admitted.id, limit: limit))
+        return true
     }
 
     /// All fetches together get a quarter of the memory: half is what requests with `mayWait` can
@@ -130,7 +156,7 @@ final class FetchRunner {
         let number = lastNumber
         let entry = Running(admitted, from: connection, budget)
         running[number] = entry
-        places += 1
+        all.add(1)
         reserve(ServerLimits.fetchStartBytes, for: entry)
         let (codecs, loop, clock) = (codecs, context.loop, context.fixed.clock)
         let runner = LoopBound(self, to: loop)
@@ -183,7 +209,8 @@ final class FetchRunner {
     /// Gives the place and the memory of a fetch back, and answers it, unless it has ended.
     private func end(_ entry: Running, _ answer: EncodedAnswer) {
         guard !entry.isEnded else { return }
-        places -= 1
+        all.add(-1)
+        if entry.isAbandoned { all.addAbandoned(-1) }
         releaseMemory(of: entry)
         switch entry.connection.isClosed ? nil : answer {
         case .encoded(let bytes): entry.port.answer(.fetched) { $0 += bytes }

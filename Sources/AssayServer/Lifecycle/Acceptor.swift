@@ -1,56 +1,55 @@
 import AssayIO
-import AssayWire
 
-/// Accepts clients, and hands over those whose stream is established.
+/// Accepts clients for all workers: each goes to the worker with the fewest.
 ///
-/// Owns the listeners, the TLS handshakes, the counts of client sockets, and the reasons for which
-/// a listener is paused. Clients of a paused listener wait in the kernel's queue.
+/// Owns the listeners, the counts of client sockets, and the reasons for which a listener is
+/// paused. Clients of a paused listener wait in the kernel's queue. Belongs to the thread of the
+/// listeners.
 final class Acceptor {
     private let context: ServerContext
-    /// Receives a client and nil, or an error response after which its connection ends.
-    private let onClient: (Stream, ResponseHead?) -> Void
+    private let workers: [Worker]
+    /// The sockets of each worker's clients.
+    private var socketsOfWorkers: [Int]
     private var listeners: [any StreamListener] = []
-    /// Nil without TLS listeners.
-    private var handshakes: Handshakes?
     /// The sockets of each listener's clients.
     private var shares = ListenerShares(limit: 0)
     /// Accepts no connection until one has closed.
     private var isShortOfDescriptors = false
-    /// Accepts no TLS connection until the queue of handshakes has drained to half.
-    private var isTLSPaused = false
+    /// The workers whose queue of TLS handshakes is full: no TLS connection is accepted until it
+    /// has drained to half.
+    private var fullWorkers: Set<Int> = []
     /// Descriptors in use when the server began to listen.
     private var ownDescriptors = 0
     /// A connection with this descriptor or a higher one leaves too few descriptors free.
     private let descriptorLimit: Int
 
-    init(_ context: ServerContext, onClient: @escaping (Stream, ResponseHead?) -> Void) {
+    init(_ context: ServerContext, _ workers: [Worker]) {
         self.context = context
-        self.onClient = onClient
+        self.workers = workers
+        socketsOfWorkers = workers.map { _ in 0 }
         let descriptors = Descriptors.limit
         descriptorLimit = descriptors - context.fixed.reservedDescriptors(of: descriptors)
+        let acceptor = LoopBound(self, to: context.loop)
+        for worker in workers {
+            let index = worker.index
+            worker.post { worker in
+                worker.followHandshakes { isFull in
+                    acceptor.post { $0.queueOfHandshakes(of: index, isFull: isFull) }
+                }
+            }
+        }
     }
 
     /// The endpoints of the listeners, with the ports that the system chose.
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
 
-    /// Whether no TLS handshake is in progress.
-    var isIdle: Bool { handshakes?.count ?? 0 == 0 }
-
-    /// Adds the numbers of TLS handshakes.
-    func add(to holdings: inout ServerHoldings) {
-        holdings.handshakes = handshakes?.count ?? 0
-        holdings.handshakesWaiting = handshakes?.waitingCount ?? 0
-    }
+    /// The number of client sockets, TLS handshakes included.
+    var count: Int { shares.total }
 
     /// Applies the settings of a reload. TLS listeners stay: a configuration without TLS is
     /// rejected for them.
     func settingsDidChange() {
-        if let handshakes {
-            if let tls = context.settings.tls { handshakes.context = tls }
-            handshakes.change(
-                most: handshakeLimit, percent: context.limits.handshakePercent)
-        }
-        shares.limit = socketLimit
+        passOnSocketLimit()
         warnOfDescriptors()
         updatePauses()
     }
@@ -79,9 +78,9 @@ final class Acceptor {
         for _ in added { shares.addListener() }
         // The system assigns the lowest free descriptor.
         for listener in added { ownDescriptors = max(ownDescriptors, Int(listener.descriptor) + 1) }
-        shares.limit = socketLimit
-        if endpoint.isTLS, handshakes == nil, let tls = context.settings.tls {
-            prepareHandshakes(tls)
+        passOnSocketLimit()
+        if endpoint.isTLS, let tls = context.settings.tls, !listeners.contains(where: isTLS) {
+            context.telemetry.log.writeExpiry(of: tls)
         }
         for listener in added {
             context.telemetry.log.write(
@@ -104,17 +103,43 @@ final class Acceptor {
 
     // MARK: Accepting
 
+    /// Passes a connection to a worker.
     private func welcome(_ stream: Stream, at endpoint: Endpoint, _ listener: Int) {
-        shares.didOpen(listener)
-        stream.endpoint = endpoint
-        stream.onClose = { [unowned self] in
-            shares.didClose(listener)
-            isShortOfDescriptors = false
-            updatePauses()
-        }
         if Int(stream.descriptor) >= descriptorLimit { isShortOfDescriptors = true }
+        guard let accepted = stream.detach() else {
+            // The listener's next connection finds a descriptor, or waits for one.
+            return context.telemetry.logFault("no descriptor is free for a connection")
+        }
+        shares.didOpen(listener)
+        let index = socketsOfWorkers.indices.min { socketsOfWorkers[$0] < socketsOfWorkers[$1] }!
+        socketsOfWorkers[index] += 1
+        let acceptor = LoopBound(self, to: context.loop)
+        workers[index].post { worker in
+            worker.take(accepted, at: endpoint) {
+                acceptor.post { $0.didClose(listener, of: index) }
+            }
+        }
         updatePauses()
-        if endpoint.isTLS { handshakes?.begin(stream) } else { onClient(stream, nil) }
+    }
+
+    private func didClose(_ listener: Int, of worker: Int) {
+        socketsOfWorkers[worker] -= 1
+        shares.didClose(listener)
+        isShortOfDescriptors = false
+        updatePauses()
+    }
+
+    private func queueOfHandshakes(of worker: Int, isFull: Bool) {
+        if isFull { fullWorkers.insert(worker) } else { fullWorkers.remove(worker) }
+        updatePauses()
+    }
+
+    private func isTLS(_ listener: any StreamListener) -> Bool { listener.endpoint.isTLS }
+
+    private func passOnSocketLimit() {
+        let limit = socketLimit
+        shares.limit = limit
+        for worker in workers { worker.post { $0.socketLimitDidChange(limit) } }
     }
 
     /// The limit of client sockets: the configured number, or the number of free descriptors if
@@ -146,78 +171,6 @@ final class Acceptor {
     }
 
     private func isHeldForHandshakes(_ listener: any StreamListener) -> Bool {
-        isTLSPaused && listener.endpoint.isTLS
-    }
-
-    // MARK: TLS handshakes
-
-    /// Handshakes that wait for their peer get a quarter of all sockets, and queued ones another
-    /// quarter. Half of the sockets are left for established connections.
-    private static let handshakePart = 4
-
-    private var handshakeLimit: Int {
-        min(context.limits.handshakes, max(socketLimit / Self.handshakePart, 1))
-    }
-
-    /// Limit for silent handshakes during a drain, which does not wait long for them.
-    private static let drainingHandshakeMilliseconds: UInt64 = 1_000
-
-    private func prepareHandshakes(_ tls: TLSContext) {
-        handshakes = Handshakes(
-            tls, most: handshakeLimit, percent: context.limits.handshakePercent
-        ) { [unowned self] outcome in didShakeHands(outcome) }
-        context.telemetry.log.writeExpiry(of: tls)
-    }
-
-    private func didShakeHands(_ outcome: Handshakes.Outcome) {
-        switch outcome {
-        case .secured(let stream): onClient(stream, nil)
-        case .plain(let stream):
-            context.telemetry.logFault("a connection without TLS at a TLS address")
-            onClient(stream, .speaksTLS)
-        case .failed(let error): context.telemetry.logFault(error)
-        }
-    }
-
-    /// Continues queued handshakes. Called after all ready sockets are read and the answers are
-    /// written.
-    func continueHandshakes() {
-        guard let handshakes, handshakes.waitingCount > 0 else { return }
-        // Connections without TLS continue.
-        if handshakes.isFull { pauseTLS() }
-        // Requests another turn, which begins with the established connections.
-        if handshakes.work(now: context.now, isHurried: context.phase.isDraining) {
-            context.loop.post {}
-        }
-        resumeTLS()
-    }
-
-    /// Closes handshakes past their deadline.
-    func sweepHandshakes() {
-        defer { resumeTLS() }
-        guard let handshakes, handshakes.count > 0 else { return }
-        let most = context.limits.handshakeMilliseconds
-        handshakes.sweep(
-            now: context.now,
-            silent: context.phase.isDraining
-                ? min(most, Self.drainingHandshakeMilliseconds) : most,
-            waiting: most)
-        continueHandshakes()
-    }
-
-    func closeHandshakes() { handshakes?.closeAll() }
-
-    private func pauseTLS() {
-        guard !isTLSPaused else { return }
-        isTLSPaused = true
-        context.telemetry.logFault(
-            "the queue of TLS handshakes is full: more connections wait")
-        updatePauses()
-    }
-
-    private func resumeTLS() {
-        guard isTLSPaused, handshakes?.hasDrained ?? true else { return }
-        isTLSPaused = false
-        updatePauses()
+        !fullWorkers.isEmpty && listener.endpoint.isTLS
     }
 }

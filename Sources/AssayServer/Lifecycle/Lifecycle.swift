@@ -1,46 +1,46 @@
 import AssayIO
 import AssayWire
 
-/// Leads a server from its start to its end: the reload of its settings, the drain, the end.
-/// Nothing else changes the settings and the phase of its context. Owns the heartbeat.
+/// Leads a server from its start to its end: the reload of its settings, the drain, the end. Owns
+/// the heartbeat. Belongs to the thread of the listeners, and posts to the workers their part of
+/// each step.
 final class Lifecycle {
     private let context: ServerContext
     private let acceptor: Acceptor
-    private let connections: ConnectionTable
-    private let admission: Admission
-    private let scheduler: Scheduler
+    private let workers: [Worker]
     private let publisher: StatePublisher
     private let report: @Sendable (ServerEvent) -> Void
     private var heartbeat: Timer?
+    /// Workers whose drain has not ended.
+    private var busyWorkers: Int
 
-    /// - Parameter report: called for each event, on the loop's thread.
+    /// - Parameter report: called for each event, on the thread of the listeners.
     init(
-        _ context: ServerContext, _ acceptor: Acceptor, _ connections: ConnectionTable,
-        _ admission: Admission, _ scheduler: Scheduler, _ publisher: StatePublisher,
-        report: @escaping @Sendable (ServerEvent) -> Void
+        _ context: ServerContext, _ acceptor: Acceptor, _ workers: [Worker],
+        _ publisher: StatePublisher, report: @escaping @Sendable (ServerEvent) -> Void
     ) {
         self.context = context
         self.acceptor = acceptor
-        self.connections = connections
-        self.admission = admission
-        self.scheduler = scheduler
+        self.workers = workers
         self.publisher = publisher
         self.report = report
+        busyWorkers = workers.count
     }
 
     private var log: Log { context.telemetry.log }
 
+    private func postToAll(_ action: @escaping @Sendable (WorkerLoop) -> Void) {
+        for worker in workers { worker.post(action) }
+    }
+
     // MARK: Reload
 
-    /// Applies a configuration to later requests and connections.
+    /// Applies a configuration to what is accepted later. The workers have theirs already.
     ///
     /// - Returns: the settings that need a restart to change.
     func reload(_ new: ServerConfiguration) -> [String] {
         context.replaceSettings(with: new.reloadable)
-        admission.settingsDidChange()
-        scheduler.settingsDidChange()
         acceptor.settingsDidChange()
-        connections.endForbidden()
         context.telemetry.metrics.didReload(true)
         if let tls = new.tls { log.writeExpiry(of: tls) }
         log.write(.info, "reloaded", ["apps": .number(new.apps.count)])
@@ -62,15 +62,25 @@ final class Lifecycle {
 
     // MARK: Heartbeat
 
-    /// Calls `action` periodically on a worker's thread, which shows that the loop and a worker
-    /// run.
+    /// Calls `action` periodically while the thread of the listeners and every worker run: the
+    /// beat passes through all of them.
     func followHeartbeat(
-        everyMilliseconds period: UInt64, on workers: any Executor,
-        _ action: @escaping @Sendable () -> Void
+        everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
     ) throws(LoopError) {
         let timer = try Timer(on: context.loop)
-        timer.start(afterMilliseconds: 0, everyMilliseconds: period) { workers.submit(action) }
+        let workers = workers[...]
+        timer.start(afterMilliseconds: 0, everyMilliseconds: period) {
+            Self.beat(through: workers, action)
+        }
         heartbeat = timer
+    }
+
+    private static func beat(
+        through workers: ArraySlice<Worker>, _ action: @escaping @Sendable () -> Void
+    ) {
+        guard let next = workers.first else { return action() }
+        let rest = workers.dropFirst()
+        next.post { _ in beat(through: rest, action) }
     }
 
     // MARK: Drain
@@ -84,56 +94,52 @@ final class Lifecycle {
     /// and ends when the accepted requests are answered.
     func drain() {
         guard context.phase.isReady else { return }
-        context.enter(.leaving(until: context.now + context.limits.drainDelayMilliseconds))
-        log.write(.info, "draining", ["connections": .number(connections.count)])
+        let until = context.now + context.limits.drainDelayMilliseconds
+        context.enter(.leaving(until: until))
+        log.write(.info, "draining", ["connections": .number(acceptor.count)])
         report(.draining)
-        connections.announceDrain()
+        // Without a delay the drain itself notifies them: no request fits in between.
+        if until > context.now { postToAll { $0.leave(until: until) } }
         publisher.publish()
         advance()
     }
 
-    /// Advances the drain when its times have passed.
+    /// Advances the drain when its delay has passed.
     func advance() {
-        let now = context.now
-        switch context.phase {
-        case .leaving(let until) where now >= until:
-            context.enter(.draining(until: now + context.limits.drainMilliseconds))
-            acceptor.finish()
-            // Clients that connected in the meantime were not notified yet.
-            connections.announceDrain()
-        case .draining(let until) where now >= until:
-            log.write(.warning, "drain_timeout", ["connections": .number(connections.count)])
-            connections.closeAll()
-            acceptor.closeHandshakes()
-        case .serving, .leaving, .draining, .ended: break
+        guard case .leaving(let delay) = context.phase, context.now >= delay else { return }
+        let until = context.now + context.limits.drainMilliseconds
+        context.enter(.draining(until: until))
+        // Each worker gets the last connections before it drains.
+        acceptor.finish()
+        let lifecycle = LoopBound(self, to: context.loop)
+        postToAll { worker in
+            worker.drain(until: until) { lifecycle.post { $0.workerDidEnd() } }
         }
     }
 
-    /// Ends the server if it is draining and nothing is left to do. Returns whether it did.
-    func endIfDrained() -> Bool {
-        guard case .draining = context.phase, connections.isEmpty, scheduler.isIdle,
-            acceptor.isIdle
-        else { return false }
-        context.enter(.ended)
-        heartbeat?.close()
-        scheduler.stop()
+    private func workerDidEnd() {
+        busyWorkers -= 1
+        guard busyWorkers == 0, case .draining = context.phase else { return }
+        end()
         log.write(.info, "stopped")
         publisher.publish()
         report(.ended(.drained))
-        return true
     }
 
     private func stopAtOnce(on signal: ProcessSignal) {
         if case .ended = context.phase { return }
-        context.enter(.ended)
+        end()
         acceptor.close()
+        let requests = workers.reduce(0) { $0 + $1.lastState.holdings.requestsInFlight }
         log.write(
             .warning, "stopped_at_once",
-            [
-                "connections": .number(connections.count),
-                "requests": .number(connections.requestsInFlight),
-            ])
+            ["connections": .number(acceptor.count), "requests": .number(requests)])
         publisher.publish()
         report(.ended(.stopped(signal)))
+    }
+
+    private func end() {
+        context.enter(.ended)
+        heartbeat?.close()
     }
 }

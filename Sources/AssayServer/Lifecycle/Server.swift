@@ -18,9 +18,11 @@ public final class Server: Sendable {
     /// The addresses it listens on, with the ports that the system chose.
     public let endpoints: [Endpoint]
 
+    /// The thread of the listeners.
     private let loop: EventLoop
-    private let workers: any Executor
-    private let server: LoopBound<ServerLoop>
+    private let supervisor: LoopBound<Supervisor>
+    let workers: [Worker]
+    private let shared: SharedResources
     private let watchers = Locked<[LoopBound<SignalWatcher>]>([])
     private let messages: Mailbox<ServerEvent>
     private let followers = EventFollowers()
@@ -29,40 +31,29 @@ public final class Server: Sendable {
     /// Starts the server. When this returns, the server listens on every address.
     public init(_ configuration: ServerConfiguration) throws(ServerError) {
         try Self.check(configuration)
-        let transport = SystemTransport()
         do throws(LoopError) {
             messages = try Mailbox()
-            loop = try EventLoop(name: "assay-loop")
-            try loop.start()
+            let threads = try ServerThreads(configuration)
+            (loop, workers, shared) = (threads.loop, threads.workers, threads.shared)
         } catch {
             throw .system(error)
         }
+        let (loop, workers, shared) = (loop, workers, shared)
+        let (messages, readiness, followers) = (messages, readiness, followers)
         do throws(LoopError) {
-            workers = try transport.makeExecutor(
-                count: configuration.workers, name: "assay-worker", hasLowPriority: false)
-        } catch {
-            loop.stop()
-            loop.join()
-            throw .system(error)
-        }
-        let (loop, workers, messages, readiness) = (loop, workers, messages, readiness)
-        let followers = followers
-        do throws(LoopError) {
-            server = try loop.call { () throws(LoopError) in
-                let server = try ServerLoop(
-                    configuration, on: loop, transport, workers: workers
-                ) { event in
+            supervisor = try loop.call { () throws(LoopError) in
+                let supervisor = try Supervisor(configuration, on: loop, workers, shared) { event in
                     if event != .hangup { readiness.isReady.store(false, ordering: .releasing) }
                     messages.put(event)
                     followers.put(event)
                 }
-                return LoopBound(server, to: loop)
+                return LoopBound(supervisor, to: loop)
             }
         } catch {
-            Self.stop(loop, workers)
+            Self.stop(loop, workers, shared)
             throw .system(error)
         }
-        endpoints = try Self.listen(server, loop, workers, configuration)
+        endpoints = try Self.listen(supervisor, loop, workers, shared, configuration)
         readiness.isReady.store(true, ordering: .releasing)
         publishState()
     }
@@ -70,26 +61,26 @@ public final class Server: Sendable {
     /// Publishes the state of a server that has just started: a probe that follows the ready line
     /// must not find it starting.
     private func publishState() {
-        let server = server
-        try? loop.call { () throws(LoopError) in server.value.publisher.publish() }
+        let supervisor = supervisor
+        try? loop.call { () throws(LoopError) in supervisor.value.publisher.publish() }
     }
 
     private static func listen(
-        _ server: LoopBound<ServerLoop>, _ loop: EventLoop, _ workers: any Executor,
-        _ configuration: ServerConfiguration
+        _ supervisor: LoopBound<Supervisor>, _ loop: EventLoop, _ workers: [Worker],
+        _ shared: SharedResources, _ configuration: ServerConfiguration
     ) throws(ServerError) -> [Endpoint] {
         var bound: [Endpoint] = []
         for endpoint in configuration.fixed.listenOnAll {
             do throws(LoopError) {
                 bound += try loop.call { () throws(LoopError) in
-                    try server.value.acceptor.listen(on: endpoint)
+                    try supervisor.value.acceptor.listen(on: endpoint)
                 }
             } catch {
-                stop(loop, workers)
+                stop(loop, workers, shared)
                 throw .listen(endpoint, error)
             }
         }
-        loop.post { server.value.acceptor.warnOfDescriptors() }
+        loop.post { supervisor.value.acceptor.warnOfDescriptors() }
         return bound
     }
 
@@ -113,10 +104,12 @@ public final class Server: Sendable {
         var listening = configuration
         listening.listen = endpoints
         try Self.check(listening)
-        let server = server
+        let supervisor = supervisor
         do throws(LoopError) {
+            shared.bytes.limit = configuration.limits.evidenceBytes
+            for worker in workers { try worker.call { $0.reload(configuration.reloadable) } }
             return try loop.call { () throws(LoopError) in
-                server.value.lifecycle.reload(configuration)
+                supervisor.value.lifecycle.reload(configuration)
             }
         } catch {
             throw .system(error)
@@ -125,36 +118,41 @@ public final class Server: Sendable {
 
     /// Logs why a configuration was rejected.
     public func noteFailedReload(_ reasons: [String]) {
-        let server = server
-        loop.post { server.value.lifecycle.noteFailedReload(reasons) }
+        let supervisor = supervisor
+        loop.post { supervisor.value.lifecycle.noteFailedReload(reasons) }
     }
 
-    /// Calls `action` periodically while the loop and a worker are running.
+    /// Calls `action` periodically while all workers are running.
     package func followHeartbeat(
         everyMilliseconds period: UInt64, _ action: @escaping @Sendable () -> Void
     ) throws(ServerError) {
-        let (server, workers) = (server, workers)
+        let supervisor = supervisor
         do throws(LoopError) {
             try loop.call { () throws(LoopError) in
-                try server.value.lifecycle.followHeartbeat(
-                    everyMilliseconds: period, on: workers, action)
+                try supervisor.value.lifecycle.followHeartbeat(
+                    everyMilliseconds: period, action)
             }
         } catch {
             throw .system(error)
         }
     }
 
-    private static func stop(_ loop: EventLoop, _ workers: any Executor) {
+    private static func stop(
+        _ loop: EventLoop, _ workers: [Worker], _ shared: SharedResources
+    ) {
+        // Workers first: what they post to the thread of the listeners still runs there.
+        for worker in workers { worker.loop.stop() }
+        for worker in workers { worker.loop.join() }
         loop.stop()
         loop.join()
-        workers.stop()
+        shared.stop()
     }
 
     /// Drains the server: rejects new requests, answers accepted ones within the drain timeout,
     /// then ends.
     public func drain() {
-        let server = server
-        loop.post { server.value.lifecycle.drain() }
+        let supervisor = supervisor
+        loop.post { supervisor.value.lifecycle.drain() }
     }
 
     /// Whether clients can use this server: from its start until it is asked to stop.
@@ -163,11 +161,11 @@ public final class Server: Sendable {
     /// Drains on SIGTERM and SIGINT, ends at once on the second of these signals, and reports
     /// SIGHUP as an event.
     public func followSignals() throws(ServerError) {
-        let server = server
+        let supervisor = supervisor
         for signal in [ProcessSignal.terminate, .interrupt] {
-            try follow(signal) { server.value.lifecycle.leave(on: signal) }
+            try follow(signal) { supervisor.value.lifecycle.leave(on: signal) }
         }
-        try follow(.hangup) { server.value.lifecycle.hangUp() }
+        try follow(.hangup) { supervisor.value.lifecycle.hangUp() }
     }
 
     private func follow(
@@ -184,29 +182,39 @@ public final class Server: Sendable {
         }
     }
 
-    /// The current holdings of the server; nil after it has ended. Must not be called on the
-    /// loop's thread.
+    /// The current holdings of the server; nil after it has ended. Must not be called on a thread
+    /// of the server's.
     package var holdings: ServerHoldings? {
-        let server = server
-        return try? loop.call { () throws(LoopError) in server.value.publisher.holdings }
+        try? workers.reduce(into: ServerHoldings()) { sum, worker in
+            sum.add(try worker.call { $0.holdings })
+        }
     }
 
-    /// The server's metrics; nil after it has ended. Must not be called on the loop's thread.
+    /// The server's metrics; nil after it has ended. Must not be called on a thread of the
+    /// server's.
     package var metrics: ServerMetrics? {
-        let server = server
-        return try? loop.call { () throws(LoopError) in server.value.context.telemetry.metrics }
+        let supervisor = supervisor
+        let first = try? loop.call { () throws(LoopError) in
+            supervisor.value.context.telemetry.metrics
+        }
+        return try? workers.reduce(into: first) { sum, worker in
+            sum?.add(try worker.call { $0.context.telemetry.metrics })
+        }
     }
 
     /// Lets time pass for all timeouts of the server without waiting: it checks them as often as
-    /// in that time, once in a turn of the loop. For tests. Does nothing after the server has
-    /// ended. Must not be called on the loop's thread.
+    /// in that time, once in a turn of each loop. For tests. Does nothing after the server has
+    /// ended. Must not be called on a thread of the server's.
     package func advanceClock(byMilliseconds duration: UInt64) {
-        let server = server
+        let supervisor = supervisor
         var left = duration
         while left > 0 {
-            let step = min(left, ServerLoop.sweepMilliseconds)
+            let step = min(left, WorkerLoop.sweepMilliseconds)
+            for worker in workers {
+                try? worker.call { $0.advanceClock(byMilliseconds: step) }
+            }
             try? loop.call { () throws(LoopError) in
-                server.value.advanceClock(byMilliseconds: step)
+                supervisor.value.advanceClock(byMilliseconds: step)
             }
             left -= step
         }
@@ -218,7 +226,7 @@ public final class Server: Sendable {
         if case .ended(let end) = event {
             messages.put(event)
             // After an immediate stop there is no wait for the workers.
-            if end == .drained { Self.stop(loop, workers) }
+            if end == .drained { Self.stop(loop, workers, shared) }
         }
         return event
     }
@@ -235,7 +243,7 @@ public final class Server: Sendable {
         } onCancel: {
             drain()
         }
-        if end == .drained { Self.stop(loop, workers) }
+        if end == .drained { Self.stop(loop, workers, shared) }
         return end
     }
 

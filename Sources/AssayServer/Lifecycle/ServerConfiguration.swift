@@ -39,7 +39,7 @@ public struct ServerConfiguration: Sendable {
         set { fixed[keyPath: setting] = newValue }
     }
 
-    /// The default number of workers: the processors available. The loop's own thread needs
+    /// The default number of workers: the processors available. The thread of the listeners needs
     /// little.
     public static var availableParallelism: Int { SystemClock.availableParallelism }
 
@@ -86,11 +86,14 @@ extension ServerConfiguration {
         public var socketAccess = SocketFileAccess()
         /// Connections that the kernel queues until they are accepted.
         public var backlog = Listener.usualBacklog
-        /// Number of worker threads.
+        /// Number of workers: threads with an event loop that do everything for their connections.
         public var workers: Int
-        /// Whether there is one processor: then single-signature requests are verified on the
-        /// loop's thread.
-        public var hasOneProcessor = ServerConfiguration.availableParallelism == 1
+        /// Threads for work that would keep a worker's sockets waiting; nil for one a worker.
+        package var background: Int?
+        var backgroundThreads: Int { background ?? workers }
+        /// Whether a worker hands all verifications over to the threads for long work. For tests
+        /// that hold such a thread while the worker goes on.
+        package var handsOver = false
         /// Receives the log.
         public var log: any LogSink
         /// Whether lines at debug level are logged: why a request to verifyReceipt got a status

@@ -24,6 +24,12 @@ package struct Distribution: Equatable, Sendable {
         sum &+= value
     }
 
+    /// Adds the values of another distribution with the same bounds.
+    package mutating func add(_ other: Distribution) {
+        for index in counts.indices { counts[index] &+= other.counts[index] }
+        sum &+= other.sum
+    }
+
     /// The values added since an earlier state of the same distribution.
     package func since(_ earlier: Distribution) -> Distribution {
         var difference = self

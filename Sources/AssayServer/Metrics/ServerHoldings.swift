@@ -28,4 +28,21 @@ package struct ServerHoldings: Equatable, Sendable {
     package var turns: UInt64 = 0
 
     package init() {}
+
+    /// Adds what another worker holds.
+    package mutating func add(_ other: ServerHoldings) {
+        connections += other.connections
+        evidenceBytes += other.evidenceBytes
+        bufferedBytes += other.bufferedBytes
+        unwrittenBytes += other.unwrittenBytes
+        heldBytes += other.heldBytes
+        requestsInFlight += other.requestsInFlight
+        waiting += other.waiting
+        unknownChains += other.unknownChains
+        unknownChainRequests += other.unknownChainRequests
+        handshakes += other.handshakes
+        handshakesWaiting += other.handshakesWaiting
+        fetches += other.fetches
+        turns += other.turns
+    }
 }

@@ -148,6 +148,42 @@ extension ServerMetrics {
     }
 }
 
+// MARK: Adding
+
+extension ServerMetrics {
+    /// Adds what another worker has counted.
+    mutating func add(_ other: ServerMetrics) {
+        Self.add(other.started, to: &started)
+        Self.add(other.handled, to: &handled)
+        Self.add(other.resolves, to: &resolves)
+        Self.add(other.refusals, to: &refusals)
+        for (name, place) in other.places {
+            if let mine = places[name] {
+                verdicts[mine].add(other.verdicts[place])
+            } else {
+                // A worker has not applied the reload yet that removed the app.
+                verdictsOfRemovedApps.add(other.verdicts[place])
+            }
+        }
+        verdictsOfRemovedApps.add(other.verdictsOfRemovedApps)
+        handling.add(other.handling)
+        resolveHandling.add(other.resolveHandling)
+        fetchHandling.add(other.fetchHandling)
+        queueDelay.add(other.queueDelay)
+        batchSizes.add(other.batchSizes)
+        connectionsAccepted &+= other.connectionsAccepted
+        connectionsRefused &+= other.connectionsRefused
+        requestsReceived &+= other.requestsReceived
+        answersSent &+= other.answersSent
+        validatedChains &+= other.validatedChains
+        for (reason, count) in other.faults { faults[reason, default: 0] &+= count }
+    }
+
+    private static func add(_ counts: [UInt64], to sums: inout [UInt64]) {
+        for index in counts.indices { sums[index] &+= counts[index] }
+    }
+}
+
 // MARK: Reading
 
 extension ServerMetrics {

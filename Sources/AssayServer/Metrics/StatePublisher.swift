@@ -1,35 +1,33 @@
 import AssayIO
 
-/// Describes the server's state, and publishes it to the monitor if there is one.
+/// Sums what the workers report, and publishes it to the monitor if there is one. Belongs to the
+/// thread of the listeners.
 final class StatePublisher {
     private let context: ServerContext
     private let acceptor: Acceptor
-    private let connections: ConnectionTable
-    private let turns: Turns
-    private let budget: Budget
-    private let scheduler: Scheduler
+    private let workers: [Worker]
 
-    init(
-        _ context: ServerContext, _ acceptor: Acceptor, _ connections: ConnectionTable,
-        _ turns: Turns, _ budget: Budget, _ scheduler: Scheduler
-    ) {
+    init(_ context: ServerContext, _ acceptor: Acceptor, _ workers: [Worker]) {
         self.context = context
         self.acceptor = acceptor
-        self.connections = connections
-        self.turns = turns
-        self.budget = budget
-        self.scheduler = scheduler
+        self.workers = workers
     }
 
     func publish() {
         guard let monitor = context.fixed.monitor else { return }
+        var metrics = context.telemetry.metrics
+        var traffic = LoopTraffic()
+        for worker in workers {
+            let state = worker.lastState
+            metrics.add(state.metrics)
+            traffic.add(state.traffic)
+        }
         monitor.publish(
             ServerState(
-                phase: shownPhase, metrics: context.telemetry.metrics, holdings: holdings,
-                traffic: context.loop.traffic, limits: context.limits,
-                version: context.settings.version, workers: context.fixed.workers,
-                connectionLimit: acceptor.socketLimit, endpoints: acceptor.endpoints,
-                certificateEnd: context.settings.tls?.notAfter,
+                phase: shownPhase, metrics: metrics, holdings: holdings, traffic: traffic,
+                limits: context.limits, version: context.settings.version,
+                workers: context.fixed.workers, connectionLimit: acceptor.socketLimit,
+                endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
                 apps: context.settings.apps, now: context.fixed.clock()))
     }
 
@@ -41,15 +39,8 @@ final class StatePublisher {
         }
     }
 
+    /// What all workers hold.
     var holdings: ServerHoldings {
-        var holdings = ServerHoldings()
-        holdings.evidenceBytes = budget.evidence + budget.parsed + budget.receipts
-        holdings.bufferedBytes = budget.buffered + budget.parsing
-        holdings.heldBytes = budget.held
-        holdings.turns = turns.number
-        connections.add(to: &holdings)
-        scheduler.add(to: &holdings)
-        acceptor.add(to: &holdings)
-        return holdings
+        workers.reduce(into: ServerHoldings()) { $0.add($1.lastState.holdings) }
     }
 }

@@ -3,47 +3,51 @@ import AssayIO
 import AssayModels
 import AssayWire
 
-/// The requests of all connections that wait for a worker. Connections take turns, so that one with
-/// many requests delays the others by its share; those of one connection are in arrival order.
+/// The requests of a worker's connections that wait for their verification. Connections take turns,
+/// so that one with many requests delays the others by its share; those of one connection are in
+/// arrival order.
 ///
-/// A batch is the work that gathers while the workers are busy. At the end of each turn of the
-/// loop it is divided among the idle workers, so that batches grow with the load and a single
-/// request starts at once. A few requests with known chains are verified on the loop's thread,
-/// because waking a worker takes longer. With one processor, all single-signature requests are
-/// verified there, because the loop and a worker would compete for it. The loop's thread never
-/// validates an unknown chain: that takes milliseconds, and is deferred.
+/// Short requests wait for the loop's own thread, which verifies them in slices between its reads,
+/// or shares slices with idle workers. Long ones go to the background threads, so that sockets do
+/// not wait for them; a slice for those is the work that gathers while they are busy. An unknown
+/// chain is validated by neither: that takes milliseconds, and is deferred.
 ///
 /// Requests with `mayWait` (patient requests) go after the others, except for a small share of
 /// the places.
 struct Batch {
-    private let workerCount: Int
+    private let backgroundThreads: Int
     var requestsPerSlice: Int
-    private let hasOneProcessor: Bool
+    /// Whether all requests go to the background threads.
+    private let handsOver: Bool
+    /// Requests that wait for a background thread.
     private var waiting = RequestQueue()
-    /// Requests that are verified on the loop's thread when there is one processor.
+    /// Requests that wait for the loop's thread.
     private var short = RequestQueue()
     /// Requests with `mayWait`.
     private var patient = RequestQueue()
     /// Credit that patient requests earn while others go first.
     private var patientCredit = 0
-    private var idleWorkers: Int
-    /// The work that is running on workers.
+    private var idleThreads: Int
+    /// The work that is running on background threads.
     private var running = WorkLoad()
+    /// Slices that other workers verify.
+    private var sharedSlices = 0
 
-    /// A smaller slice is not worth waking a second worker. Vector instructions verify as many
+    /// A request that takes longer keeps sockets waiting, so a background thread takes it; and a
+    /// slice for the loop's thread has no more work than this.
+    static let quickNanoseconds = 500_000.0
+
+    /// A smaller slice is not worth waking a second thread. Vector instructions verify as many
     /// signatures in the time of one.
     private static let smallestSharedSlice = 8
-
-    /// As many requests take longer than waking a worker, and keep the loop from reading.
-    private static let handedOver = 4
 
     /// One of this many requests taken is a patient one.
     private static let patientShare = 16
 
-    init(workers: Int, requestsPerSlice: Int, hasOneProcessor: Bool = false) {
-        self.hasOneProcessor = hasOneProcessor
-        workerCount = workers
-        idleWorkers = workers
+    init(backgroundThreads: Int, requestsPerSlice: Int, handsOver: Bool = false) {
+        self.handsOver = handsOver
+        self.backgroundThreads = backgroundThreads
+        idleThreads = backgroundThreads
         self.requestsPerSlice = requestsPerSlice
     }
 
@@ -56,22 +60,41 @@ struct Batch {
     /// Requests that wait for the loop's own thread.
     var shortCount: Int { short.count }
 
-    /// Nanoseconds of work, on one worker, before the last of the requests without `mayWait`.
-    func nanoseconds(by delay: QueueDelay) -> Double {
-        delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load)
-            + delay.nanoseconds(of: short.load)
+    /// Requests that wait for a background thread.
+    var longCount: Int { waiting.count + patient.count }
+
+    /// Whether more waits for the loop's thread than its next slice.
+    func hasSpareSlice(by delay: QueueDelay) -> Bool {
+        short.count > requestsPerSlice
+            || short.count > 1 && delay.nanoseconds(of: short.load) > Self.quickNanoseconds
     }
 
-    /// Nanoseconds of work, on one worker, before a request of a connection that arrives now
-    /// without `mayWait`.
+    /// Milliseconds until the last of the requests without `mayWait` is started.
     ///
-    /// - Parameter own: the request's own nanoseconds.
-    func nanoseconds(
-        before own: Double, of lines: RequestLines?, by delay: QueueDelay
-    ) -> Double {
-        delay.nanoseconds(of: running)
+    /// - Parameter parsing: nanoseconds of other work that background threads have.
+    func milliseconds(by delay: QueueDelay, parsing: Double) -> UInt64 {
+        let long = delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load) + parsing
+        return delay.milliseconds(
+            ofNanoseconds: delay.nanoseconds(of: short.load), in: .loop, threads: 1)
+            + delay.milliseconds(
+                ofNanoseconds: long, in: .background, threads: backgroundThreads)
+    }
+
+    /// Milliseconds until a request of a connection that arrives now without `mayWait` is started.
+    ///
+    /// - Parameters:
+    ///   - own: the request's own nanoseconds.
+    ///   - parsing: nanoseconds of other work that background threads have.
+    func milliseconds(
+        before own: Double, of lines: RequestLines?, by delay: QueueDelay, parsing: Double
+    ) -> UInt64 {
+        let short = short.nanoseconds(before: own, of: lines?.short, by: delay)
+        let long =
+            delay.nanoseconds(of: running) + parsing
             + waiting.nanoseconds(before: own, of: lines?.waiting, by: delay)
-            + short.nanoseconds(before: own, of: lines?.short, by: delay)
+        return delay.milliseconds(ofNanoseconds: short, in: .loop, threads: 1)
+            + delay.milliseconds(
+                ofNanoseconds: long, in: .background, threads: backgroundThreads)
     }
 
     /// What a connection has in the queue.
@@ -80,22 +103,22 @@ struct Batch {
         return lines.map { $0.waiting.isEmpty && $0.short.isEmpty } ?? true ? .none : .queued
     }
 
-    var hasRunning: Bool { idleWorkers < workerCount }
+    var hasRunning: Bool { idleThreads < backgroundThreads }
 
-    /// Whether a request that arrives now would be in the first slice of an idle worker.
+    /// Whether a request that arrives now would be in the next slice of its thread.
     var startsAtOnce: Bool {
-        hasOneProcessor && !hasRunning && waiting.isEmpty && short.count < requestsPerSlice
-            || waiting.count < idleWorkers * requestsPerSlice && short.isEmpty
+        !handsOver && !hasRunning && waiting.isEmpty && short.count < requestsPerSlice
+            || waiting.count < idleThreads * requestsPerSlice && short.isEmpty
     }
 
-    /// Whether another request would wait for more than the next slice of each worker.
-    var isLong: Bool { waitingCount > 2 * workerCount * requestsPerSlice }
+    /// Whether another request would wait for more than the next slice of each thread.
+    var isLong: Bool { waitingCount > 2 * backgroundThreads * requestsPerSlice }
 
     mutating func add(_ request: Job, by delay: QueueDelay) {
         let lines = request.port.value.connection.inFlight.makeLines()
         if request.mayWait {
             patient.append(request, to: lines.patient, by: delay)
-        } else if hasOneProcessor, request.isSingleSignature {
+        } else if !handsOver, delay.nanoseconds(of: request.work) <= Self.quickNanoseconds {
             short.append(request, to: lines.short, by: delay)
         } else {
             waiting.append(request, to: lines.waiting, by: delay)
@@ -119,28 +142,33 @@ struct Batch {
 
     /// Takes the next slice for the loop's thread: evidence that was just read is still in the
     /// processor's cache.
-    mutating func takeShort() -> [Job] {
-        let slice = short.take(requestsPerSlice)
+    mutating func takeShort(by delay: QueueDelay) -> [Job] {
+        var slice: [Job] = []
+        slice.reserveCapacity(min(requestsPerSlice, short.count))
+        var time = 0.0
+        while slice.count < requestsPerSlice, time < Self.quickNanoseconds,
+            let request = short.take()
+        {
+            slice.append(request)
+            time += delay.nanoseconds(of: request.work)
+        }
         if !patient.isEmpty { patientCredit += slice.count }
         return slice
     }
 
-    /// Takes the requests that are cheaper to verify here than to hand over, at the end of a
-    /// turn.
-    mutating func takeInPlace() -> [Job] {
-        guard !hasOneProcessor, waiting.count < Self.handedOver, patient.isEmpty,
-            !hasRunning, waiting.allSatisfy(\.hasKnownChain)
-        else { return [] }
-        return waiting.take(waiting.count)
+    var isEmpty: Bool {
+        waitingCount == 0 && idleThreads == backgroundThreads && sharedSlices == 0
     }
 
-    var isEmpty: Bool { waitingCount == 0 && idleWorkers == workerCount }
+    /// Records that another worker verifies a slice, and then that it has.
+    mutating func didShare() { sharedSlices += 1 }
+    mutating func sharedSliceEnded() { sharedSlices -= 1 }
 
-    /// Records that a worker has finished its slice.
-    mutating func workerFinished(_ slice: WorkLoad) {
-        idleWorkers += 1
+    /// Records that a background thread has finished its slice.
+    mutating func threadFinished(_ slice: WorkLoad) {
+        idleThreads += 1
         running.remove(slice)
-        precondition(idleWorkers <= workerCount)
+        precondition(idleThreads <= backgroundThreads)
     }
 
     /// Removes and returns the requests for which `isOver` holds.
@@ -155,16 +183,16 @@ struct Batch {
             + patient.removeAll(of: lines.patient)
     }
 
-    /// Divides the waiting requests into equal slices for the idle workers. Requests for which
-    /// `isOver` holds are removed and returned separately.
+    /// Divides the waiting requests into equal slices for the idle background threads. Requests for
+    /// which `isOver` holds are removed and returned separately.
     mutating func slices(
         by delay: QueueDelay, without isOver: (Job) -> Bool
     ) -> (slices: [[Job]], over: [Job]) {
         var (slices, over): ([[Job]], [Job]) = ([], [])
-        guard idleWorkers > 0 else { return (slices, over) }
-        let share = (waiting.count + patientPlaces + idleWorkers - 1) / idleWorkers
+        guard idleThreads > 0 else { return (slices, over) }
+        let share = (waiting.count + patientPlaces + idleThreads - 1) / idleThreads
         let size = min(max(share, Self.smallestSharedSlice), requestsPerSlice)
-        while idleWorkers > 0 {
+        while idleThreads > 0 {
             var slice: [Job] = []
             var time = 0.0
             while slice.count < size, time < Self.sliceNanoseconds, let request = next() {
@@ -178,7 +206,7 @@ struct Batch {
             guard !slice.isEmpty else { break }
             running.add(WorkLoad(slice))
             slices.append(slice)
-            idleWorkers -= 1
+            idleThreads -= 1
         }
         return (slices, over)
     }

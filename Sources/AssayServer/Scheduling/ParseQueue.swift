@@ -82,7 +82,7 @@ final class ParseQueue {
                 return
             } else {
                 end(job)
-                let canFit = job.bytes + job.parsedBytes <= budget.limit
+                let canFit = budget.canFit(job.bytes + job.parsedBytes)
                 job.connection.answerAtOnce(
                     .verify, .memoryExhausted(job.id, canFit: canFit))
             }

@@ -28,7 +28,8 @@ extension Scheduler {
                 turns.writeAnswers()
             }
         case .verify(let requests):
-            run(requests, on: chainWorkers, unknownChains: .validate) { scheduler, _ in
+            let chains = chainWorkers
+            run(requests, by: { chains.submit($0) }, unknownChains: .validate) { scheduler, _ in
                 scheduler.context.telemetry.metrics.validatedChains += UInt64(requests.count)
                 scheduler.addFirst(scheduler.chainQueue.finish())
             }

@@ -15,18 +15,19 @@ final class Scheduler {
     let budget: Budget
     /// For answers that are encoded on the loop's thread.
     let codec: MessageCodec
-    private let workers: any Executor
-    private let codecs = IdleCodecs()
+    /// Takes what would keep the loop's sockets waiting.
+    let background: any Executor
+    let codecs = IdleCodecs()
     /// Gathers the items of Resolve requests.
     let resolver: Resolver
     /// Runs Fetch requests, on no thread of this server.
     let fetches: FetchRunner
     var batch: Batch
-    private var queueDelay = QueueDelay()
+    var queueDelay = QueueDelay()
     private var queueLimit = QueueLimit()
     private var readBackoff = ReadBackoff()
     private var loopShare = LoopShare(began: 0)
-    private var watch: StallWatch
+    var watch: StallWatch
     /// Has the workers do other work than verifications.
     let tasks: WorkerTasks
     /// Has the bodies of HTTP requests parsed.
@@ -34,12 +35,14 @@ final class Scheduler {
     var chainQueue: ChainValidationQueue
     /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
-    /// The worker that validates unknown chains.
+    /// Validates unknown chains.
     let chainWorkers: any Executor
+    /// Workers that can verify slices of this one.
+    var helpers: Helpers
 
     init(
         _ context: ServerContext, _ connections: ConnectionTable, _ turns: Turns,
-        _ budget: Budget, _ codec: MessageCodec, workers: any Executor
+        _ budget: Budget, _ codec: MessageCodec, _ shared: SharedResources, worker: Int
     ) throws(LoopError) {
         let limits = context.limits
         self.context = context
@@ -47,20 +50,20 @@ final class Scheduler {
         self.turns = turns
         self.budget = budget
         self.codec = codec
-        self.workers = workers
-        resolver = Resolver(context, budget, workers: workers, codecs: codecs)
-        fetches = FetchRunner(context, budget, codecs: codecs)
-        tasks = WorkerTasks(workers, context.loop)
-        parses = ParseQueue(budget, turns, tasks, context.loop, workers: workers.count)
+        background = shared.background
+        resolver = Resolver(context, budget, workers: background, codecs: codecs)
+        fetches = FetchRunner(context, budget, shared, worker: worker, codecs: codecs)
+        tasks = WorkerTasks(background, context.loop)
+        parses = ParseQueue(budget, turns, tasks, context.loop, workers: background.count)
         batch = Batch(
-            workers: workers.count, requestsPerSlice: limits.requestsPerSlice,
-            hasOneProcessor: context.fixed.hasOneProcessor)
+            backgroundThreads: background.count, requestsPerSlice: limits.requestsPerSlice,
+            handsOver: context.fixed.handsOver)
         watch = StallWatch(limit: limits.workerStallMilliseconds)
         chainQueue = ChainValidationQueue(
             chainsPerSecond: limits.unknownChainsPerSecond, chainLimit: limits.unknownChainsWaiting)
         chainQueueTimer = try Timer(on: context.loop)
-        chainWorkers = try context.transport.makeExecutor(
-            count: 1, name: "assay-chains", hasLowPriority: true)
+        chainWorkers = shared.chains
+        helpers = Helpers(of: worker, among: shared.workers)
     }
 
     /// Applies the limits of a reload.
@@ -92,19 +95,13 @@ final class Scheduler {
         holdings.fetches = fetches.count
     }
 
-    /// Ends the chain-validation thread.
-    func stop() {
-        chainQueueTimer.close()
-        chainWorkers.stop()
-    }
+    func stop() { chainQueueTimer.close() }
 
     // MARK: Delay
 
     /// Milliseconds until the last of the waiting requests without `mayWait` is started.
     private var queuedMilliseconds: UInt64 {
-        queueDelay.milliseconds(
-            ofNanoseconds: batch.nanoseconds(by: queueDelay) + parses.nanoseconds,
-            workers: workers.count)
+        batch.milliseconds(by: queueDelay, parsing: parses.nanoseconds)
     }
 
     /// The milliseconds that a connection's next request would wait now, if too long; nil if it
@@ -120,10 +117,8 @@ final class Scheduler {
             return nil
         }
         let lines = connection.inFlight.lines
-        let delay = queueDelay.milliseconds(
-            ofNanoseconds: batch.nanoseconds(before: work ?? 0, of: lines, by: queueDelay)
-                + parses.nanoseconds,
-            workers: workers.count)
+        let delay = batch.milliseconds(
+            before: work ?? 0, of: lines, by: queueDelay, parsing: parses.nanoseconds)
         let isExceeded = queueLimit.isExceeded(
             by: delay, after: connection.age, batch.share(of: lines),
             of: context.limits.queueDelayMilliseconds, at: now)
@@ -134,7 +129,7 @@ final class Scheduler {
     }
 
     private func milliseconds(ofNanoseconds work: Double) -> UInt64 {
-        queueDelay.milliseconds(ofNanoseconds: work, workers: workers.count)
+        queueDelay.milliseconds(ofNanoseconds: work, threads: 1)
     }
 
     /// The predicted nanoseconds of a request.
@@ -226,7 +221,8 @@ final class Scheduler {
         }
         let rest = restMilliseconds()
         loopShare.end = max(loopShare.end, loopShare.worked + rest * 1_000_000)
-        while loopShare.canWork, case let slice = batch.takeShort(), !slice.isEmpty {
+        share()
+        while loopShare.canWork, case let slice = batch.takeShort(by: queueDelay), !slice.isEmpty {
             verifyInPlace(slice)
         }
         let left = rest - min(rest, loopShare.worked / 1_000_000)
@@ -258,16 +254,20 @@ final class Scheduler {
 
     /// Gives the waiting requests to the idle workers.
     private func dispatch() {
-        verifyInPlace(batch.takeInPlace())
         let now = now
         let (slices, dropped) = batch.slices(by: queueDelay) { isOver($0, at: now) }
         for request in dropped { drop(request) }
         for slice in slices { submit(slice) }
     }
 
-    /// Verifies a full slice of single-signature requests while more are being read.
+    /// Has a full slice of short requests verified while more are being read: by an idle worker as
+    /// soon as there is another one, otherwise here.
     private func verifyFullSlice() {
-        if batch.hasFullShortSlice, loopShare.canWork { verifyInPlace(batch.takeShort()) }
+        guard batch.hasFullShortSlice else { return }
+        share()
+        if batch.hasFullShortSlice, !helpers.hasIdle, loopShare.canWork {
+            verifyInPlace(batch.takeShort(by: queueDelay))
+        }
     }
 
     /// Answers overdue requests, ages the measurements, and checks the threads. Called several
@@ -336,59 +336,23 @@ final class Scheduler {
         }
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
         loopShare.worked += context.loop.nanoseconds - began
-        didFinish(load, took: context.loop.nanoseconds - began)
+        didFinish(load, in: .loop, took: context.loop.nanoseconds - began)
         if let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier {
             let log = context.telemetry.log
-            workers.submit { verifier.doPendingWork(log) }
+            background.submit { verifier.doPendingWork(log) }
         }
     }
 
-    private func didFinish(_ load: WorkLoad, took elapsed: UInt64) {
+    func didFinish(_ load: WorkLoad, in place: QueueDelay.Place, took elapsed: UInt64) {
         let now = context.loop.nanoseconds
         queueDelay.didVerify(load, took: elapsed, at: now)
+        let isLoop = place == .loop
         queueDelay.didFinish(
-            load, isBacklogged: batch.waitingCount > 0, workers: workers.count, at: now)
+            load, in: place, isBacklogged: (isLoop ? batch.shortCount : batch.longCount) > 0,
+            threads: isLoop ? 1 : background.count, at: now)
     }
 
-    // MARK: Verification on other threads
+    /// Whether the loop's thread has no verifications to do.
+    var canHelp: Bool { batch.shortCount == 0 }
 
-    private func submit(_ slice: [Job]) {
-        let load = WorkLoad(slice)
-        run(slice, on: workers, unknownChains: .deferred) { scheduler, answers in
-            scheduler.batch.workerFinished(load)
-            scheduler.didFinish(answers.load, took: answers.ended - answers.began)
-        }
-    }
-
-    /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
-    /// are delivered.
-    func run(
-        _ slice: [Job], on pool: any Executor, unknownChains: UnknownChainPolicy,
-        _ done: @escaping @Sendable (Scheduler, SliceAnswers) -> Void
-    ) {
-        let work = watch.begin(at: now)
-        let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
-        let log = context.telemetry.log
-        let scheduler = LoopBound(self, to: loop)
-        pool.submit {
-            let began = loop.nanoseconds
-            let now = clock()
-            let verified = JobVerification.verify(slice, at: now, unknownChains: unknownChains)
-            let answers = codecs.lend { codec in
-                SliceAnswers(
-                    slice, verified, began: began, at: now, codec: codec, clock: loop)
-            }
-            loop.post {
-                scheduler.value.watch.end(work)
-                done(scheduler.value, answers)
-                scheduler.value.deliver(answers, of: slice)
-            }
-            // Not on the chain-validation thread: it gets little time, and no other thread would
-            // do it.
-            if case .validate = unknownChains { return }
-            for request in slice where request.app.verifier.hasPendingWork {
-                request.app.verifier.doPendingWork(log)
-            }
-        }
-    }
 }

@@ -18,6 +18,7 @@ final class RandomLife {
 
     private static let events = 120
     private static let mostClients = 6
+    private static let unaskedBytes = 512 << 10
 
     init(seed: UInt64) throws {
         evidence = try SimulatedEvidence.all.get()
@@ -126,9 +127,17 @@ final class RandomLife {
 
     private func check() {
         let held = simulated.holdings
-        let limits = simulated.server.context.limits
-        if held.connections > simulated.driver.socketCount {
+        let limits = simulated.limits
+        if held.connections > simulated.socketCount {
             problem = "more connections than sockets: \(held)"
+        }
+        let (borrowed, limit) = simulated.borrowed
+        if borrowed < held.heldBytes {
+            problem = "\(borrowed) bytes are borrowed, more are held: \(held)"
+        }
+        // What has arrived before it could be refused, or was encoded, comes on top.
+        if borrowed > limit + Self.unaskedBytes {
+            problem = "\(borrowed) bytes are borrowed of \(limit)"
         }
         if held.evidenceBytes < 0 || held.bufferedBytes < 0 || held.heldBytes < 0 {
             problem = "negative memory: \(held)"
@@ -165,7 +174,10 @@ final class RandomLife {
         var held = simulated.holdings
         held.turns = 0
         if held != .none { problem = "held without a client: \(held)" }
-        if simulated.driver.socketCount > 0 { problem = "a socket was never closed" }
+        if simulated.socketCount > 0 { problem = "a socket was never closed" }
+        if problem == nil, simulated.borrowed.bytes != 0 {
+            problem = "\(simulated.borrowed.bytes) bytes are borrowed without a client"
+        }
         if !hasDrained { drain() }
         simulated.pass(milliseconds: 1_000)
         if problem == nil, !simulated.hasEnded { problem = "the drain does not end" }

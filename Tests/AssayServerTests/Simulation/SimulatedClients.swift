@@ -20,6 +20,7 @@ protocol SimulatedClient: AnyObject {
 /// What a simulated client asks.
 enum SimulatedQuestion: CaseIterable {
     case ping, genuine, forged, unknownChain, receipt, resolve, patient, tooLate, unknownApp
+    case namedApp
 }
 
 /// Evidence of the questions, made once.
@@ -47,6 +48,7 @@ final class SimulatedFrameClient: SimulatedClient {
     private var open: [UInt64: SimulatedQuestion] = [:]
     private var lastId: UInt64 = 0
     private(set) var answered = 0
+    private(set) var lastStatus: AssayWire.Status?
     private(set) var hasLastWord = false
 
     init(_ peer: SimulatedPeer, _ evidence: SimulatedEvidence) {
@@ -72,7 +74,8 @@ final class SimulatedFrameClient: SimulatedClient {
                     id, [(nil, evidence.genuine), (.transaction, evidence.forged)], timeout: 0)
             case .patient: RawClient.verify(id, evidence.genuine, timeout: 0, mayWait: true)
             case .tooLate: RawClient.verify(id, evidence.genuine, timeout: 1)
-            case .unknownApp: RawClient.verify(id, evidence.genuine, app: "other", timeout: 0)
+            case .unknownApp: RawClient.verify(id, evidence.genuine, app: "nowhere", timeout: 0)
+            case .namedApp: RawClient.verify(id, evidence.genuine, app: "game", timeout: 0)
             }
         peer.send(frame)
     }
@@ -100,6 +103,7 @@ final class SimulatedFrameClient: SimulatedClient {
             return "an answer to a request that is not open: \(head)"
         }
         answered += 1
+        lastStatus = head.status
         return problem(of: head, to: question)
     }
 
@@ -110,13 +114,14 @@ final class SimulatedFrameClient: SimulatedClient {
         switch head.status {
         case .unavailable, .resourceExhausted, .deadlineExceeded:
             return question == .ping ? wrong : nil
-        case .notFound: return question == .unknownApp ? nil : wrong
+        case .notFound: return question == .unknownApp || question == .namedApp ? nil : wrong
         case .ok: break
         default: return wrong
         }
         switch (question, head.result) {
         case (.ping, .pong), (.resolve, .resolution): return nil
-        case (.genuine, .verification(let answer)), (.patient, .verification(let answer)),
+        case (.genuine, .verification(let answer)), (.namedApp, .verification(let answer)),
+            (.patient, .verification(let answer)),
             (.tooLate, .verification(let answer)), (.receipt, .verification(let answer)):
             return answer.verdict == .valid ? nil : wrong
         case (.forged, .verification(let answer)), (.unknownChain, .verification(let answer)):
@@ -149,11 +154,12 @@ final class SimulatedHTTPClient: SimulatedClient {
             switch question {
             case .ping, .resolve: Array(HTTPClient.get("/v1/health").utf8)
             case .genuine, .patient: HTTPClient.post(token, evidence.genuine)
+            case .namedApp: HTTPClient.post(token + "&app=game", evidence.genuine)
             case .forged: HTTPClient.post(token, evidence.forged)
             case .unknownChain: HTTPClient.post(token, evidence.foreign, chunk: 300)
             case .receipt: HTTPClient.post("/v1/verify?kind=app-receipt", evidence.receipt)
             case .tooLate: HTTPClient.post(token + "&timeout=0.001", evidence.genuine)
-            case .unknownApp: HTTPClient.post(token + "&app=other", evidence.genuine)
+            case .unknownApp: HTTPClient.post(token + "&app=nowhere", evidence.genuine)
             }
         peer.send(request)
     }
@@ -198,7 +204,7 @@ final class SimulatedHTTPClient: SimulatedClient {
         let isValid = body.contains(#""verdict":"VALID""#)
         switch question {
         case .ping, .resolve: return nil
-        case .genuine, .patient, .tooLate, .receipt: return isValid ? nil : wrong
+        case .genuine, .patient, .tooLate, .receipt, .namedApp: return isValid ? nil : wrong
         case .forged, .unknownChain: return isValid ? wrong : nil
         case .unknownApp: return wrong
         }

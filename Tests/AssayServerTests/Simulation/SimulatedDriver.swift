@@ -1,7 +1,7 @@
 import AssayIO
 
-/// Runs a loop of the server, turn by turn, as libuv does: timers, the poll, the sockets that are
-/// ready in an order of the seed's, posted jobs, the turn's end, what was closed.
+/// Runs a loop of the server, turn by turn, as libuv does: timers, the sockets that are ready in an
+/// order of the seed's, posted jobs, the turn's end, what was closed, the next poll.
 final class SimulatedDriver: LoopDriver, @unchecked Sendable {
     private let world: SimulatedWorld
     private(set) var turnMilliseconds: UInt64
@@ -49,12 +49,8 @@ final class SimulatedDriver: LoopDriver, @unchecked Sendable {
         return hook
     }
 
-    /// Makes the server's end of a connection.
-    func makeSocket() -> SimulatedSocket {
-        let socket = SimulatedSocket(self, world)
-        sockets.append(socket)
-        return socket
-    }
+    /// Adds the server's end of a connection.
+    func add(_ socket: SimulatedSocket) { sockets.append(socket) }
 
     /// The number of open sockets.
     var socketCount: Int { sockets.count }
@@ -90,7 +86,6 @@ final class SimulatedDriver: LoopDriver, @unchecked Sendable {
             for timer in timers where timer.isDue(at: turnMilliseconds) {
                 timer.fire(at: turnMilliseconds)
             }
-            for hook in pollStarts { hook.action() }
             var ready: [() -> Void] = sockets.filter(\.isReady).map { socket in
                 { socket.process() }
             }
@@ -112,6 +107,8 @@ final class SimulatedDriver: LoopDriver, @unchecked Sendable {
             timers.removeAll(where: \.isClosed)
             turnEnds.removeAll(where: \.isClosed)
             pollStarts.removeAll(where: \.isClosed)
+            // The loop waits from here to its next turn.
+            for hook in pollStarts { hook.action() }
         }
     }
 }

@@ -9,14 +9,30 @@ import Testing
 /// so, and a seed repeats it.
 final class SimulatedServer {
     let world: SimulatedWorld
-    let driver: SimulatedDriver
-    let loop: EventLoop
-    let workers: SimulatedExecutor
+    /// The thread of the listeners, and those of the workers.
+    private let threads: [SimulatedThread]
+    private let workers: [Worker]
     private let transport: SimulatedTransport
-    private(set) var server: ServerLoop!
+    private(set) var supervisor: Supervisor!
+    private let shared: SharedResources
     let log = LogLines()
     let verifier: Verifier
     private let reported = Locked<[ServerEvent]>([])
+    private(set) var configuration: ServerConfiguration!
+    private let running = Locked(Running())
+
+    /// Which thread runs: 0 for that of the listeners, -1 for one of the background.
+    private struct Running: Sendable {
+        var thread = -1
+        /// The slices of each thread.
+        var slices: [Int: Int] = [:]
+    }
+
+    /// The slices that each thread has verified: the workers' from 1 on.
+    var slices: [Int: Int] {
+        get { running.withLock { $0.slices } }
+        set { running.withLock { $0.slices = newValue } }
+    }
 
     static let frames = Endpoint.unix(path: "/simulated/frames")
     static let http = Endpoint.unixHTTP(path: "/simulated/http")
@@ -27,47 +43,48 @@ final class SimulatedServer {
         _ change: (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         let world = SimulatedWorld(seed: seed)
-        let driver = SimulatedDriver(world)
-        let loop = EventLoop(name: "simulated", on: driver)
-        (self.world, self.driver, self.loop) = (world, driver, loop)
+        self.world = world
         verifier = try Minted.verifier()
         var configuration = ServerConfiguration(
             listen: [Self.frames, Self.http],
             apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
             defaultApp: "game", workers: 2, version: "test", log: log,
-            clock: {
+            clock: { [running] in
                 // Each slice begins with a look at the clock.
                 world.pass(nanoseconds: sliceNanoseconds)
+                running.withLock { $0.slices[$0.thread, default: 0] += 1 }
                 return Minted.now
             })
-        configuration.hasOneProcessor = false
         change(&configuration)
-        transport = SimulatedTransport(driver)
-        let workers = SimulatedExecutor(count: configuration.workers)
-        self.workers = workers
-        driver.runElsewhere = { [transport] in workers.runNext() || transport.runNext() }
-        let reported = reported
-        let transport = transport
-        server = try onLoop { () throws(LoopError) in
-            let server = try ServerLoop(configuration, on: loop, transport, workers: workers) {
+        self.configuration = configuration
+        let transport = SimulatedTransport()
+        let threads = (0...configuration.workers).map { SimulatedThread($0, world) }
+        let workers = threads.dropFirst().enumerated().map { Worker($0, on: $1.loop) }
+        let shared = try SharedResources(configuration, workers, transport)
+        (self.transport, self.threads, self.workers, self.shared) =
+            (transport, threads, workers, shared)
+        for thread in threads {
+            thread.driver.runElsewhere = { [transport] in transport.runNext() }
+        }
+        for (worker, thread) in zip(workers, threads.dropFirst()) {
+            try thread.run { () throws(LoopError) in try worker.begin(configuration, shared) }
+        }
+        let (reported, listeners) = (reported, threads[0])
+        supervisor = try listeners.run { () throws(LoopError) in
+            let supervisor = try Supervisor(configuration, on: listeners.loop, workers, shared) {
                 event in reported.withLock { $0.append(event) }
             }
             for endpoint in configuration.fixed.listenOnAll {
-                _ = try server.acceptor.listen(on: endpoint)
+                _ = try supervisor.acceptor.listen(on: endpoint)
             }
-            return server
+            return supervisor
         }
+        runUntilIdle()
     }
 
-    /// Performs an action as the loop's thread.
-    func onLoop<Value>(_ action: () throws(LoopError) -> Value) throws(LoopError) -> Value {
-        var result: Result<Value, LoopError>?
-        loop.simulate {
-            do throws(LoopError) { result = .success(try action()) } catch {
-                result = .failure(error)
-            }
-        }
-        return try result!.get()
+    /// Performs an action as the thread of the listeners.
+    private func onListeners<Value>(_ action: () -> Value) -> Value {
+        try! threads[0].run { () throws(LoopError) in action() }
     }
 
     var events: [ServerEvent] { reported.withLock { $0 } }
@@ -76,30 +93,64 @@ final class SimulatedServer {
         events.contains { if case .ended = $0 { true } else { false } }
     }
 
+    /// What all workers hold now.
     var holdings: ServerHoldings {
-        try! onLoop { () throws(LoopError) in server.publisher.holdings }
+        var sum = ServerHoldings()
+        for (worker, thread) in zip(workers, threads.dropFirst()) {
+            thread.perform(on: worker) { sum.add($0.holdings) }
+        }
+        return sum
     }
 
-    var metrics: ServerMetrics { server.context.telemetry.metrics }
+    /// The number of connections of each worker.
+    var connectionsOfWorkers: [Int] {
+        zip(workers, threads.dropFirst()).map { worker, thread in
+            var count = 0
+            thread.perform(on: worker) { count = $0.connections.count }
+            return count
+        }
+    }
+
+    /// What all workers have counted.
+    var metrics: ServerMetrics {
+        var sum = supervisor.context.telemetry.metrics
+        for (worker, thread) in zip(workers, threads.dropFirst()) {
+            thread.perform(on: worker) { sum.add($0.context.telemetry.metrics) }
+        }
+        return sum
+    }
+
+    /// Bytes that all workers have borrowed of the server's memory, and its limit.
+    var borrowed: (bytes: Int, limit: Int) { (shared.bytes.memory.borrowed, shared.bytes.limit) }
+
+    var limits: ServerLimits { supervisor.context.limits }
+
+    /// Sockets that are not closed.
+    var socketCount: Int { threads.reduce(0) { $0 + $1.driver.socketCount } }
 
     // MARK: Events
 
     /// Connects a client.
     func connect(to endpoint: Endpoint = frames) -> SimulatedPeer {
-        let socket = driver.makeSocket()
-        try! onLoop { () throws(LoopError) in transport.connect(socket, to: endpoint, on: loop) }
-        return SimulatedPeer(socket)
+        let wire = SimulatedWire()
+        onListeners { transport.connect(wire, to: endpoint, on: threads[0], world) }
+        return SimulatedPeer(wire)
     }
 
     /// Whether nothing can run without time passing.
-    var isIdle: Bool { !driver.isReady && workers.isIdle && !transport.hasWork }
+    var isIdle: Bool { !threads.contains(where: \.driver.isReady) && !transport.hasWork }
 
     /// Runs one thing that can run, by chance. Returns false if there is nothing.
     @discardableResult
     func step() -> Bool {
         var choices: [() -> Void] = []
-        if driver.isReady { choices.append { [self] in driver.turn(of: loop) } }
-        if !workers.isIdle { choices.append { [self] in workers.runNext() } }
+        for (index, thread) in threads.enumerated() where thread.driver.isReady {
+            choices.append { [running] in
+                running.withLock { $0.thread = index }
+                thread.driver.turn(of: thread.loop)
+                running.withLock { $0.thread = -1 }
+            }
+        }
         if transport.hasWork { choices.append { [transport] in _ = transport.runNext() } }
         guard !choices.isEmpty else { return false }
         choices[world.number(below: choices.count)]()
@@ -118,7 +169,9 @@ final class SimulatedServer {
     func pass(milliseconds: UInt64) {
         let end = world.nanoseconds + milliseconds * 1_000_000
         runUntilIdle()
-        while let wait = driver.untilTimer, world.nanoseconds + wait * 1_000_000 <= end {
+        while let wait = threads.compactMap(\.driver.untilTimer).min(),
+            world.nanoseconds + wait * 1_000_000 <= end
+        {
             world.pass(milliseconds: max(wait, 1))
             runUntilIdle()
         }
@@ -127,20 +180,48 @@ final class SimulatedServer {
     }
 
     func reload(_ configuration: ServerConfiguration) {
-        try! onLoop { () throws(LoopError) in _ = server.lifecycle.reload(configuration) }
+        shared.bytes.limit = configuration.limits.evidenceBytes
+        for (worker, thread) in zip(workers, threads.dropFirst()) {
+            thread.perform(on: worker) { $0.reload(configuration.reloadable) }
+        }
+        onListeners { _ = supervisor.lifecycle.reload(configuration) }
     }
 
-    func drain() { try! onLoop { () throws(LoopError) in server.lifecycle.drain() } }
+    func drain() { onListeners { supervisor.lifecycle.drain() } }
+}
+
+/// A loop of the server with what runs it.
+final class SimulatedThread {
+    let driver: SimulatedDriver
+    let loop: EventLoop
+
+    init(_ index: Int, _ world: SimulatedWorld) {
+        driver = SimulatedDriver(world)
+        loop = EventLoop(name: "simulated-\(index)", on: driver)
+    }
+
+    /// Performs an action as this thread.
+    func run<Value>(_ action: () throws(LoopError) -> Value) throws(LoopError) -> Value {
+        var result: Result<Value, LoopError>?
+        loop.simulate {
+            do throws(LoopError) { result = .success(try action()) } catch {
+                result = .failure(error)
+            }
+        }
+        return try result!.get()
+    }
+
+    /// Performs an action on a worker of this thread.
+    func perform(on worker: Worker, _ action: (WorkerLoop) -> Void) {
+        loop.simulate { if let state = worker.current { action(state) } }
+    }
 }
 
 /// Listeners without sockets, and threads that run when the simulation says so.
 final class SimulatedTransport: Transport, @unchecked Sendable {
-    private let driver: SimulatedDriver
     private var listeners: [SimulatedListener] = []
     private var executors: [SimulatedExecutor] = []
     let tasks = SimulatedTasks()
-
-    init(_ driver: SimulatedDriver) { self.driver = driver }
 
     func listen(
         at endpoint: Endpoint, for server: ServerConfiguration.Fixed, on loop: EventLoop,
@@ -163,8 +244,12 @@ final class SimulatedTransport: Transport, @unchecked Sendable {
 
     var residentBytes: Int? { nil }
 
-    func connect(_ socket: SimulatedSocket, to endpoint: Endpoint, on loop: EventLoop) {
-        let stream = AssayIO.Stream(socket, on: loop)
+    func connect(
+        _ wire: SimulatedWire, to endpoint: Endpoint, on thread: SimulatedThread,
+        _ world: SimulatedWorld
+    ) {
+        let socket = SimulatedSocket(wire, thread.driver, world)
+        let stream = AssayIO.Stream(socket, on: thread.loop)
         guard let listener = listeners.first(where: { $0.endpoint == endpoint && !$0.isClosed })
         else { return stream.close() }
         listener.arrive(stream)

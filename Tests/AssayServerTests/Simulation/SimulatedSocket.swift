@@ -1,24 +1,38 @@
 import AssayIO
 
+/// What is between a simulated client and the server: the system's buffers of a connection.
+///
+/// The server's end can move from one loop to another, with all that has arrived.
+final class SimulatedWire: @unchecked Sendable {
+    enum End { case finished, reset }
+
+    /// What the peer has sent, and the server has not read.
+    var arrived: [UInt8] = []
+    /// The peer has closed its writing side, or reset the connection.
+    var peerEnd: End?
+    /// What the system has taken, and the peer has not read.
+    var sent: [UInt8] = []
+    /// What the peer's reads end with, after the bytes.
+    var end: End?
+    /// Bytes that the system takes while the peer does not read.
+    let sendBuffer = 64 << 10
+    /// The server's end; nil while it moves.
+    weak var socket: SimulatedSocket?
+    /// Whether the server's end is closed, and its stream has been informed.
+    var isOver = false
+}
+
 /// The server's end of a simulated connection. Its other end is a `SimulatedPeer`.
 ///
 /// Reads bring any part of what has arrived. Writes go to the peer while the system's buffer has
 /// space, and wait while the peer does not read.
 final class SimulatedSocket: StreamSocket {
-    var stream: Stream?
+    var stream: AssayIO.Stream?
+    private let wire: SimulatedWire
     private let driver: SimulatedDriver
     private let world: SimulatedWorld
-
-    /// What the peer has sent, and the server has not read.
-    fileprivate var arrived: [UInt8] = []
-    /// The peer has closed its writing side, which is not reported yet.
-    fileprivate var peerEnd: PeerEnd?
-    fileprivate enum PeerEnd { case finished, reset }
-
-    /// What the system has taken, and the peer has not read.
-    fileprivate var sent: [UInt8] = []
-    /// Bytes that the system takes while the peer does not read.
-    var sendBuffer = 64 << 10
+    /// Whether the peer's end was reported.
+    private var hasEnded = false
     /// What was written and the system has not taken.
     private var unwritten: [UInt8] = []
     /// A write that waited has ended, which is not reported yet.
@@ -26,23 +40,25 @@ final class SimulatedSocket: StreamSocket {
     private var endsWriting = false
     /// The writing side has closed, which is not reported yet.
     private var hasShutDown = false
-    /// What the peer's reads end with, after the bytes.
-    fileprivate var end: PeerEnd?
 
     private var isReading = false
     private var isClosing = false
     /// Whether it is closed, and its stream has been informed.
     private(set) var isOver = false
+    private var isDetached = false
 
-    init(_ driver: SimulatedDriver, _ world: SimulatedWorld) {
+    init(_ wire: SimulatedWire, _ driver: SimulatedDriver, _ world: SimulatedWorld) {
+        self.wire = wire
         self.driver = driver
         self.world = world
+        wire.socket = self
+        driver.add(self)
     }
 
     var descriptor: Int32 { -1 }
     var peerUser: UInt32? { 1_000 }
-    var hasPeerLeft: Bool { arrived.isEmpty && peerEnd != nil }
-    var unreadCount: Int { arrived.count }
+    var hasPeerLeft: Bool { wire.arrived.isEmpty && wire.peerEnd != nil }
+    var unreadCount: Int { wire.arrived.count }
     var unwrittenCount: Int { unwritten.count }
 
     func startReading() { isReading = true }
@@ -60,30 +76,40 @@ final class SimulatedSocket: StreamSocket {
         passOn()
     }
 
+    func detach() -> (any DetachedConnection)? {
+        isDetached = true
+        return SimulatedDetachedConnection(wire, world)
+    }
+
     func close() {
         isClosing = true
         isReading = false
-        // Closing with unread bytes resets the connection, as Linux does.
-        if end == nil { end = arrived.isEmpty && peerEnd != .reset ? .finished : .reset }
         unwritten = []
+        // Closing with unread bytes resets the connection, as Linux does.
+        if !isDetached, wire.end == nil {
+            wire.end = wire.arrived.isEmpty && wire.peerEnd != .reset ? .finished : .reset
+        }
         driver.afterTurn { [self] in
             isOver = true
+            if !isDetached { wire.isOver = true }
             let closed = stream
             stream = nil
             closed?.didClose()
         }
     }
 
+    private var hasPeerEnd: Bool { wire.peerEnd == .reset || wire.peerEnd != nil && !hasEnded }
+
     /// Whether the loop has an event of it to handle.
     var isReady: Bool {
         guard !isClosing else { return false }
-        return hasWritten || hasShutDown || isReading && (!arrived.isEmpty || peerEnd != nil)
-            || peerEnd == .reset && !unwritten.isEmpty
+        return hasWritten || hasShutDown || isReading && (!wire.arrived.isEmpty || hasPeerEnd)
+            || wire.peerEnd == .reset && !unwritten.isEmpty
     }
 
     /// Reports what has happened since the last turn.
     func process() {
-        if peerEnd == .reset, !unwritten.isEmpty {
+        if wire.peerEnd == .reset, !unwritten.isEmpty {
             unwritten = []
             stream?.didWrite(.connectionReset)
         }
@@ -95,75 +121,107 @@ final class SimulatedSocket: StreamSocket {
             hasShutDown = false
             stream?.didShutDown(nil)
         }
-        guard isReading, !isClosing, let stream else { return }
-        if !arrived.isEmpty {
-            let most = world.happens(onceIn: 4) ? 1 + world.number(below: 64) : arrived.count
+        if wire.arrived.isEmpty { readEnd() } else { read() }
+    }
+
+    /// Reads part of what has arrived, or like libuv several times while reads are full.
+    private func read() {
+        for _ in 0..<Self.readsPerTurn where isReading && !isClosing && !wire.arrived.isEmpty {
+            let arrived = wire.arrived
+            let isPart = world.happens(onceIn: 4)
+            let most = isPart ? min(1 + world.number(below: 64), arrived.count) : arrived.count
+            guard let stream else { return }
             let count = stream.read(from: arrived.span.extracting(first: most))
-            arrived.removeFirst(min(count, arrived.count))
-        } else if let end = peerEnd {
-            isReading = false
-            if end == .finished { peerEnd = nil }
-            stream.didRead(end == .finished ? .ended : .failed(.connectionReset))
+            wire.arrived.removeFirst(min(count, wire.arrived.count))
+            if isPart { return }
         }
     }
 
+    private static let readsPerTurn = 32
+
+    private func readEnd() {
+        guard isReading, !isClosing, let end = wire.peerEnd else { return }
+        isReading = false
+        hasEnded = true
+        stream?.didRead(end == .finished ? .ended : .failed(.connectionReset))
+    }
+
     /// Has the system take what its buffer has space for.
-    fileprivate func passOn() {
-        guard peerEnd != .reset else { return }
-        let count = min(max(sendBuffer - sent.count, 0), unwritten.count)
+    func passOn() {
+        guard wire.peerEnd != .reset else { return }
+        let count = min(max(wire.sendBuffer - wire.sent.count, 0), unwritten.count)
         if count > 0 {
-            sent += unwritten.prefix(count)
+            wire.sent += unwritten.prefix(count)
             unwritten.removeFirst(count)
             if unwritten.isEmpty { hasWritten = true }
         }
-        if endsWriting, unwritten.isEmpty, end == nil {
-            end = .finished
+        if endsWriting, unwritten.isEmpty, wire.end == nil {
+            wire.end = .finished
             hasShutDown = true
         }
     }
 }
 
+/// The server's end of a connection while it belongs to no loop.
+final class SimulatedDetachedConnection: DetachedConnection, @unchecked Sendable {
+    private let wire: SimulatedWire
+    private let world: SimulatedWorld
+    private var isOpened = false
+
+    init(_ wire: SimulatedWire, _ world: SimulatedWorld) {
+        self.wire = wire
+        self.world = world
+    }
+
+    func open(on loop: EventLoop) throws(LoopError) -> AssayIO.Stream {
+        guard let driver = loop.driver as? SimulatedDriver else { throw .cancelled }
+        isOpened = true
+        return AssayIO.Stream(SimulatedSocket(wire, driver, world), on: loop)
+    }
+
+    deinit {
+        if !isOpened { (wire.end, wire.isOver) = (.reset, true) }
+    }
+}
+
 /// The client's end of a simulated connection.
 final class SimulatedPeer {
-    private let socket: SimulatedSocket
+    private let wire: SimulatedWire
     private(set) var hasEnded = false
     /// Whether it has reset the connection.
     private(set) var hasReset = false
 
-    init(_ socket: SimulatedSocket) { self.socket = socket }
-
-    /// Whether the server's end is closed in both directions.
-    var isDisconnected: Bool { socket.isOver }
+    init(_ wire: SimulatedWire) { self.wire = wire }
 
     func send(_ bytes: [UInt8]) {
-        guard !hasEnded, !socket.isOver else { return }
-        socket.arrived += bytes
+        guard !hasEnded, !wire.isOver else { return }
+        wire.arrived += bytes
     }
 
     /// Closes the writing side.
     func finish() {
-        guard !hasEnded, !socket.isOver else { return }
+        guard !hasEnded, !wire.isOver else { return }
         hasEnded = true
-        if socket.peerEnd == nil { socket.peerEnd = .finished }
+        if wire.peerEnd == nil { wire.peerEnd = .finished }
     }
 
     /// Ends both directions at once; what the server has not read is lost.
     func reset() {
-        guard !socket.isOver else { return }
+        guard !wire.isOver else { return }
         (hasEnded, hasReset) = (true, true)
-        socket.arrived = []
-        socket.sent = []
-        socket.peerEnd = .reset
+        wire.arrived = []
+        wire.sent = []
+        wire.peerEnd = .reset
     }
 
     /// Receives up to a number of bytes; empty if none have arrived.
     func receive(upTo limit: Int = .max) -> [UInt8] {
-        let bytes = Array(socket.sent.prefix(limit))
-        socket.sent.removeFirst(bytes.count)
-        socket.passOn()
+        let bytes = Array(wire.sent.prefix(limit))
+        wire.sent.removeFirst(bytes.count)
+        wire.socket?.passOn()
         return bytes
     }
 
     /// Whether the server has ended its writing, and everything was received.
-    var isAtEnd: Bool { socket.end != nil && socket.sent.isEmpty }
+    var isAtEnd: Bool { wire.end != nil && wire.sent.isEmpty }
 }

@@ -1,0 +1,121 @@
+import AssayIO
+import AssayWire
+
+/// Secures the connections of a worker's TLS listeners, and passes on those that are established.
+/// Belongs to the loop's thread.
+final class SecuredStreams {
+    private let context: ServerContext
+    private let workers: Int
+    /// Receives a client and nil, or an error response after which its connection ends.
+    private let onClient: (Stream, ResponseHead?) -> Void
+    /// Nil before the first TLS connection.
+    private var handshakes: Handshakes?
+    /// Called when the queue of handshakes becomes full, and when it has drained to half.
+    var onFull: (Bool) -> Void = { _ in }
+    private var isFull = false
+    /// The number of client sockets that the server can have.
+    var socketLimit = 1 {
+        didSet { settingsDidChange() }
+    }
+
+    init(
+        _ context: ServerContext, workers: Int,
+        onClient: @escaping (Stream, ResponseHead?) -> Void
+    ) {
+        self.context = context
+        self.workers = workers
+        self.onClient = onClient
+    }
+
+    /// Whether no TLS handshake is in progress.
+    var isIdle: Bool { handshakes?.count ?? 0 == 0 }
+
+    /// Adds the numbers of TLS handshakes.
+    func add(to holdings: inout ServerHoldings) {
+        holdings.handshakes = handshakes?.count ?? 0
+        holdings.handshakesWaiting = handshakes?.waitingCount ?? 0
+    }
+
+    /// Applies the settings of a reload. A configuration without TLS is rejected for a server with
+    /// TLS listeners.
+    func settingsDidChange() {
+        guard let handshakes else { return }
+        if let tls = context.settings.tls { handshakes.context = tls }
+        handshakes.change(most: limit, percent: context.limits.handshakePercent)
+    }
+
+    /// Starts the handshake of a connection.
+    func begin(_ stream: Stream) {
+        if handshakes == nil, let tls = context.settings.tls {
+            handshakes = Handshakes(
+                tls, most: limit, percent: context.limits.handshakePercent
+            ) { [unowned self] outcome in didShakeHands(outcome) }
+        }
+        handshakes?.begin(stream)
+    }
+
+    /// Handshakes that wait for their peer get a quarter of all sockets, and queued ones another
+    /// quarter. Half of the sockets are left for established connections.
+    private static let handshakePart = 4
+
+    /// This worker's part of the server's limit.
+    private var limit: Int {
+        let all = min(context.limits.handshakes, max(socketLimit / Self.handshakePart, 1))
+        return max(all / workers, 1)
+    }
+
+    /// Limit for silent handshakes during a drain, which does not wait long for them.
+    private static let drainingHandshakeMilliseconds: UInt64 = 1_000
+
+    private func didShakeHands(_ outcome: Handshakes.Outcome) {
+        switch outcome {
+        case .secured(let stream): onClient(stream, nil)
+        case .plain(let stream):
+            context.telemetry.logFault("a connection without TLS at a TLS address")
+            onClient(stream, .speaksTLS)
+        case .failed(let error): context.telemetry.logFault(error)
+        }
+    }
+
+    /// Continues queued handshakes. Called after all ready sockets are read and the answers are
+    /// written.
+    func continueHandshakes() {
+        guard let handshakes, handshakes.waitingCount > 0 else { return }
+        // Connections without TLS continue.
+        if handshakes.isFull { pause() }
+        // Requests another turn, which begins with the established connections.
+        if handshakes.work(now: context.now, isHurried: context.phase.isDraining) {
+            context.loop.post {}
+        }
+        resume()
+    }
+
+    /// Closes handshakes past their deadline.
+    func sweep() {
+        defer { resume() }
+        guard let handshakes, handshakes.count > 0 else { return }
+        let most = context.limits.handshakeMilliseconds
+        handshakes.sweep(
+            now: context.now,
+            silent: context.phase.isDraining
+                ? min(most, Self.drainingHandshakeMilliseconds) : most,
+            waiting: most)
+        continueHandshakes()
+    }
+
+    func closeAll() { handshakes?.closeAll() }
+
+    private func pause() {
+        guard !isFull else { return }
+        isFull = true
+        context.telemetry.logFault(
+            "the queue of TLS handshakes is full: more connections wait")
+        onFull(true)
+    }
+
+    private func resume() {
+        guard isFull, handshakes?.hasDrained ?? true else { return }
+        isFull = false
+        onFull(false)
+    }
+}

@@ -1,0 +1,53 @@
+import AssayIO
+import AssayWire
+
+/// The server's state on the thread of its listeners: accepts connections for the workers, leads
+/// the server through its life, and publishes its state.
+final class Supervisor {
+    let context: ServerContext
+    let acceptor: Acceptor
+    let lifecycle: Lifecycle
+    let publisher: StatePublisher
+    private let memory: MemoryReturner
+    private let workers: [Worker]
+    private var sweepTimer: Timer?
+
+    /// - Parameters:
+    ///   - workers: have begun, and get connections from now on.
+    ///   - report: called for each event, on the loop's thread.
+    init(
+        _ configuration: ServerConfiguration, on loop: EventLoop, _ workers: [Worker],
+        _ shared: SharedResources, report: @escaping @Sendable (ServerEvent) -> Void
+    ) throws(LoopError) {
+        self.workers = workers
+        context = ServerContext(configuration, on: loop, shared.transport)
+        acceptor = Acceptor(context, workers)
+        publisher = StatePublisher(context, acceptor, workers)
+        lifecycle = Lifecycle(context, acceptor, workers, publisher, report: report)
+        memory = MemoryReturner(context, shared.background)
+        let timer = try Timer(on: loop)
+        timer.start(
+            afterMilliseconds: WorkerLoop.sweepMilliseconds,
+            everyMilliseconds: WorkerLoop.sweepMilliseconds
+        ) { [unowned self] in sweep() }
+        sweepTimer = timer
+        context.telemetry.log.writeTrust(of: configuration.apps)
+        context.telemetry.log.writeEngine(of: configuration.apps)
+    }
+
+    /// Advances the loop's clock and checks the timeouts. For tests.
+    func advanceClock(byMilliseconds duration: UInt64) {
+        if case .ended = context.phase { return }
+        context.loop.clock.advance(byMilliseconds: duration)
+        sweep()
+    }
+
+    /// Checks everything that takes time. Called several times a second.
+    private func sweep() {
+        if case .ended = context.phase { return }
+        memory.sweep(held: publisher.holdings.heldBytes)
+        context.telemetry.flushFaults()
+        lifecycle.advance()
+        publisher.publish()
+    }
+}

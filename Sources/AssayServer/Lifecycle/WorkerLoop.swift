@@ -1,0 +1,195 @@
+import AssayIO
+import AssayWire
+
+/// A worker of the server: an event loop that does everything for its connections. It reads,
+/// decodes, admits, verifies and answers; nothing on the way of a request is another worker's.
+final class WorkerLoop {
+    let context: ServerContext
+    let connections: ConnectionTable
+    private let turns: Turns
+    private let budget: Budget
+    private let scheduler: Scheduler
+    private let admission: Admission
+    private let clients: ConnectionContext
+    private let secured: SecuredStreams
+    private let worker: Worker
+    private var turnEnd: TurnEnd?
+    private var pollWatch: PollWatch?
+    private var sweepTimer: Timer?
+    private var lastSweep: UInt64 = 0
+    /// Called once, when the drain has ended.
+    private var onEnd: @Sendable () -> Void = {}
+
+    /// How often timeouts are checked; the limits are seconds.
+    static let sweepMilliseconds: UInt64 = 100
+    /// After a delay of this length, the loop has bytes to read before it judges its peers.
+    private static let lateSweepMilliseconds: UInt64 = 1_000
+
+    init(
+        _ configuration: ServerConfiguration, _ worker: Worker, _ shared: SharedResources
+    ) throws(LoopError) {
+        let loop = worker.loop
+        self.worker = worker
+        let codec = MessageCodec()
+        context = ServerContext(configuration, on: loop, shared.transport)
+        connections = ConnectionTable(context, worker: worker.index)
+        turns = Turns(loop)
+        budget = Budget(sharing: shared.bytes) { [loop] in loop.receivedBytes }
+        scheduler = try Scheduler(
+            context, connections, turns, budget, codec, shared, worker: worker.index)
+        admission = Admission(context, budget, scheduler, codec)
+        let clients = ConnectionContext(
+            context, connections, turns, budget, scheduler, admission, codec)
+        self.clients = clients
+        secured = SecuredStreams(context, workers: shared.workers.count) { stream, lastWord in
+            clients.serve(stream, lastWord: lastWord)
+        }
+        turnEnd = try TurnEnd(on: loop) { [self] in endTurn() }
+        pollWatch = try PollWatch(on: loop) { [scheduler] in worker.setIdle(scheduler.canHelp) }
+        let timer = try Timer(on: loop)
+        timer.start(
+            afterMilliseconds: Self.sweepMilliseconds, everyMilliseconds: Self.sweepMilliseconds
+        ) { [self] in sweep() }
+        sweepTimer = timer
+    }
+
+    // MARK: Connections
+
+    /// Serves a connection.
+    ///
+    /// - Parameters:
+    ///   - accepted: it was accepted on another loop.
+    ///   - onClose: called once, on any outcome.
+    func take(
+        _ accepted: any DetachedConnection, at endpoint: Endpoint,
+        onClose: @escaping @Sendable () -> Void
+    ) {
+        guard let stream = try? accepted.open(on: context.loop) else { return onClose() }
+        stream.endpoint = endpoint
+        stream.onClose = onClose
+        if case .ended = context.phase { return stream.close() }
+        if endpoint.isTLS { secured.begin(stream) } else { clients.serve(stream, lastWord: nil) }
+    }
+
+    /// Calls back when the queue of TLS handshakes becomes full, and when it has drained.
+    func followHandshakes(_ action: @escaping @Sendable (_ isFull: Bool) -> Void) {
+        secured.onFull = action
+    }
+
+    /// Applies the number of client sockets that the server can have.
+    func socketLimitDidChange(_ limit: Int) { secured.socketLimit = limit }
+
+    // MARK: Turns
+
+    /// Ends a turn, after all ready sockets were read: has the requests verified and the answers
+    /// written.
+    private func endTurn() {
+        worker.setIdle(false)
+        turns.beginEnd()
+        scheduler.work()
+        scheduler.advanceChainQueue()
+        turns.writeAnswers()
+        secured.continueHandshakes()
+        turns.end()
+        endIfDrained()
+    }
+
+    /// Advances the loop's clock and checks the timeouts. For tests, which would have to wait
+    /// otherwise.
+    func advanceClock(byMilliseconds duration: UInt64) {
+        if case .ended = context.phase { return }
+        context.loop.clock.advance(byMilliseconds: duration)
+        sweep()
+    }
+
+    /// Checks everything that takes time. Called several times a second.
+    private func sweep() {
+        scheduler.sweep()
+        let isLate = context.now - lastSweep > Self.lateSweepMilliseconds
+        lastSweep = context.now
+        for connection in connections.all { connection.sweep(isLate: isLate) }
+        connections.refuseSlow { budget.isLow }
+        budget.giveBackShare()
+        context.telemetry.flushFaults()
+        secured.sweep()
+        advance()
+        // Timers run before the loop blocks: no answer can be left for the end of a turn.
+        turns.writeAnswers()
+        report()
+        endIfDrained()
+    }
+
+    /// Publishes the worker's state to other threads.
+    func report() {
+        worker.report(
+            WorkerState(
+                metrics: context.telemetry.metrics, holdings: holdings,
+                traffic: context.loop.traffic))
+    }
+
+    var holdings: ServerHoldings {
+        var holdings = ServerHoldings()
+        holdings.evidenceBytes = budget.evidence + budget.parsed + budget.receipts
+        holdings.bufferedBytes = budget.buffered + budget.parsing
+        holdings.heldBytes = budget.held
+        holdings.turns = turns.number
+        connections.add(to: &holdings)
+        scheduler.add(to: &holdings)
+        secured.add(to: &holdings)
+        return holdings
+    }
+
+    // MARK: Life
+
+    /// Applies the settings of a reload to later requests and connections.
+    func reload(_ new: ServerConfiguration.Reloadable) {
+        context.replaceSettings(with: new)
+        admission.settingsDidChange()
+        scheduler.settingsDidChange()
+        secured.settingsDidChange()
+        connections.endForbidden()
+    }
+
+    /// Ends the oldest fetch whose client has ended its writing, for another worker's.
+    func giveFetchAway() { scheduler.fetches.endOldestAbandoned() }
+
+    /// Notifies the clients that the server will drain. Still serves.
+    func leave(until time: UInt64) {
+        context.enter(.leaving(until: time))
+        connections.announceDrain()
+        turns.writeAnswers()
+    }
+
+    /// Rejects new requests, answers the accepted ones, and ends by this time.
+    func drain(until time: UInt64, onEnd: @escaping @Sendable () -> Void) {
+        self.onEnd = onEnd
+        context.enter(.draining(until: time))
+        // Clients that connected in the meantime were not notified yet.
+        connections.announceDrain()
+    }
+
+    private func advance() {
+        guard case .draining(let until) = context.phase, context.now >= until else { return }
+        if !connections.isEmpty {
+            context.telemetry.log.write(
+                .warning, "drain_timeout", ["connections": .number(connections.count)])
+        }
+        connections.closeAll()
+        secured.closeAll()
+    }
+
+    /// Ends the worker if it is draining and nothing is left to do.
+    private func endIfDrained() {
+        guard case .draining = context.phase, connections.isEmpty, scheduler.isIdle,
+            secured.isIdle
+        else { return }
+        context.enter(.ended)
+        budget.giveBackShare()
+        scheduler.stop()
+        sweepTimer?.close()
+        turnEnd?.close()
+        pollWatch?.close()
+        report()
+        onEnd()
+    }
+}

@@ -1,0 +1,98 @@
+import AssayWire
+import TestSupport
+import Testing
+
+@testable import AssayServer
+
+/// Several workers that serve as one server, simulated.
+@Suite struct WorkerTests {
+    private func client(of simulated: SimulatedServer) throws -> SimulatedFrameClient {
+        SimulatedFrameClient(simulated.connect(), try SimulatedEvidence.all.get())
+    }
+
+    /// Sends as many genuine tokens, and receives their answers.
+    private func ask(
+        _ count: Int, _ client: SimulatedFrameClient, of simulated: SimulatedServer
+    ) {
+        let before = client.answered
+        for _ in 0..<count { client.ask(.genuine) }
+        simulated.runUntilIdle()
+        #expect(client.receive(upTo: .max) == nil)
+        #expect(client.answered == before + count && client.unanswered == 0)
+    }
+
+    @Test("Connections are divided among the workers, and a closed one makes space")
+    func connections() throws {
+        let simulated = try SimulatedServer { $0.workers = 4 }
+        let peers = (0..<8).map { _ in simulated.connect() }
+        simulated.runUntilIdle()
+        #expect(simulated.connectionsOfWorkers == [2, 2, 2, 2])
+        for peer in peers.prefix(2) { peer.reset() }
+        simulated.runUntilIdle()
+        _ = (0..<2).map { _ in simulated.connect() }
+        simulated.runUntilIdle()
+        #expect(simulated.connectionsOfWorkers == [2, 2, 2, 2])
+    }
+
+    @Test("The tokens of one connection are verified by all workers, an even load by its own")
+    func share() throws {
+        let simulated = try SimulatedServer { $0.workers = 4 }
+        let one = try client(of: simulated)
+        // The chain gets known, and the workers idle.
+        ask(1, one, of: simulated)
+        simulated.pass(milliseconds: 200)
+        simulated.slices = [:]
+        ask(1, one, of: simulated)
+        #expect(simulated.slices.count == 1, "a lone request stays where it is")
+        ask(64, one, of: simulated)
+        #expect(simulated.slices.count == 1, "one slice stays where it is")
+        simulated.slices = [:]
+        for _ in 0..<10 { ask(250, one, of: simulated) }
+        #expect(simulated.slices.keys.filter { $0 > 0 }.count == 4, "\(simulated.slices)")
+    }
+
+    @Test("A drain ends when every worker has answered what it accepted")
+    func drain() throws {
+        let simulated = try SimulatedServer { $0.workers = 3 }
+        let clients = try (0..<6).map { _ in try client(of: simulated) }
+        simulated.runUntilIdle()
+        for client in clients { for _ in 0..<20 { client.ask(.genuine) } }
+        simulated.drain()
+        simulated.pass(milliseconds: 500)
+        for client in clients {
+            #expect(client.receive(upTo: .max) == nil)
+            #expect(client.unanswered == 0 && client.peer.isAtEnd)
+            client.peer.finish()
+        }
+        simulated.pass(milliseconds: 200)
+        #expect(simulated.hasEnded)
+    }
+
+    @Test("A reload reaches every worker: each refuses an app that was removed")
+    func reload() throws {
+        let simulated = try SimulatedServer { $0.workers = 3 }
+        let clients = try (0..<3).map { _ in try client(of: simulated) }
+        for client in clients { ask(1, client, of: simulated) }
+        var configuration: ServerConfiguration = simulated.configuration
+        configuration.apps = ["other": configuration.apps["game"]!]
+        configuration.defaultApp = "other"
+        simulated.reload(configuration)
+        for client in clients {
+            client.ask(.namedApp)
+            simulated.runUntilIdle()
+            #expect(client.receive(upTo: .max) == nil)
+            #expect(client.lastStatus == .notFound)
+        }
+    }
+
+    @Test("Metrics and holdings are those of all workers")
+    func sums() throws {
+        let simulated = try SimulatedServer { $0.workers = 3 }
+        let clients = try (0..<6).map { _ in try client(of: simulated) }
+        for client in clients { ask(5, client, of: simulated) }
+        #expect(simulated.holdings.connections == 6)
+        #expect(simulated.metrics.handled(.verify, .ok) == 30)
+        #expect(simulated.metrics.verdictsByApp.map(\.counts.total) == [30])
+        #expect(simulated.metrics.connectionsAccepted == 6)
+    }
+}
