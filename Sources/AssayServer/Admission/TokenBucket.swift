@@ -1,3 +1,5 @@
+import AssayIO
+
 /// A token bucket: a rate per second, with a burst of one second.
 struct TokenBucket {
     private let perSecond: Double
@@ -25,8 +27,25 @@ struct TokenBucket {
     }
 
     private mutating func fill(_ now: UInt64) {
-        let elapsed = now - (lastFill ?? now)
-        lastFill = now
+        // Loops begin their turns at different times, and can share a bucket.
+        let last = lastFill ?? now
+        let elapsed = max(now, last) - last
+        lastFill = max(now, last)
         tokens = min(tokens + Double(elapsed) * perSecond / 1000, perSecond)
+    }
+}
+
+/// A token bucket of all workers.
+final class SharedBucket: Sendable {
+    private let bucket: Locked<TokenBucket>
+
+    init(perSecond: Int) { bucket = Locked(TokenBucket(perSecond: perSecond)) }
+
+    func change(perSecond: Int) { bucket.withLock { $0 = TokenBucket(perSecond: perSecond) } }
+
+    func spend(_ count: Int, at now: UInt64) { bucket.withLock { $0.spend(count, at: now) } }
+
+    func wait(for count: Int, at now: UInt64) -> UInt64 {
+        bucket.withLock { $0.wait(for: count, at: now) }
     }
 }

@@ -106,7 +106,7 @@ public final class Server: Sendable {
         try Self.check(listening)
         let supervisor = supervisor
         do throws(LoopError) {
-            shared.bytes.limit = configuration.limits.evidenceBytes
+            shared.limitsDidChange(configuration.limits)
             for worker in workers { try worker.call { $0.reload(configuration.reloadable) } }
             return try loop.call { () throws(LoopError) in
                 supervisor.value.lifecycle.reload(configuration)

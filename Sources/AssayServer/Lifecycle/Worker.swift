@@ -73,6 +73,8 @@ final class SharedResources: Sendable {
     let chains: any Executor
     /// The memory of all workers.
     let bytes: SharedBudget
+    /// The rate at which unknown chains are validated.
+    let chainRate: SharedBucket
     /// The places of fetches.
     let fetches = SharedFetches()
     let workers: [Worker]
@@ -83,6 +85,7 @@ final class SharedResources: Sendable {
         self.transport = transport
         self.workers = workers
         bytes = SharedBudget(limit: configuration.limits.evidenceBytes)
+        chainRate = SharedBucket(perSecond: configuration.limits.unknownChainsPerSecond)
         background = try transport.makeExecutor(
             count: configuration.fixed.backgroundThreads, name: "assay-background",
             hasLowPriority: false)
@@ -93,6 +96,12 @@ final class SharedResources: Sendable {
             background.stop()
             throw error
         }
+    }
+
+    /// Applies the limits of a reload.
+    func limitsDidChange(_ limits: ServerLimits) {
+        bytes.limit = limits.evidenceBytes
+        chainRate.change(perSecond: limits.unknownChainsPerSecond)
     }
 
     /// Ends the threads, after the jobs that they have.

@@ -23,7 +23,8 @@ struct ChainValidationQueue {
     }
 
     private var chainLimit: Int
-    private var bucket: TokenBucket
+    /// The rate of all workers together.
+    private let bucket: SharedBucket
     /// The requests that wait for each chain, except the one that is being verified.
     private var requests: [Key: [Job]] = [:]
     /// The chains that wait for their turn, by connection.
@@ -35,15 +36,12 @@ struct ChainValidationQueue {
     /// those of a flood, and enough to share the cost of waking the thread.
     static let chainsPerTurn = 8
 
-    init(chainsPerSecond: Int, chainLimit: Int) {
+    init(at rate: SharedBucket, chainLimit: Int) {
         self.chainLimit = chainLimit
-        bucket = TokenBucket(perSecond: chainsPerSecond)
+        bucket = rate
     }
 
-    mutating func change(chainsPerSecond: Int, chainLimit: Int) {
-        self.chainLimit = chainLimit
-        bucket = TokenBucket(perSecond: chainsPerSecond)
-    }
+    mutating func change(chainLimit: Int) { self.chainLimit = chainLimit }
 
     var isEmpty: Bool { requests.isEmpty && running.isEmpty }
     /// Number of chains that wait.

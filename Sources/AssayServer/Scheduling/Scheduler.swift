@@ -33,6 +33,7 @@ final class Scheduler {
     /// Has the bodies of HTTP requests parsed.
     let parses: ParseQueue
     var chainQueue: ChainValidationQueue
+    private let workerCount: Int
     /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
     /// Validates unknown chains.
@@ -59,8 +60,9 @@ final class Scheduler {
             backgroundThreads: background.count, requestsPerSlice: limits.requestsPerSlice,
             handsOver: context.fixed.handsOver)
         watch = StallWatch(limit: limits.workerStallMilliseconds)
+        workerCount = shared.workers.count
         chainQueue = ChainValidationQueue(
-            chainsPerSecond: limits.unknownChainsPerSecond, chainLimit: limits.unknownChainsWaiting)
+            at: shared.chainRate, chainLimit: max(limits.unknownChainsWaiting / workerCount, 1))
         chainQueueTimer = try Timer(on: context.loop)
         chainWorkers = shared.chains
         helpers = Helpers(of: worker, among: shared.workers)
@@ -71,9 +73,7 @@ final class Scheduler {
         let limits = context.limits
         batch.requestsPerSlice = limits.requestsPerSlice
         watch.limit = limits.workerStallMilliseconds
-        chainQueue.change(
-            chainsPerSecond: limits.unknownChainsPerSecond,
-            chainLimit: limits.unknownChainsWaiting)
+        chainQueue.change(chainLimit: max(limits.unknownChainsWaiting / workerCount, 1))
     }
 
     var now: UInt64 { context.now }

@@ -180,7 +180,7 @@ final class SimulatedServer {
     }
 
     func reload(_ configuration: ServerConfiguration) {
-        shared.bytes.limit = configuration.limits.evidenceBytes
+        shared.limitsDidChange(configuration.limits)
         for (worker, thread) in zip(workers, threads.dropFirst()) {
             thread.perform(on: worker) { $0.reload(configuration.reloadable) }
         }
