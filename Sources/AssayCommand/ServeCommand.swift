@@ -73,7 +73,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Number of worker threads. (default: one for each processor)", valueName: "n"))
+            "Number of workers: threads that each read, verify and answer for their own "
+                + "connections. (default: one for each processor)",
+            valueName: "n"))
     var workers: Int?
 
     @Option(
