@@ -42,9 +42,9 @@ public struct ServerLimits: Sendable {
     public var requestsInFlight = RequestLimits.inFlight
     /// Items in one Resolve.
     public var resolveItems = RequestLimits.resolveItems
-    /// The answer to a Resolve with more items is computed on a worker. Those of fewer items take
-    /// less time than waking one.
-    static let itemsDecidedInPlace = 8
+    /// The answer to a Resolve with more items is computed on a background thread. Those of fewer
+    /// items take a fraction of a millisecond.
+    static let itemsDecidedInPlace = 200
     /// Evidence bytes of those requests: 32 KB each, above the usual notification. A connection
     /// over this limit is not read until some requests are answered.
     public var evidenceBytesPerConnection = 32 << 20

@@ -121,7 +121,7 @@ struct TestServer {
                 .unix(path: temporaryPath("server")), .tcp(host: "127.0.0.1", port: 0),
             ],
             apps: ["game": AppEntry(verifier: verifier, policy: Minted.policy)],
-            defaultApp: "game", workers: 2, version: "test", log: log, clock: { Minted.now })
+            defaultApp: "game", workers: 4, version: "test", log: log, clock: { Minted.now })
         configuration.limits.drainQuietMilliseconds = 20
         // Tests hold a background thread; otherwise they would hold a worker's own.
         configuration.handsOver = true

@@ -55,12 +55,14 @@ final class SharedBudget: Sendable {
     let answers: SharedBytes
     let receipts: SharedBytes
     let bodies: SharedBytes
+    let fetches: SharedBytes
 
     init(limit: Int) {
         memory = SharedBytes(limit: limit)
         answers = SharedBytes(limit: Self.answerLimit(limit))
         receipts = SharedBytes(limit: limit / 2)
         bodies = SharedBytes(limit: limit / 2)
+        fetches = SharedBytes(limit: limit / 4)
     }
 
     var limit: Int {
@@ -70,6 +72,7 @@ final class SharedBudget: Sendable {
             answers.limit = Self.answerLimit(newValue)
             receipts.limit = newValue / 2
             bodies.limit = newValue / 2
+            fetches.limit = newValue / 4
         }
     }
 

@@ -17,8 +17,10 @@ final class FetchRunner {
     /// The fetches of all workers. A cancelled task needs no place until it has ended.
     private let all: SharedFetches
     private let others: [Worker]
-    /// Bytes that all fetches have reserved.
+    /// Bytes that this worker's fetches have reserved.
     private var held = 0
+    /// What they have borrowed of the part that all workers' fetches get.
+    private var memory: ByteShare
 
     private final class Running {
         let port: ReplyPort
@@ -47,6 +49,7 @@ final class FetchRunner {
     ) {
         self.context = context
         all = shared.fetches
+        memory = ByteShare(of: shared.bytes.fetches)
         others = shared.workers.filter { $0.index != worker }
         self.budget = budget
         self.codecs = codecs
@@ -117,7 +120,7 @@ final class FetchRunner {
     var canFit: Bool { ServerLimits.fetchStartBytes <= heldLimit }
 
     private func canHold(_ bytes: Int) -> Bool {
-        held + bytes <= heldLimit && budget.admits(bytes)
+        memory.borrow(for: held + bytes) && budget.admits(bytes)
     }
 
     private func reserve(_ bytes: Int, for entry: Running) {
@@ -130,6 +133,7 @@ final class FetchRunner {
         budget.takeBack(RequestCost(bytes: entry.held, state: entry.held, answer: 0))
         held -= entry.held
         entry.held = 0
+        memory.giveBack(keeping: held)
     }
 
     /// Reserves memory for the answers that a fetch has received. Without memory, ends the fetch

@@ -264,7 +264,7 @@ extension HTTPSession {
     }
 
     /// Parses a body: a short one here, as a part of the connection's share of the turn, and others
-    /// on a worker's thread.
+    /// on a background thread.
     private func perform<Value: Sendable>(
         _ id: UInt64, _ body: SlabBytes, _ connection: Connection,
         _ parse: @escaping @Sendable (SlabBytes) throws(HTTPProblem) -> Value,

@@ -1,6 +1,6 @@
 import AssayIO
 
-/// Returns free memory to the system after a flood, on a worker's thread. Owns the decision when.
+/// Returns free memory to the system after a flood, on a background thread. Owns the decision when.
 final class MemoryReturner {
     private let loop: EventLoop
     private let workers: any Executor

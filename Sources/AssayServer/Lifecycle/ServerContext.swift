@@ -60,6 +60,10 @@ enum ServerPhase {
         if case .serving = self { true } else { false }
     }
 
+    var hasEnded: Bool {
+        if case .ended = self { true } else { false }
+    }
+
     /// Whether requests are rejected.
     var isDraining: Bool {
         switch self {

@@ -11,6 +11,8 @@ final class Supervisor {
     private let memory: MemoryReturner
     private let workers: [Worker]
     private var sweepTimer: Timer?
+    /// Whether a worker does not report.
+    private var isStalled = false
 
     /// - Parameters:
     ///   - workers: have begun, and get connections from now on.
@@ -42,10 +44,25 @@ final class Supervisor {
         sweep()
     }
 
+    /// Logs when a worker has not reported for the time that no work may take, and when all report
+    /// again.
+    private func checkStall() {
+        let limit = context.limits.workerStallMilliseconds
+        // Read first: workers go on reporting.
+        let oldest = publisher.oldestReport
+        let age = (context.loop.nanoseconds - oldest) / 1_000_000
+        guard (age > limit) != isStalled else { return }
+        isStalled = age > limit
+        context.telemetry.log.write(
+            isStalled ? .error : .info, isStalled ? "worker_stalled" : "worker_is_back",
+            ["limit_ms": .number(Int(limit))])
+    }
+
     /// Checks everything that takes time. Called several times a second.
     private func sweep() {
         if case .ended = context.phase { return }
         memory.sweep(held: publisher.holdings.heldBytes)
+        checkStall()
         context.telemetry.flushFaults()
         lifecycle.advance()
         publisher.publish()

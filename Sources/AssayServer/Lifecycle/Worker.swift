@@ -61,6 +61,10 @@ struct WorkerState: Sendable {
     var metrics = ServerMetrics()
     var holdings = ServerHoldings()
     var traffic = LoopTraffic()
+    /// When it was reported, in nanoseconds of the monotonic clock; nil before the first report.
+    var reportedAt: UInt64?
+    /// Whether the worker's drain has ended: it reports no more.
+    var hasEnded = false
 }
 
 /// What all workers of a server share.
@@ -69,6 +73,8 @@ final class SharedResources: Sendable {
     /// Takes what would keep a worker's sockets waiting: long work for which nobody has to write
     /// an answer meanwhile.
     let background: any Executor
+    /// Slices that the background threads have, of all workers.
+    private let backgroundSlices = Atomic(0)
     /// Validates unknown chains, with low priority.
     let chains: any Executor
     /// The memory of all workers.
@@ -87,7 +93,7 @@ final class SharedResources: Sendable {
         bytes = SharedBudget(limit: configuration.limits.evidenceBytes)
         chainRate = SharedBucket(perSecond: configuration.limits.unknownChainsPerSecond)
         background = try transport.makeExecutor(
-            count: configuration.fixed.backgroundThreads, name: "assay-background",
+            count: configuration.fixed.backgroundThreads, name: "assay-bg",
             hasLowPriority: false)
         do throws(LoopError) {
             chains = try transport.makeExecutor(
@@ -97,6 +103,13 @@ final class SharedResources: Sendable {
             throw error
         }
     }
+
+    /// Background threads without a slice.
+    var idleBackgroundThreads: Int {
+        max(background.count - backgroundSlices.load(ordering: .relaxed), 0)
+    }
+
+    func countBackgroundSlice(_ change: Int) { backgroundSlices.add(change, ordering: .relaxed) }
 
     /// Applies the limits of a reload.
     func limitsDidChange(_ limits: ServerLimits) {

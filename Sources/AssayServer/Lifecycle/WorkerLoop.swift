@@ -124,7 +124,8 @@ final class WorkerLoop {
         worker.report(
             WorkerState(
                 metrics: context.telemetry.metrics, holdings: holdings,
-                traffic: context.loop.traffic))
+                traffic: context.loop.traffic, reportedAt: context.loop.nanoseconds,
+                hasEnded: context.phase.hasEnded))
     }
 
     var holdings: ServerHoldings {

@@ -26,12 +26,13 @@ public final class ServerMonitor: Sendable {
         content = Locked(Content())
     }
 
-    func publish(_ state: ServerState) {
+    /// - Parameter time: since when the state is known, in nanoseconds; nil for now.
+    func publish(since time: UInt64? = nil, _ state: ServerState) {
         let now = clock()
         content.withLock { content in
             content.history.note(state, at: now)
             content.state = state
-            content.publishedAt = now
+            content.publishedAt = min(time ?? now, now)
         }
     }
 

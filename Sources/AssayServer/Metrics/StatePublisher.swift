@@ -23,12 +23,21 @@ final class StatePublisher {
             traffic.add(state.traffic)
         }
         monitor.publish(
+            since: oldestReport,
             ServerState(
                 phase: shownPhase, metrics: metrics, holdings: holdings, traffic: traffic,
                 limits: context.limits, version: context.settings.version,
                 workers: context.fixed.workers, connectionLimit: acceptor.socketLimit,
                 endpoints: acceptor.endpoints, certificateEnd: context.settings.tls?.notAfter,
                 apps: context.settings.apps, now: context.fixed.clock()))
+    }
+
+    /// When the state of the worker was reported whose report is the oldest, in nanoseconds of the
+    /// monotonic clock: a worker that hangs makes the whole state old.
+    var oldestReport: UInt64 {
+        let now = context.loop.nanoseconds
+        return workers.map(\.lastState).filter { !$0.hasEnded }.compactMap(\.reportedAt)
+            .min().map { min($0, now) } ?? now
     }
 
     private var shownPhase: ServerState.Phase {

@@ -185,14 +185,17 @@ struct Batch {
 
     /// Divides the waiting requests into equal slices for the idle background threads. Requests for
     /// which `isOver` holds are removed and returned separately.
+    ///
+    /// - Parameter most: the largest number of slices.
     mutating func slices(
-        by delay: QueueDelay, without isOver: (Job) -> Bool
+        atMost most: Int, by delay: QueueDelay, without isOver: (Job) -> Bool
     ) -> (slices: [[Job]], over: [Job]) {
         var (slices, over): ([[Job]], [Job]) = ([], [])
-        guard idleThreads > 0 else { return (slices, over) }
-        let share = (waiting.count + patientPlaces + idleThreads - 1) / idleThreads
+        let places = min(idleThreads, most)
+        guard places > 0 else { return (slices, over) }
+        let share = (waiting.count + patientPlaces + places - 1) / places
         let size = min(max(share, Self.smallestSharedSlice), requestsPerSlice)
-        while idleThreads > 0 {
+        while slices.count < places {
             var slice: [Job] = []
             var time = 0.0
             while slice.count < size, time < Self.sliceNanoseconds, let request = next() {

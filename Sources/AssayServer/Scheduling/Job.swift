@@ -85,20 +85,4 @@ final class Job: Sendable {
         guard form.isVerifyReceipt(call) else { return nil }
         return verifyReceiptDetail(for: verification, requestDate: now)
     }
-
-    /// Whether verifying it takes less time than waking a worker.
-    var hasKnownChain: Bool {
-        guard case .whole(let evidence) = evidence else { return false }
-        return app.verifier.hasKnownChain(evidence.span, as: kind)
-    }
-
-    /// Whether it needs at most one signature check: an unknown chain is deferred.
-    var isSingleSignature: Bool {
-        guard case .whole = evidence else { return false }
-        switch kind {
-        case .transaction, .renewalInfo, .appTransaction, .realtimeRequest: return true
-        case .notification, .appReceipt, .transactionReceipt, .serverAnswer, .notificationV1:
-            return false
-        }
-    }
 }

@@ -5,7 +5,7 @@ struct ParseJob {
     let connection: Connection
     let id: UInt64
     let bytes: Int
-    /// Parses on a worker's thread. Returns what delivers the result on the loop's thread.
+    /// Parses on a background thread. Returns what delivers the result on the loop's thread.
     let parse: @Sendable () -> @Sendable () -> Void
 
     /// The memory that the body takes as long as it is parsed, beside its own: a copy of the text,
@@ -21,14 +21,14 @@ struct ParseJob {
     private static let bytesPerValue = 64
 }
 
-/// Parses the bodies of HTTP requests on the workers: one of each connection at a time, on at most
-/// half of the workers, and never more than the budget has memory for.
+/// Parses the bodies of HTTP requests on background threads: one of each connection at a time, on at
+/// most half of this worker's part of the threads, and never more than the budget has memory for.
 ///
 /// Belongs to the loop's thread.
 final class ParseQueue {
     private let budget: Budget
     private let turns: Turns
-    private let tasks: WorkerTasks
+    private let tasks: BackgroundTasks
     private let loop: EventLoop
     private let parallelLimit: Int
     private var waiting = ParseOrder<ParseJob>()
@@ -43,12 +43,14 @@ final class ParseQueue {
     /// The weight of the latest measurement.
     private static let weight = 0.3
 
-    init(_ budget: Budget, _ turns: Turns, _ tasks: WorkerTasks, _ loop: EventLoop, workers: Int) {
+    init(
+        _ budget: Budget, _ turns: Turns, _ tasks: BackgroundTasks, _ loop: EventLoop, threads: Int
+    ) {
         self.budget = budget
         self.turns = turns
         self.tasks = tasks
         self.loop = loop
-        parallelLimit = max(workers / 2, 1)
+        parallelLimit = max(threads / 2, 1)
     }
 
     var isIdle: Bool { running == 0 && next == nil && waiting.isEmpty }

@@ -9,16 +9,16 @@ import AssayWire
 final class Resolver {
     private let context: ServerContext
     private let budget: Budget
-    private let workers: any Executor
+    private let background: any Executor
     private let codecs: IdleCodecs
     private var computing = 0
 
     init(
-        _ context: ServerContext, _ budget: Budget, workers: any Executor, codecs: IdleCodecs
+        _ context: ServerContext, _ budget: Budget, background: any Executor, codecs: IdleCodecs
     ) {
         self.context = context
         self.budget = budget
-        self.workers = workers
+        self.background = background
         self.codecs = codecs
     }
 
@@ -99,7 +99,7 @@ final class Resolver {
         computing += 1
         let (codecs, loop) = (codecs, context.loop)
         let mine = LoopBound((self, resolve), to: loop)
-        workers.submit {
+        background.submit {
             let answer = codecs.lend { work.answer(at: clock(), by: $0) }
             loop.post {
                 let (resolver, resolve) = mine.value
@@ -109,7 +109,7 @@ final class Resolver {
         }
     }
 
-    /// Whether to compute the answer on a worker: the loop's thread has no time for it.
+    /// Whether to compute the answer on a background thread: the loop's thread has no time for it.
     private func isLarge(_ resolve: AcceptedResolve) -> Bool {
         resolve.admitted.call.items.count > ServerLimits.itemsDecidedInPlace
             || resolve.port.heldBytes > context.limits.streamedReceiptBytes

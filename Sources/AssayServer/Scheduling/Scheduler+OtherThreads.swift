@@ -9,15 +9,17 @@ extension Scheduler {
     func share() {
         while batch.hasSpareSlice(by: queueDelay), let helper = helpers.takeIdle() {
             let now = now
-            var slice: [Job] = []
-            for request in batch.takeShort(by: queueDelay) {
-                if isOver(request, at: now) { drop(request) } else { slice.append(request) }
+            let taken = batch.takeShort(by: queueDelay)
+            let slice = taken.filter { !isOver($0, at: now) }
+            if slice.count < taken.count {
+                for request in taken where isOver(request, at: now) { drop(request) }
             }
             guard !slice.isEmpty else { continue }
             batch.didShare()
             run(slice, by: { helper.loop.post($0) }, unknownChains: .deferred) {
                 scheduler, answers in
                 scheduler.batch.sharedSliceEnded()
+                scheduler.doPendingWork(of: slice)
                 scheduler.queueDelay.didVerify(
                     answers.load, took: answers.ended - answers.began,
                     at: scheduler.context.loop.nanoseconds)
@@ -28,11 +30,22 @@ extension Scheduler {
     func submit(_ slice: [Job]) {
         let load = WorkLoad(slice)
         let background = background
+        shared.countBackgroundSlice(1)
         run(slice, by: { background.submit($0) }, unknownChains: .deferred) { scheduler, answers in
+            scheduler.shared.countBackgroundSlice(-1)
             scheduler.batch.threadFinished(load)
+            scheduler.doPendingWork(of: slice)
             scheduler.didFinish(
                 answers.load, in: .background, took: answers.ended - answers.began)
         }
+    }
+
+    /// Has a background thread do the work that a slice has caused, and for which nobody waits.
+    func doPendingWork(of slice: [Job]) {
+        let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier
+        guard let verifier else { return }
+        let log = context.telemetry.log
+        background.submit { verifier.doPendingWork(log) }
     }
 
     /// Verifies a slice on another thread. Calls `done` on the loop's thread before the answers
@@ -44,7 +57,6 @@ extension Scheduler {
     ) {
         let work = watch.begin(at: now)
         let (clock, loop, codecs) = (context.fixed.clock, context.loop, codecs)
-        let log = context.telemetry.log
         let scheduler = LoopBound(self, to: loop)
         submit {
             let began = loop.nanoseconds
@@ -58,12 +70,6 @@ extension Scheduler {
                 scheduler.value.watch.end(work)
                 done(scheduler.value, answers)
                 scheduler.value.deliver(answers, of: slice)
-            }
-            // Not on the chain-validation thread: it gets little time, and no other thread would
-            // do it.
-            if case .validate = unknownChains { return }
-            for request in slice where request.app.verifier.hasPendingWork {
-                request.app.verifier.doPendingWork(log)
             }
         }
     }

@@ -28,12 +28,13 @@ final class Scheduler {
     private var readBackoff = ReadBackoff()
     private var loopShare = LoopShare(began: 0)
     var watch: StallWatch
-    /// Has the workers do other work than verifications.
-    let tasks: WorkerTasks
+    /// Has the background threads do other work than verifications.
+    let tasks: BackgroundTasks
     /// Has the bodies of HTTP requests parsed.
     let parses: ParseQueue
     var chainQueue: ChainValidationQueue
-    private let workerCount: Int
+    /// What all workers share.
+    let shared: SharedResources
     /// Wakes the chain-validation queue when its next turn comes.
     let chainQueueTimer: Timer
     /// Validates unknown chains.
@@ -52,15 +53,18 @@ final class Scheduler {
         self.budget = budget
         self.codec = codec
         background = shared.background
-        resolver = Resolver(context, budget, workers: background, codecs: codecs)
+        resolver = Resolver(context, budget, background: background, codecs: codecs)
         fetches = FetchRunner(context, budget, shared, worker: worker, codecs: codecs)
-        tasks = WorkerTasks(background, context.loop)
-        parses = ParseQueue(budget, turns, tasks, context.loop, workers: background.count)
+        tasks = BackgroundTasks(background, context.loop)
+        parses = ParseQueue(
+            budget, turns, tasks, context.loop,
+            threads: background.count / shared.workers.count)
         batch = Batch(
             backgroundThreads: background.count, requestsPerSlice: limits.requestsPerSlice,
             handsOver: context.fixed.handsOver)
         watch = StallWatch(limit: limits.workerStallMilliseconds)
-        workerCount = shared.workers.count
+        self.shared = shared
+        let workerCount = shared.workers.count
         chainQueue = ChainValidationQueue(
             at: shared.chainRate, chainLimit: max(limits.unknownChainsWaiting / workerCount, 1))
         chainQueueTimer = try Timer(on: context.loop)
@@ -73,7 +77,7 @@ final class Scheduler {
         let limits = context.limits
         batch.requestsPerSlice = limits.requestsPerSlice
         watch.limit = limits.workerStallMilliseconds
-        chainQueue.change(chainLimit: max(limits.unknownChainsWaiting / workerCount, 1))
+        chainQueue.change(chainLimit: max(limits.unknownChainsWaiting / shared.workers.count, 1))
     }
 
     var now: UInt64 { context.now }
@@ -255,7 +259,11 @@ final class Scheduler {
     /// Gives the waiting requests to the idle workers.
     private func dispatch() {
         let now = now
-        let (slices, dropped) = batch.slices(by: queueDelay) { isOver($0, at: now) }
+        // One slice can always wait for the next free thread.
+        let most = max(shared.idleBackgroundThreads, batch.hasRunning ? 0 : 1)
+        let (slices, dropped) = batch.slices(atMost: most, by: queueDelay) {
+            isOver($0, at: now)
+        }
         for request in dropped { drop(request) }
         for slice in slices { submit(slice) }
     }
@@ -337,10 +345,7 @@ final class Scheduler {
         if load.total > 0 { context.telemetry.metrics.didVerify(batchOf: load.total) }
         loopShare.worked += context.loop.nanoseconds - began
         didFinish(load, in: .loop, took: context.loop.nanoseconds - began)
-        if let verifier = slice.first(where: \.app.verifier.hasPendingWork)?.app.verifier {
-            let log = context.telemetry.log
-            background.submit { verifier.doPendingWork(log) }
-        }
+        doPendingWork(of: slice)
     }
 
     func didFinish(_ load: WorkLoad, in place: QueueDelay.Place, took elapsed: UInt64) {

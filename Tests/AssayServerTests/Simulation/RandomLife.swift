@@ -24,6 +24,7 @@ final class RandomLife {
         evidence = try SimulatedEvidence.all.get()
         var kept: ServerConfiguration?
         simulated = try SimulatedServer(seed: seed) { configuration in
+            configuration.workers = 1 + Int(seed % 4)
             // Small limits, so that a short life reaches them.
             configuration.limits.requestsInFlight = 8
             configuration.limits.streamedReceiptBytes = 8 << 10

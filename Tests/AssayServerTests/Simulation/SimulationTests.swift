@@ -7,7 +7,8 @@ import Testing
 @testable import AssayServer
 
 @Suite struct SimulationTests {
-    /// 10,000 in the long form, which `ASSAY_SEEDS` asks for.
+    /// 10,000 in the long form, which `ASSAY_SEEDS` asks for. A process has its own order of hashed
+    /// elements: with `SWIFT_DETERMINISTIC_HASHING=1` a seed repeats its life in every process.
     private static let seeds =
         ProcessInfo.processInfo.environment["ASSAY_SEEDS"].flatMap { UInt64($0) } ?? 200
 

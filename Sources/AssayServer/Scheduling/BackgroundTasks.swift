@@ -1,21 +1,21 @@
 import AssayIO
 
-/// Has the workers do other work than verifications, such as parsing a long body. Belongs to the
+/// Has the background threads do other work than verifications, such as parsing a long body. Belongs to the
 /// loop's thread.
-final class WorkerTasks {
-    private let workers: any Executor
+final class BackgroundTasks {
+    private let background: any Executor
     private let loop: EventLoop
     private var running = 0
 
-    init(_ workers: any Executor, _ loop: EventLoop) {
-        self.workers = workers
+    init(_ background: any Executor, _ loop: EventLoop) {
+        self.background = background
         self.loop = loop
     }
 
     /// Whether no task is running.
     var isIdle: Bool { running == 0 }
 
-    /// Performs a task on a worker's thread.
+    /// Performs a task on a background thread.
     ///
     /// - Parameter done: called on the loop's thread.
     func perform<Value: Sendable>(
@@ -23,7 +23,7 @@ final class WorkerTasks {
     ) {
         running += 1
         let (loop, tasks) = (loop, LoopBound(self, to: loop))
-        workers.submit {
+        background.submit {
             let value = task()
             loop.post {
                 tasks.value.running -= 1
