@@ -1,7 +1,7 @@
 import AssayIO
 
-/// Has the background threads do other work than verifications, such as parsing a long body. Belongs to the
-/// loop's thread.
+/// Has the background threads do other work than verifications, such as parsing a long body.
+/// Belongs to the loop's thread.
 final class BackgroundTasks {
     private let background: any Executor
     private let loop: EventLoop

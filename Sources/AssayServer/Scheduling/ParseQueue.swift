@@ -21,8 +21,9 @@ struct ParseJob {
     private static let bytesPerValue = 64
 }
 
-/// Parses the bodies of HTTP requests on background threads: one of each connection at a time, on at
-/// most half of this worker's part of the threads, and never more than the budget has memory for.
+/// Parses the bodies of HTTP requests on background threads: one of each connection at a time, on
+/// at most half of this worker's part of the threads, and never more than the budget has memory
+/// for.
 ///
 /// Belongs to the loop's thread.
 final class ParseQueue {
