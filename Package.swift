@@ -13,8 +13,8 @@ let settings: [SwiftSetting] = [
 
 // What may import what is decided here: a target sees the modules it lists and no others.
 // The verifier does not see the wire, nor the wire the verifier: AssayServer makes one serve the
-// other. Beside it only what is built around them lists both: AssayAdmin, AssayLoad, AssayCommand,
-// FuzzTargets and bench.
+// other. Beside it only what is built around them lists both: AssayAdmin, AssayCommand, FuzzTargets
+// and bench.
 let package = Package(
     name: "assay",
     products: [
@@ -68,11 +68,16 @@ let package = Package(
         .target(
             name: "AssayCurves", dependencies: ["CAssayP256", "CAssayP384"],
             swiftSettings: settings),
+        // Base64, JSON, hexadecimal digits, the calendar: what the verifier and modules that do not
+        // verify both need. No OpenSSL.
+        .target(
+            name: "AssayBytes", dependencies: ["AssayModels", "CAssayBase64"],
+            swiftSettings: settings),
         // The pure core: bytes, a time, trust and policy in; a verdict out.
         .target(
             name: "Assay",
             dependencies: [
-                "AssayCurves", "AssayLocks", "AssayModels", "CAssayBase64", "COpenSSL",
+                "AssayBytes", "AssayCurves", "AssayLocks", "AssayModels", "COpenSSL",
             ],
             swiftSettings: settings),
         // Private keys, which the verifier does not know.
@@ -90,7 +95,8 @@ let package = Package(
         .target(
             name: "AssayServer",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayHTTP", "AssayModels", "AssayWire", "AssayIO",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayHTTP", "AssayModels",
+                "AssayWire", "AssayIO",
             ],
             swiftSettings: settings),
         .target(
@@ -100,42 +106,43 @@ let package = Package(
         .target(
             name: "AssayStore",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayModels", "CCurl",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayModels",
+                "CCurl",
             ],
             swiftSettings: settings),
         // Plots and bars of pages.
         .target(
             name: "AssayHTML",
-            dependencies: ["Assay", .product(name: "RealModule", package: "swift-numerics")],
+            dependencies: ["AssayBytes", .product(name: "RealModule", package: "swift-numerics")],
             swiftSettings: settings),
         // Health, metrics and a page for people, over HTTP.
         .target(
             name: "AssayAdmin",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayHTML", "AssayHTTP", "AssayModels", "AssayWire",
-                "AssayIO", "AssayServer",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayHTML", "AssayHTTP",
+                "AssayModels", "AssayWire", "AssayIO", "AssayServer",
             ],
             swiftSettings: settings),
         // Development certificates and evidence, for tests, demos and load.
         .target(
             name: "AssayMint",
-            dependencies: ["Assay", "AssayKeys", "AssayModels", "CAssayScenarios"],
+            dependencies: ["Assay", "AssayBytes", "AssayKeys", "AssayModels", "CAssayScenarios"],
             // CAssayScenarios embeds them.
             exclude: ["Scenarios"], swiftSettings: settings),
         // An App Store for the tests of a backend: customers who live scenarios, over HTTP.
         .target(
             name: "AssayLocalStore",
             dependencies: [
-                "Assay", "AssayHTML", "AssayHTTP", "AssayIO", "AssayKeys", "AssayLocks",
-                "AssayMint", "AssayModels",
+                "Assay", "AssayBytes", "AssayHTML", "AssayHTTP", "AssayIO", "AssayKeys",
+                "AssayLocks", "AssayMint", "AssayModels",
             ],
             swiftSettings: settings),
         // Asks a server much and measures how it answers.
         .target(
             name: "AssayLoad",
             dependencies: [
-                "AssayClient", "AssayHTML", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
-                "Assay",
+                "AssayBytes", "AssayClient", "AssayHTML", "AssayIO", "AssayMint", "AssayModels",
+                "AssayWire",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "RealModule", package: "swift-numerics"),
             ],
@@ -143,8 +150,8 @@ let package = Package(
         .target(
             name: "AssayCommand",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayModels", "AssayServer", "AssayClient",
-                "AssayLocalStore", "AssayMint", "AssayStore", "AssayWire",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayModels", "AssayServer",
+                "AssayClient", "AssayLocalStore", "AssayMint", "AssayStore", "AssayWire",
                 "AssayIO", "AssayLoad", "AssayAdmin",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
@@ -159,8 +166,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Assay", "AssayClient", "AssayCurves", "AssayEntitlements", "AssayHTML",
-                "AssayLoad", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
+                "Assay", "AssayBytes", "AssayClient", "AssayCurves", "AssayEntitlements",
+                "AssayHTML", "AssayLoad", "AssayIO", "AssayMint", "AssayModels", "AssayWire",
                 "BenchAllocations", "COpenSSL",
             ],
             path: "bench",
@@ -203,16 +210,23 @@ let package = Package(
         // The field of CAssayP384, one operation at a time.
         .target(name: "CAssayP384Checks", path: "Tests/CAssayP384Checks"),
         .testTarget(
+            name: "AssayBytesTests",
+            dependencies: [
+                "AssayBytes", "AssayMint", "AssayModels", "CAssayBase64", "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "AssayTests",
             dependencies: [
-                "Assay", "AssayKeys", "AssayLocks", "AssayMint", "CAssayBase64", "COpenSSL",
+                "Assay", "AssayBytes", "AssayKeys", "AssayLocks", "AssayMint", "COpenSSL",
                 "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayEntitlementsTests",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayMint", "AssayModels", "TestSupport",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayMint", "AssayModels",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -225,38 +239,38 @@ let package = Package(
         .testTarget(
             name: "AssayStoreTests",
             dependencies: [
-                "Assay", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayMint", "AssayModels",
-                "AssayStore", "TestSupport",
+                "Assay", "AssayBytes", "AssayEntitlements", "AssayIO", "AssayKeys", "AssayMint",
+                "AssayModels", "AssayStore", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayServerTests",
             dependencies: [
-                "Assay", "AssayAdmin", "AssayEntitlements", "AssayHTTP", "AssayServer",
-                "AssayClient", "AssayKeys", "AssayMint", "AssayModels", "AssayWire", "AssayIO",
-                "COpenSSL", "TestSupport",
+                "Assay", "AssayAdmin", "AssayBytes", "AssayEntitlements", "AssayHTTP",
+                "AssayServer", "AssayClient", "AssayKeys", "AssayMint", "AssayModels", "AssayWire",
+                "AssayIO", "COpenSSL", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayLocalStoreTests",
             dependencies: [
-                "AssayLocalStore", "Assay", "AssayEntitlements", "AssayHTTP", "AssayIO",
-                "AssayKeys", "AssayMint", "AssayModels", "TestSupport",
+                "AssayLocalStore", "Assay", "AssayBytes", "AssayEntitlements", "AssayHTTP",
+                "AssayIO", "AssayKeys", "AssayMint", "AssayModels", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayLoadTests",
             dependencies: [
-                "AssayLoad", "Assay", "AssayClient", "AssayHTML", "AssayIO", "AssayMint",
-                "AssayModels", "AssayServer", "AssayWire", "TestSupport",
+                "AssayLoad", "Assay", "AssayBytes", "AssayClient", "AssayHTML", "AssayIO",
+                "AssayMint", "AssayModels", "AssayServer", "AssayWire", "TestSupport",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AssayCommandTests",
             dependencies: [
-                "AssayCommand", "Assay", "AssayIO", "AssayModels", "AssayServer", "AssayStore",
-                "TestSupport",
+                "AssayCommand", "Assay", "AssayBytes", "AssayIO", "AssayModels", "AssayServer",
+                "AssayStore", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -273,9 +287,9 @@ if Context.environment["ASSAY_FUZZ"] != nil {
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Assay", "AssayAdmin", "AssayClient", "AssayCommand", "AssayEntitlements",
-                "AssayHTTP", "AssayIO", "AssayKeys", "AssayLocalStore", "AssayMint", "AssayModels",
-                "AssayServer", "AssayStore", "AssayWire", "TestSupport",
+                "Assay", "AssayAdmin", "AssayBytes", "AssayClient", "AssayCommand",
+                "AssayEntitlements", "AssayHTTP", "AssayIO", "AssayKeys", "AssayLocalStore",
+                "AssayMint", "AssayModels", "AssayServer", "AssayStore", "AssayWire", "TestSupport",
             ],
             path: "Tests/FuzzTargets", swiftSettings: settings))
 }
@@ -291,7 +305,7 @@ if Context.environment["ASSAY_DOCS"] != nil {
 if Context.environment["ASSAY_OPTIMIZED"] != nil {
     for target in package.targets {
         switch target.name {
-        case "Assay", "AssayCurves", "AssayEntitlements", "bench":
+        case "Assay", "AssayBytes", "AssayCurves", "AssayEntitlements", "bench":
             target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
         case "CAssayBase64", "CAssayP256", "CAssayP384":
             target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]

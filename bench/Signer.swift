@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import COpenSSL
 
 /// A key, P-256 by default, that signs digests. Verifies with EVP as `openssl speed` measures it.

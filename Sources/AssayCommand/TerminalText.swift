@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 
 /// Escapes text for a terminal. Servers, file names and addresses can contain escape sequences.
 enum TerminalText {

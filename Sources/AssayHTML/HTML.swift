@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// Parts of self-contained pages.
 package enum HTML {

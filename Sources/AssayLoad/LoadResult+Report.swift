@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 extension LoadResult {
     /// The text summary for standard output.

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import Histogram
 
 /// The results of a run.

@@ -1,4 +1,3 @@
-import Assay
 import AssayIO
 import AssayModels
 

@@ -1,4 +1,3 @@
-import Assay
 package import AssayMint
 package import AssayModels
 

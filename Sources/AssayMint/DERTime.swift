@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 package import AssayModels
 
 extension DERWriter {

@@ -1,4 +1,3 @@
-import Assay
 import AssayKeys
 
 /// A development CA as PEM files of a folder. The caller reads and writes the files.

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// The protected header of a token (RFC 7515, 4). Tests can make every part invalid.
 package struct JWSHeader: Sendable {

@@ -1,4 +1,3 @@
-import Assay
 import AssayKeys
 public import AssayModels
 

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 package import AssayKeys
 
 /// Signs payloads into compact JWS in the App Store's form.

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// PEM text (RFC 7468) of one DER value.
 package enum PEM {

@@ -1,4 +1,3 @@
-import Assay
 package import AssayKeys
 public import AssayModels
 

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 package import AssayModels
 
 /// Writes the payload of an app receipt: a SET of attributes, each SEQUENCE { type INTEGER,

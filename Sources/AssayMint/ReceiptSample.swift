@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 public import AssayModels
 
 /// An app receipt's payload shaped like the sandbox's: subscriptions with their renewals and a

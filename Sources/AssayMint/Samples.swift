@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 public import AssayModels
 
 /// Unsigned payloads in Apple's form: member names, order and values of an auto-renewable

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 package import AssayKeys
 
 /// Builds a SignerInfo (RFC 5652, section 5.3). Tests can make every part invalid.

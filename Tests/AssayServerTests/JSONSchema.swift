@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 
 /// The part of JSON Schema (2020-12) that `proto/openapi.json` uses. Another keyword is a fault.
 struct JSONSchema {

@@ -1,5 +1,6 @@
 import Assay
 @testable import AssayServer
+import AssayBytes
 import Testing
 
 /// JSON around a receipt that arrives in slices: the same as the body read whole.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayIO
 import AssayKeys
 import AssayMint

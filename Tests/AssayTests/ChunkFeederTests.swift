@@ -1,3 +1,4 @@
+import AssayBytes
 import Testing
 
 @testable import Assay

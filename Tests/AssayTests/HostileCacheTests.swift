@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayLocks
 import AssayMint
 import AssayModels

@@ -1,4 +1,5 @@
 @testable import Assay
+import AssayBytes
 import AssayMint
 import AssayModels
 import Testing

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayMint
 import AssayModels
 import Foundation

@@ -1,4 +1,5 @@
 @testable import Assay
+import AssayBytes
 import AssayModels
 import Testing
 

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayCurves
 import Foundation
 import Testing

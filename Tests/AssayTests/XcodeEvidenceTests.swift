@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayMint
 import AssayModels
 import TestSupport

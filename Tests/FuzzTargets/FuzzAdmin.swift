@@ -1,5 +1,6 @@
 import Assay
 import AssayAdmin
+import AssayBytes
 import AssayHTTP
 import AssayIO
 import AssayServer

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 public import AssayMint
 import AssayModels
 

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 
 extension FuzzTarget {
     /// The inspection of any bytes. Invariant: its output is JSON, and says that nothing is

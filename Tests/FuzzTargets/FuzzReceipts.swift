@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayKeys
 import AssayMint
 import AssayModels
@@ -113,7 +114,7 @@ extension FuzzTarget {
     private static func checkVerifyReceipt(_ answer: Verification) {
         let text = verifyReceiptResponse(for: answer, requestDate: FuzzAuthority.now)
         let parsed = (try? JSONDocument.parse(text)) != nil
-        precondition(parsed || text.count > Limits.jsonSize, "verifyReceipt's answer is no JSON")
+        precondition(parsed || text.count > JSONLimits.size, "verifyReceipt's answer is no JSON")
     }
 
     /// A transaction receipt. First byte: 0 for the whole text, 1 for its purchase info, signed

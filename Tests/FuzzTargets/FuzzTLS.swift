@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayIO
 
 /// TLS between a genuine client and a genuine server. The fuzzer changes the bytes between them.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// Receives the content of a SignedData as it arrives.
@@ -12,9 +13,8 @@ protocol ContentReader: Sendable {
 /// Reads CMS SignedData (RFC 5652, section 5.1) as it arrives: the outer structure as BER, the
 /// elements inside as strict DER.
 ///
-/// The digest algorithms come before the content and the certificates after it. So one pass
-/// hashes the content, passes it to its reader, and keeps only certificates and signer. The
-/// result is unverified; `UnverifiedSignedData` checks the signature.
+/// One pass suffices: the digest algorithms come before the content, the certificates after it.
+/// The result is unverified; `UnverifiedSignedData` checks the signature.
 struct SignedDataReader<Content: ContentReader>: ResumableReader, Sendable {
     var content: Content
     /// Content octets of the version.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The single signer of a receipt (RFC 5652, section 5.3). Parsed but unverified.

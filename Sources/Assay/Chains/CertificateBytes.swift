@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The bytes of a certificate as a key: compared in full, hashed by their end.
 ///
 /// Only certificates under a pinned root are inserted, so an attacker cannot fill a bucket of the

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 // The rules for a chain of leaf, intermediate and pinned root, in the order of the checks (RFC

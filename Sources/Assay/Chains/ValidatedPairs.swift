@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayLocks
 
 /// Caches pairs of leaf and intermediate that were verified up to a pinned root, by their DER.

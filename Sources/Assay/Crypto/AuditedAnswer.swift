@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// An answer of the signature engine that the audit compares with OpenSSL's: for a token or a
 /// certificate.
 public struct AuditedAnswer: Sendable {

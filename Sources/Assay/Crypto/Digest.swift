@@ -1,3 +1,4 @@
+import AssayBytes
 internal import COpenSSL
 
 /// A SHA-256 computation with value semantics: a copy continues from the same state.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// An ECDSA signature of a certificate (RFC 3279, section 2.2.3): `SEQUENCE { r INTEGER, s
 /// INTEGER }` in DER, with positions in the bytes that it was read from.
 struct ECDSASignature {

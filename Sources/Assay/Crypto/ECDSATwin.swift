@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Computes the other valid form of an ECDSA signature. Where (r, s) verifies, (r, n − s)
 /// verifies too, with n the order of the key's curve. Anyone can derive one from the other; there
 /// is no third form.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// An ES256 signature to verify (RFC 7518, section 3.4).
 package struct ES256Check: Sendable {
     package var key: PublicKey

@@ -1,3 +1,4 @@
+import AssayBytes
 internal import COpenSSL
 import Synchronization
 

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// An error in bytes that should be DER (or, where allowed, BER). Offsets count from the first
 /// byte of the certificate or message.
 package enum DERError: Error, Equatable, Sendable {

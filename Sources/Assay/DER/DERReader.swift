@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Reads DER from borrowed bytes, forward only.
 ///
 /// Each `read` consumes one field of a structure, and `atEnd()` ends it. Offsets count from the

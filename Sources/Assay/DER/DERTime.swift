@@ -1,3 +1,5 @@
+import AssayBytes
+
 extension DERReader {
     /// Reads a UTCTime or GeneralizedTime in the only forms of RFC 5280, section 4.1.2.5: to the
     /// second, ending in Z. Returns seconds since 1970.

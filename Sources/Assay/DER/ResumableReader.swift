@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// A reader that takes bytes as they arrive. One step reads one unit: an element, a header or a
 /// run of octets.
 protocol ResumableReader {

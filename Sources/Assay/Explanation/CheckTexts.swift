@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 // What is compared, as text for explanations. Texts of evidence are shortened.

@@ -1,3 +1,4 @@
+import AssayBytes
 package import AssayModels
 
 extension Explanation {

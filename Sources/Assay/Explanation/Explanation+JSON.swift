@@ -1,3 +1,4 @@
+package import AssayBytes
 import AssayModels
 
 extension Explanation {

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 // What to do next: the advice for the verdict, and the option or key that would change it.

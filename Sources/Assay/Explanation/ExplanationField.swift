@@ -1,3 +1,4 @@
+package import AssayBytes
 package import AssayModels
 
 /// One value of a payload, with its meaning where that is not obvious.
@@ -111,7 +112,10 @@ extension JSONValue {
     fileprivate var isEmptyOrNoContainer: Bool {
         switch kind {
         case .object: members?.isEmpty ?? true
-        case .array: elements.map { var elements = $0; return elements.next() == nil } ?? true
+        case .array:
+            elements.map {
+                var elements = $0; return elements.next() == nil
+            } ?? true
         default: true
         }
     }

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Forms that are known by their first octets, which are no text.
 extension EvidenceForm {
     /// - Parameters:

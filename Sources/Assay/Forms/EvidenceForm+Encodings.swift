@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Forms of evidence in another encoding.
 extension EvidenceForm {
     /// A text that is evidence in another encoding, by its first characters.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// Forms of JSON, by the names of its members.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Forms of a compact JWS, which begins with the base64 of an opening brace.
 extension EvidenceForm {
     /// The characters of a signature of ES256: 64 octets.

@@ -1,3 +1,4 @@
+import AssayBytes
 package import AssayModels
 
 /// What bytes look like, for the refusal of evidence that could not be read.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The apparent format of evidence, for messages about evidence of the wrong kind. It decides no
 /// verdict but WRONG_KIND.
 package enum EvidenceShape: Equatable, Sendable {

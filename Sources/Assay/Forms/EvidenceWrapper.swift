@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// JSON of a game engine or a purchase library around evidence.

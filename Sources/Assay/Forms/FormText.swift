@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The first bytes of a text, from an offset on. Offsets count from the beginning of the evidence.
 struct FormText: Sendable {
     private let bytes: [UInt8]

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// What is known about a receipt that could not be read: its first bytes and its size.
 ///
 /// `AppReceiptStream` collects it while a receipt arrives, and `EvidenceForm` takes it from a whole

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The members at the top of a JSON object, as far as a text goes. Not a parser: it also reads
 /// text that is cut off or not quite JSON, in one pass and without recursion.
 struct TopMembers: Sendable {

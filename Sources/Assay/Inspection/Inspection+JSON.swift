@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 extension Inspection {

@@ -1,3 +1,4 @@
+package import AssayBytes
 package import AssayModels
 
 /// What evidence contains, as far as it can be read. Nothing in it is verified: it serves a person

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The ranges of the three segments of a compact JWS (RFC 7515, section 3.1).

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The protected header of a compact JWS (RFC 7515, section 4).
@@ -87,10 +88,10 @@ extension Base64URL {
     /// Decodes the signature of a JWS; returns nil if it is not an ES256 signature.
     static func signature(_ text: Span<UInt8>) throws(Refusal) -> ES256Signature? {
         // A signature of the usual size needs no allocation.
-        if Base64Digits.size(text.count) == ES256Signature.size {
+        if size(text.count) == ES256Signature.size {
             var error: Base64Error?
             let octets = [64 of UInt8](initializingWith: { output in
-                error = Base64Digits.url.decode(text, to: &output)
+                error = decode(text, to: &output)
             })
             if error == nil { return ES256Signature(octets.span) }
         }

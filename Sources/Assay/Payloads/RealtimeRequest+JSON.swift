@@ -1,3 +1,4 @@
+package import AssayBytes
 package import AssayModels
 
 extension DecodedRealtimeRequestBody: PayloadObject {

@@ -1,3 +1,4 @@
+package import AssayBytes
 package import AssayModels
 
 /// A verification as JSON: the output of `assay verify`, and the answer of the HTTP interface.
@@ -42,7 +43,7 @@ package struct VerificationReport {
     }
 
     /// The depth of a payload, and the list and object around the payload of an answer.
-    fileprivate static let memberDepth = Limits.jsonDepth + 2
+    fileprivate static let memberDepth = JSONLimits.depth + 2
 
     /// The report without a known kind.
     package var ofUnknownKind: VerificationReport {

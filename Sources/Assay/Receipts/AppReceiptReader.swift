@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// Reads the payload of an app receipt as it arrives. The payload is strict DER: a SET, in any

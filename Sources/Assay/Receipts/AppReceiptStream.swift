@@ -1,3 +1,4 @@
+import AssayBytes
 public import AssayModels
 
 /// Verifies an app receipt as it arrives, in chunks of any size.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// Reads in-app records (attribute 17) and keeps those that the caller asked for.

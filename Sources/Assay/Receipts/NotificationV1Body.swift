@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The POST body of a version 1 notification: parsed but unverified. The only signed member is

@@ -1,3 +1,4 @@
+import AssayBytes
 package import AssayModels
 
 /// Parses the dates of app receipts: RFC 3339, section 5.6, and Xcode's offset without a colon

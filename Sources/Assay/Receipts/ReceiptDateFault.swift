@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The sentence about an invalid date in an app receipt: its attribute, its record and its text.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The NeXT-style text property list of transaction receipts, limited to the form that Apple
 /// writes: one dictionary of quoted strings, `{ "name" = "value"; … }`.
 struct TextPropertyList: Equatable, Sendable {

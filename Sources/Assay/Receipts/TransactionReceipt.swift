@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// A transaction receipt whose signature and chain are verified.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The decoded parts of a transaction receipt. Parsed but unverified.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The verified members of one answer, checked against each other.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// Compares the unsigned members of an answer with the signed ones. A difference is a warning:

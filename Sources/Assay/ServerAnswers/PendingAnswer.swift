@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// An answer of the App Store Server API whose signatures are pending. Each signed member goes

@@ -1,3 +1,4 @@
+package import AssayBytes
 import AssayModels
 
 /// The JSON body of an answer of the App Store Server API: parsed but unverified.

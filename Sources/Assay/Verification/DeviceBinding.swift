@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The binding of evidence to one device.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The date at which the certificates have to be valid: the signing date in the payload, so that

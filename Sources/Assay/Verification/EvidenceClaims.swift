@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The claims that policy and expectations check, for all kinds of evidence.

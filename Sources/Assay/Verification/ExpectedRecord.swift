@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The expectations of an in-app record, prepared once for all records of a receipt. Records are

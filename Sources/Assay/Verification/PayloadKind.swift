@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// Detects the kind of a payload from its members.

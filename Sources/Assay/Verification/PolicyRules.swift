@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 // Checks policy, then expectations, in the order of Apple's libraries: bundle id, app id,

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// A notification whose own signature holds. The signatures of its nested evidence are pending.

@@ -1,3 +1,4 @@
+import AssayBytes
 public import AssayModels
 
 /// Verifies App Store evidence against one trust store.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// An X.509 certificate (RFC 5280, section 4.1). Parsed but unverified.
 ///
 /// It owns its bytes. Fields that are compared or hashed as bytes are ranges into them.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The certificate extensions that affect a verdict (RFC 5280, section 4.2).
 package struct CertificateExtensions: Sendable, Equatable {
     /// basicConstraints; nil when absent.

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 // The fingerprints that deny lists match. The holder of a stolen key re-encodes its certificate

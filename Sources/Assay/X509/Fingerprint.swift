@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// SHA-256 of a certificate, of its TBSCertificate or of its subjectPublicKeyInfo. As text, it
 /// has 64 hexadecimal digits of either case, with or without colons.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {

@@ -1,3 +1,5 @@
+import AssayBytes
+
 extension Certificate {
     /// The subject's common name, or else the serial number. For display only: chain validation
     /// compares the bytes of names.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The textual encoding of certificates (RFC 7468, section 5).
 package enum PEM {
     private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 package import AssayModels
 
 // What a customer owns, as sentences with their reasons.

@@ -1,4 +1,5 @@
 package import Assay
+import AssayBytes
 import AssayEntitlements
 package import AssayModels
 import AssayServer

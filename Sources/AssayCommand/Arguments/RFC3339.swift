@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayModels
 
 /// Parses date-times (RFC 3339, section 5.6).

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 
 /// One item of a bulk verification: evidence, or the fault that left none.
 struct BulkItem: Sendable {

@@ -1,5 +1,5 @@
 import Assay
-
+import AssayBytes
 /// Splits the chunks of a file into lines. A line ends with LF or CRLF; the last one can end with
 /// the file. Holds at most one incomplete line of the limit.
 package struct LineSplitter {

@@ -1,5 +1,6 @@
 import Assay
 import AssayAdmin
+import AssayBytes
 import AssayEntitlements
 import AssayModels
 

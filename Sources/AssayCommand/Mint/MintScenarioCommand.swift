@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayBytes
 import AssayMint
 import AssayModels
 

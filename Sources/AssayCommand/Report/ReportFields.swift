@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayModels
 
 /// The fields of payloads, each in one line, escaped and with long names shortened.

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayHTTP
 import AssayMint
 import AssayModels

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// What the next requests of an endpoint meet instead of the right answer.
 struct StoreFault: Sendable {

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayModels
 
 /// The Retention Messaging API of one environment: images, messages, defaults, the realtime URL

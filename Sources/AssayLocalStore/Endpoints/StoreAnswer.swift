@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// A request, read completely.
 struct StoreRequest: Sendable {

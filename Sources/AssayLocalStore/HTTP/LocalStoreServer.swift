@@ -1,4 +1,3 @@
-import Assay
 import AssayHTTP
 package import AssayIO
 import AssayLocks

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 
 /// The style sheet of the page, light and dark.
 enum StoreStyle {

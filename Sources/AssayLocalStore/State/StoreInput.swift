@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayModels
 
 /// What comes into a store from outside. The same inputs in the same order make the same store

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayIO
 import AssayModels
 

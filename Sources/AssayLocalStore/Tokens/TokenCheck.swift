@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 
 /// Why the store does not accept a request's JSON Web Token. The client gets a bare 401, as from
 /// Apple; the page shows the reason.

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// A value of a payload. Dates are relative to the scenario's start until they are written.
 indirect enum PayloadValue: Sendable {

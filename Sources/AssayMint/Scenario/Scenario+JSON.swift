@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 extension Scenario {
     /// Reads a scenario file.

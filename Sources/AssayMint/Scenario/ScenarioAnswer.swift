@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// Writes the answer that is expected after one step, in the JSON form of `assay entitlements`.
 struct ScenarioAnswer {

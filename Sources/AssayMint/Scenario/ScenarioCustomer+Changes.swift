@@ -1,4 +1,3 @@
-import Assay
 package import AssayModels
 
 /// What a backend can change by the App Store Server API.

@@ -1,4 +1,3 @@
-import Assay
 package import AssayModels
 
 /// A customer whose life is a scenario, as an App Store knows them: what was bought so far, and

@@ -1,5 +1,3 @@
-import Assay
-
 extension ScenarioEvidence {
     /// The member that says what a file of evidence is; exactly one is there.
     private static let forms = [

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 extension ScenarioExpectation {
     init(_ node: ScenarioNode) throws(MintError) {

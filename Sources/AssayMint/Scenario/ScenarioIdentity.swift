@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// Whose life a scenario is: replaces the identifiers that all scenarios share, so that one store
 /// can hold many customers of any app.

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 public import AssayModels
 
 /// Mints the evidence of scenarios, and the answers that are expected of it.

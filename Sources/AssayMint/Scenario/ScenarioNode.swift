@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// One value of a scenario file and its place, which error messages name.
 struct ScenarioNode {

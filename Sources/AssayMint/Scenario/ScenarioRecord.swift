@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayModels
 
 /// A transaction as a record of an app receipt.

@@ -1,4 +1,3 @@
-import Assay
 import AssayModels
 
 /// Makes the files of evidence of one scenario.

@@ -1,5 +1,3 @@
-import Assay
-
 /// The state of a customer's purchases at one step of a scenario.
 struct ScenarioState {
     private let products: [String: ScenarioProduct]

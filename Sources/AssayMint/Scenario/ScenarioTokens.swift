@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayModels
 
 /// Signs the tokens of one file of evidence, and notes what they carry.

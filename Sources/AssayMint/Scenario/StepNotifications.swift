@@ -1,5 +1,3 @@
-import Assay
-
 /// The notifications that the App Store sends about one step of a scenario by itself: about each
 /// purchase, renewal, refund and change of renewal that no notification of the step's evidence
 /// names. `docs/local-store.md` has the table.

@@ -1,4 +1,5 @@
 public import Assay
+import AssayBytes
 public import AssayModels
 
 /// An app entry: the verifier and the policy for one app's evidence. Entries with the same trust

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayIO
 import AssayModels
 import AssayWire
@@ -28,7 +29,7 @@ struct HTTPJSONBody: Sendable {
     }
 
     /// Depth of objects and arrays: evidence can be JSON itself.
-    static let depth = Limits.jsonDepth + 1
+    static let depth = JSONLimits.depth + 1
 
     init(_ body: Span<UInt8>, as form: Form) throws(HTTPProblem) {
         let members = try Self.members(of: body, depth: Self.depth)

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayEntitlements
 import AssayHTTP
 import AssayModels

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayModels
 import AssayWire
 
@@ -13,7 +14,7 @@ struct HTTPResolveBody: Sendable {
     private(set) var evidence: [UInt8] = []
 
     /// Depth of objects and arrays: evidence can be JSON itself, two levels below the items.
-    private static let depth = Limits.jsonDepth + 3
+    private static let depth = JSONLimits.depth + 3
 
     /// - Parameter app: the app entry that the query names.
     /// - Parameter limit: the largest number of items.

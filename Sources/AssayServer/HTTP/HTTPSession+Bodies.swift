@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayHTTP
 import AssayIO
 import AssayModels

@@ -1,4 +1,5 @@
 import Assay
+import AssayBytes
 import AssayWire
 
 /// The JSON around a receipt that is verified as it arrives: the body of a request to Apple's

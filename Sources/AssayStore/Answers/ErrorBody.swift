@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 package import AssayModels
 
 /// Reads what the App Store answers to a refused request.

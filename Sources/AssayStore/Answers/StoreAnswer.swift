@@ -1,4 +1,5 @@
 package import Assay
+import AssayBytes
 public import AssayEntitlements
 public import AssayModels
 

@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 
 /// The calls that change something at Apple.
 extension StoreCall {

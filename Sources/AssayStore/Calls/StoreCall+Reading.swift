@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 public import AssayModels
 
 /// The calls that read. A transaction identifier can be any of the customer's: an original

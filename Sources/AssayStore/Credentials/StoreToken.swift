@@ -1,4 +1,4 @@
-import Assay
+import AssayBytes
 import AssayIO
 
 /// The claims of a token that authorizes requests (a JWT of RFC 7519).

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayModels
 
 /// The local time of America/Los_Angeles, by the rules of the tz database since 1950. No receipt

@@ -1,3 +1,4 @@
+import AssayBytes
 public import AssayModels
 
 /// Returns the answer to a verification in the JSON of Apple's retired verifyReceipt endpoint.

@@ -1,11 +1,15 @@
 /// The whole part of a JSON number, computed exactly, without floating point.
+@usableFromInline
 package struct JSONNumber: Equatable, Sendable {
     /// The largest whole number that is not greater than the number.
+    @usableFromInline
     package let floor: Int64
     /// Whether the number equals `floor`.
+    @usableFromInline
     package let exact: Bool
 
     /// Parses a valid JSON number; returns nil if the whole part exceeds 64 bits.
+    @usableFromInline
     init?(_ text: Span<UInt8>) {
         if let plain = Self.plain(text) {
             (floor, exact) = (plain, true)

@@ -1,16 +1,19 @@
-internal import COpenSSL
+// memcmp and memchr.
+public import Glibc
 
-// Operations that raw memory access makes many times faster than a loop over a Span.
+// Operations that raw memory access makes many times faster than a loop over a Span. The verifier
+// calls them in its inner loops: `@inlinable`, so that the border of modules costs nothing.
 
 extension Span<UInt8> {
     /// Copies a range of the bytes.
+    @inlinable
     package func array(_ range: Range<Int>) -> [UInt8] {
         unsafe extracting(range).withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
 
     /// Loads eight bytes, big-endian.
-    @inline(__always)
-    func word(at position: Int) -> UInt64 {
+    @inlinable @inline(__always)
+    package func word(at position: Int) -> UInt64 {
         unsafe withUnsafeBytes { bytes in
             precondition(position >= 0 && position <= bytes.count &- 8)
             return unsafe UInt64(
@@ -20,8 +23,8 @@ extension Span<UInt8> {
 
     /// Returns the offset, from `start` on, of the first 32 bytes with a word that `stops` maps to
     /// anything but zero, or of the last ones that are fewer. Words are little-endian.
-    @inline(__always)
-    func skipBlocks(from start: Int, _ stops: (UInt64) -> UInt64) -> Int {
+    @inlinable @inline(__always)
+    package func skipBlocks(from start: Int, _ stops: (UInt64) -> UInt64) -> Int {
         unsafe withUnsafeBytes { bytes in
             precondition(start >= 0 && start <= bytes.count)
             var position = start
@@ -41,8 +44,8 @@ extension Span<UInt8> {
 
     /// Copies these bytes over the array's from `start` on, or appends them when `start` is its
     /// end.
-    @inline(__always)
-    func copy(to array: inout [UInt8], at start: Int) {
+    @inlinable @inline(__always)
+    package func copy(to array: inout [UInt8], at start: Int) {
         unsafe withUnsafeBufferPointer { bytes in
             guard start < array.count else { return unsafe array.append(contentsOf: bytes) }
             unsafe array.withUnsafeMutableBytes { target in
@@ -53,8 +56,8 @@ extension Span<UInt8> {
     }
 
     /// Appends these bytes to an output with space for them.
-    @inline(__always)
-    func append(to output: inout OutputSpan<UInt8>) {
+    @inlinable @inline(__always)
+    package func append(to output: inout OutputSpan<UInt8>) {
         precondition(count <= output.freeCapacity)
         unsafe withUnsafeBufferPointer { bytes in
             unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
@@ -66,12 +69,13 @@ extension Span<UInt8> {
     }
 
     /// The text of bytes that are known to be UTF-8, without another validation.
-    @inline(__always)
-    func validatedText(_ range: Range<Int>) -> String {
+    @inlinable @inline(__always)
+    package func validatedText(_ range: Range<Int>) -> String {
         let bytes = extracting(range)
         return unsafe String(copying: UTF8Span(unchecked: bytes, isKnownASCII: bytes.isASCII))
     }
 
+    @inlinable
     package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBufferPointer { left in
@@ -86,8 +90,8 @@ extension Span<UInt8> {
 
     /// Whether both have the same size and agree in all bits that are set in the mask. At least
     /// 32 bytes.
-    @inline(__always)
-    func equals(_ other: Span<UInt8>, where mask: Span<UInt8>) -> Bool {
+    @inlinable @inline(__always)
+    package func equals(_ other: Span<UInt8>, where mask: Span<UInt8>) -> Bool {
         guard count == other.count, count == mask.count, count >= 32 else { return false }
         return unsafe withUnsafeBytes { left in
             unsafe other.withUnsafeBytes { right in
@@ -111,6 +115,7 @@ extension Span<UInt8> {
     }
 
     /// The index of the next occurrence of a byte.
+    @inlinable
     package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         unsafe extracting(start..<count).withUnsafeBytes { rest in
             guard let base = rest.baseAddress,
@@ -121,13 +126,15 @@ extension Span<UInt8> {
     }
 
     /// SipHash under this process's random key, for tables whose keys an attacker can choose.
-    func hash(into hasher: inout Hasher) {
+    @inlinable
+    package func hash(into hasher: inout Hasher) {
         unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     }
 
     /// A keyed hash for tables whose keys an attacker cannot choose: multiply and rotate, two
     /// words at a time. It takes a tenth of SipHash's time.
-    func quickHash(seed: UInt64) -> UInt64 {
+    @inlinable
+    package func quickHash(seed: UInt64) -> UInt64 {
         unsafe withUnsafeBytes { bytes in
             // Odd numbers with well mixed bits, from the fraction of the golden ratio.
             let (first, second): (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03)
@@ -154,7 +161,8 @@ extension Span<UInt8> {
 
 extension [UInt8] {
     /// Sets the bytes of a range.
-    mutating func fill(_ range: Range<Int>, with byte: UInt8) {
+    @inlinable
+    package mutating func fill(_ range: Range<Int>, with byte: UInt8) {
         unsafe withUnsafeMutableBytes { bytes in
             let part = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[range])
             unsafe part.initializeMemory(as: UInt8.self, repeating: byte)
@@ -164,8 +172,8 @@ extension [UInt8] {
 
 extension StaticString {
     /// The UTF-8 of this string, which lives as long as the program.
-    @inline(__always)
-    var bytes: Span<UInt8> {
+    @inlinable @inline(__always)
+    package var bytes: Span<UInt8> {
         @_lifetime(immortal)
         get {
             let bytes = unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)

@@ -1,6 +1,6 @@
 import AssayModels
 import Testing
-@testable import Assay
+@testable import AssayBytes
 
 struct CivilTimeTests {
     @Test(

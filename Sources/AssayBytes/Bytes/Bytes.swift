@@ -1,15 +1,18 @@
 /// Byte operations that the standard library's Span lacks.
 
 extension Span<UInt8> {
+    @inlinable
     package var array: [UInt8] { array(0..<count) }
 
     /// Whether the bytes are well-formed UTF-8. Fast for ASCII, which identifiers are.
     package var isUTF8: Bool {
-        @inline(__always) get { isASCII || String(validating: array, as: UTF8.self) != nil }
+        @inlinable @inline(__always) get {
+            isASCII || String(validating: array, as: UTF8.self) != nil
+        }
     }
 
-    @inline(__always)
-    var isASCII: Bool {
+    @inlinable @inline(__always)
+    package var isASCII: Bool {
         // Blocks first: a nested token has thousands of octets.
         let start = skipBlocks(from: 0) { $0 & 0x8080_8080_8080_8080 }
         guard count &- start < 32 else { return false }
@@ -25,6 +28,7 @@ extension Span<UInt8> {
         return bits & 0x8080_8080_8080_8080 == 0
     }
 
+    @inlinable
     package func equals(_ other: [UInt8]) -> Bool { equals(other.span) }
 
     /// Whether the bytes are those of a secret. The time depends on the lengths, and not on where
@@ -37,7 +41,8 @@ extension Span<UInt8> {
     }
 
     /// Whether this octet string sorts before `other`.
-    func precedes(_ other: Span<UInt8>) -> Bool {
+    @inlinable
+    package func precedes(_ other: Span<UInt8>) -> Bool {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index]
         }
@@ -45,7 +50,7 @@ extension Span<UInt8> {
     }
 
     /// The value of the four hexadecimal digits at `position`, or nil for other characters.
-    func hexadecimal4(at position: Int) -> UInt16? {
+    package func hexadecimal4(at position: Int) -> UInt16? {
         var unit: UInt16 = 0
         for index in position..<position + 4 {
             let digit: UInt8
@@ -71,7 +76,8 @@ extension Span<UInt8> {
 
 extension UInt8 {
     /// Space, tab, LF or CR.
-    var isWhiteSpace: Bool {
+    @inlinable
+    package var isWhiteSpace: Bool {
         switch self {
         case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): true
         default: false
@@ -82,13 +88,15 @@ extension UInt8 {
 extension String {
     /// Whether both have the same bytes. Swift's own comparison uses canonical equivalence, which
     /// does not suit identifiers.
-    func equalsByBytes(_ other: String) -> Bool {
+    @inlinable
+    package func equalsByBytes(_ other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.span.equals(other.utf8.span)
     }
 }
 
 extension String {
     /// The digits of a number that is not negative, with zeros in front up to `width` digits.
+    @inlinable
     package init(_ number: some BinaryInteger, width: Int, radix: Int = 10) {
         // Dates are written often: `description` and short strings need no memory of their own.
         self = radix == 10 ? number.description : String(number, radix: radix)

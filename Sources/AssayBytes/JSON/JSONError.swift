@@ -1,4 +1,5 @@
 /// The errors of parsing and decoding JSON. Offsets count bytes from the start of the text.
+@usableFromInline
 package enum JSONError: Error, Equatable {
     /// Longer than the caller's limit.
     case tooLarge(limit: Int)
@@ -36,6 +37,7 @@ package enum JSONError: Error, Equatable {
     case dateOutOfRange(member: String)
 
     /// The expected type of a member.
+    @usableFromInline
     package enum Expected: String, Sendable {
         case string = "a string"
         case date = "a number of milliseconds"
@@ -50,6 +52,7 @@ package enum JSONError: Error, Equatable {
 
 extension JSONError: CustomStringConvertible {
     /// One sentence that contains none of the text's content.
+    @usableFromInline
     package var description: String {
         switch self {
         case .tooLarge(let limit): "the JSON text is longer than \(limit) bytes"

@@ -1,11 +1,19 @@
 /// One value of a document: a light view that keeps the document alive.
+@usableFromInline
 package struct JSONValue: Sendable {
+    @usableFromInline
     package let document: JSONDocument
-    let index: Int
+    @usableFromInline let index: Int
 
-    private var token: JSONToken { document.tokens[index] }
+    @inlinable
+    init(document: JSONDocument, index: Int) {
+        self.document = document
+        self.index = index
+    }
 
-    package var kind: JSONKind { token.kind }
+    @inlinable var token: JSONToken { document.tokens[index] }
+
+    @inlinable package var kind: JSONKind { token.kind }
     package var isNull: Bool { kind == .null }
 
     /// The range of the value in `document.text`, including quotes or brackets.
@@ -37,7 +45,8 @@ package struct JSONValue: Sendable {
 
     /// Calls `body` with a string's UTF-8 bytes, escapes decoded; returns nil for other types.
     /// A string without escapes is not copied.
-    func withUTF8<Result, Failure: Error>(
+    @inlinable
+    package func withUTF8<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard kind == .string else { return nil }
@@ -160,6 +169,7 @@ package struct JSONElements: Sequence, IteratorProtocol, Sendable {
 
 extension JSONDocument {
     /// The text of a string token with escapes decoded.
+    @usableFromInline
     func string(_ token: JSONToken) -> String {
         let text = text
         return text.span.string(token)
@@ -177,12 +187,13 @@ extension JSONDocument {
 
 extension Span<UInt8> {
     /// The text of a validated string token with escapes decoded.
-    @inline(__always)
+    @inlinable @inline(__always)
     func string(_ token: JSONToken) -> String {
         token.escaped ? unescaped(token) : validatedText(token.content)
     }
 
-    private func unescaped(_ token: JSONToken) -> String {
+    @usableFromInline
+    func unescaped(_ token: JSONToken) -> String {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(token.content.count)
         var bytes = JSONStringBytes(self, token)
@@ -191,13 +202,14 @@ extension Span<UInt8> {
     }
 
     /// Whether a validated string token has exactly these UTF-8 bytes after decoding escapes.
-    @inline(__always)
+    @inlinable @inline(__always)
     func string(_ token: JSONToken, is other: Span<UInt8>) -> Bool {
         token.escaped
             ? unescaped(token, is: other) : extracting(token.content).equals(other)
     }
 
-    private func unescaped(_ token: JSONToken, is other: Span<UInt8>) -> Bool {
+    @usableFromInline
+    func unescaped(_ token: JSONToken, is other: Span<UInt8>) -> Bool {
         var bytes = JSONStringBytes(self, token)
         for index in other.indices where bytes.next() != other[index] { return false }
         return bytes.next() == nil

@@ -1,22 +1,25 @@
 /// Indexes the members of one object by six bits of their names' tags: nearly every lookup finds
 /// its member at once, or finds that it is absent.
+@usableFromInline
 struct JSONPlaces: Sendable {
     /// Maps six tag bits to the token index of the only name with those bits, to `none` or to
     /// `several`.
-    private var places: [64 of UInt8]
+    @usableFromInline var places: [64 of UInt8]
 
-    private static let none: UInt8 = 0
-    private static let several: UInt8 = 255
+    @inlinable static var none: UInt8 { 0 }
+    @inlinable static var several: UInt8 { 255 }
 
     /// The index of an object without members; the index of an object with any members.
-    @inline(__always)
+    @inlinable @inline(__always)
     static var empty: JSONPlaces { JSONPlaces(places: .init(repeating: none)) }
+    @inlinable
     static var unknown: JSONPlaces { JSONPlaces(places: .init(repeating: several)) }
 
-    @inline(__always)
-    private init(places: [64 of UInt8]) { self.places = places }
+    @inlinable @inline(__always)
+    init(places: [64 of UInt8]) { self.places = places }
 
     /// The result of a lookup by tag.
+    @usableFromInline
     enum Place {
         case none
         /// At this token or absent.
@@ -24,10 +27,10 @@ struct JSONPlaces: Sendable {
         case several
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     static func slot(_ tag: UInt16) -> Int { Int((tag >> 1) & 63) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     func place(_ slot: Int) -> Place {
         switch places[slot] {
         case Self.none: .none
@@ -64,7 +67,7 @@ struct JSONNames {
     init(object: Int) { self.object = object }
 
     var places: JSONPlaces {
-        count > Limits.jsonMembersComparedDirectly ? .unknown : seen
+        count > JSONLimits.membersComparedDirectly ? .unknown : seen
     }
 
     /// Adds the name at the given token.
@@ -73,7 +76,7 @@ struct JSONNames {
         _ name: Int, _ tokens: [JSONToken], _ text: Span<UInt8>
     ) throws(JSONError) {
         count += 1
-        guard count <= Limits.jsonMembersComparedDirectly else { return }
+        guard count <= JSONLimits.membersComparedDirectly else { return }
         if seen.insert(tokens[name].tag, at: name) { try compare(name, tokens, text) }
     }
 
@@ -95,7 +98,7 @@ struct JSONNames {
 
     /// Finishes the object: compares the names that `insert` skipped.
     func finish(_ tokens: [JSONToken], _ text: Span<UInt8>) throws(JSONError) {
-        guard count > Limits.jsonMembersComparedDirectly else { return }
+        guard count > JSONLimits.membersComparedDirectly else { return }
         let sorted = sortedNames(tokens, text)
         for index in 1..<sorted.count {
             let (name, before) = (tokens[sorted[index].name], tokens[sorted[index - 1].name])

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Assay
+@testable import AssayBytes
 
 func parse(_ text: String) throws(JSONError) -> JSONValue {
     try JSONDocument.parse([UInt8](text.utf8)).root
@@ -100,7 +100,7 @@ struct JSONTests {
     }
 
     @Test func depth() throws {
-        let limit = Limits.jsonDepth
+        let limit = JSONLimits.depth
         func arrays(_ count: Int) -> String {
             String(repeating: "[", count: count) + String(repeating: "]", count: count)
         }
@@ -172,7 +172,7 @@ struct JSONTests {
 
     /// Objects on both sides of the threshold between comparing and sorting.
     @Test func duplicatesInLargeObjects() throws {
-        let border = Limits.jsonMembersComparedDirectly
+        let border = JSONLimits.membersComparedDirectly
         for count in [2, border - 1, border, border + 1, border + 2, 1000] {
             let names = (0..<count).map { "\"name\($0)\":\($0)" }
             #expect(try parse("{" + names.joined(separator: ",") + "}").kind == .object)
@@ -203,7 +203,7 @@ struct JSONTests {
             let text = [UInt8](("{" + names.joined(separator: ",") + "}").utf8)
             let clock = ContinuousClock()
             let spent = try clock.measure {
-                _ = try JSONDocument.parse(text, limit: 2 * Limits.jsonSize)
+                _ = try JSONDocument.parse(text, limit: 2 * JSONLimits.size)
             }
             #expect(spent < .seconds(5))
         }

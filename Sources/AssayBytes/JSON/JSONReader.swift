@@ -16,7 +16,7 @@ struct JSONReader: ~Escapable {
     private let valueLimit: Int
 
     @_lifetime(copy text)
-    init(_ text: Span<UInt8>, depth: Int = Limits.jsonDepth, values: Int = .max) {
+    init(_ text: Span<UInt8>, depth: Int = JSONLimits.depth, values: Int = .max) {
         self.text = text
         depthLimit = depth
         valueLimit = values

@@ -2,7 +2,7 @@ import AssayMint
 import CAssayBase64
 import Testing
 
-@testable import Assay
+@testable import AssayBytes
 
 /// Decodes by vectors of each width, compared with one digit after another. A processor without
 /// the instructions decodes nothing, which is correct too.

@@ -1,16 +1,17 @@
 package import AssayModels
 
 /// A UTC date and time of the proleptic Gregorian calendar, to the second.
+@usableFromInline
 package struct CivilTime: Equatable, Sendable {
-    package var year: Int
-    package var month: Int
-    package var day: Int
-    package var hour: Int
-    package var minute: Int
-    package var second: Int
+    @usableFromInline package var year: Int
+    @usableFromInline package var month: Int
+    @usableFromInline package var day: Int
+    @usableFromInline package var hour: Int
+    @usableFromInline package var minute: Int
+    @usableFromInline package var second: Int
 
     /// Nil for an invalid date or time. Leap seconds do not occur in DER (RFC 5280).
-    @inline(__always)
+    @inlinable @inline(__always)
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (0...9999).contains(year), (1...12).contains(month),
             // Every month has 28 days; only later days need the month's length.
@@ -26,7 +27,7 @@ package struct CivilTime: Equatable, Sendable {
     }
 
     /// The seconds of the years 0 to 9999, since 1970.
-    static let seconds: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+    package static let seconds: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
     package init(_ time: Timestamp) { self.init(secondsSince1970: time.seconds) }
 
@@ -50,7 +51,7 @@ package struct CivilTime: Equatable, Sendable {
         second = rest % 60
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package var secondsSince1970: Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
@@ -61,8 +62,8 @@ package struct CivilTime: Equatable, Sendable {
         return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    @inline(__always)
-    private static func days(inMonth month: Int, ofYear year: Int) -> Int {
+    @inlinable @inline(__always)
+    static func days(inMonth month: Int, ofYear year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -76,13 +77,13 @@ extension CivilTime {
     package var rfc3339: String { dateText + "T" + timeText + "Z" }
 
     /// The date, such as `2025-09-05`. The year before 0000 is `-0001`, as in ISO 8601.
-    var dateText: String {
+    package var dateText: String {
         (year < 0 ? "-" : "") + String(abs(year), width: 4) + "-" + String(month, width: 2) + "-"
             + String(day, width: 2)
     }
 
     /// The time, such as `01:24:32`.
-    var timeText: String {
+    package var timeText: String {
         String(hour, width: 2) + ":" + String(minute, width: 2) + ":" + String(second, width: 2)
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Assay
+@testable import AssayBytes
 
 struct Base64Tests {
     /// RFC 4648, section 10, without padding, and bytes whose text differs between the two

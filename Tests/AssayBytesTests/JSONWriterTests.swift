@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-@testable import Assay
+@testable import AssayBytes
 
 struct JSONWriterTests {
     private func written(pretty: Bool = false, _ content: (inout JSONWriter) -> Void) -> String {

@@ -1,23 +1,20 @@
-package import AssayModels
-
-/// One of Apple's payloads, or an object inside one, decodable from JSON members.
-package protocol PayloadObject: Sendable, Equatable {
-    init(from members: inout JSONMembers) throws(JSONError)
-}
+public import AssayModels
 
 /// A member name known to this library, with its precomputed tag.
+@usableFromInline
 package struct JSONName: ExpressibleByStringLiteral, Sendable {
-    let name: StaticString
-    let tag: UInt16
+    @usableFromInline let name: StaticString
+    @usableFromInline let tag: UInt16
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package init(stringLiteral name: StaticString) {
         self.name = name
         let bytes = name.bytes
         tag = JSONToken.tag(bytes, 0..<bytes.count)
     }
 
-    var text: String { name.description }
+    @usableFromInline
+    package var text: String { name.description }
 }
 
 /// A cursor over the members of one object.
@@ -25,16 +22,18 @@ package struct JSONName: ExpressibleByStringLiteral, Sendable {
 /// A lookup in a nested object starts after the last hit and wraps around, so that reading
 /// members in roughly their order costs one comparison each. An absent member and JSON null are
 /// nil. A JSON type other than the field's throws `wrongType`.
+@usableFromInline
 package struct JSONMembers: ~Escapable {
-    private let text: Span<UInt8>
-    private let tokens: Span<JSONToken>
-    private let places: JSONPlaces
-    private let start: Int
-    private let end: Int
+    @usableFromInline let text: Span<UInt8>
+    @usableFromInline let tokens: Span<JSONToken>
+    @usableFromInline let places: JSONPlaces
+    @usableFromInline let start: Int
+    @usableFromInline let end: Int
     /// The token index of the name where the next lookup begins.
-    private var position: Int
+    @usableFromInline var position: Int
 
     @_lifetime(copy text, copy tokens)
+    @inlinable
     init(text: Span<UInt8>, tokens: Span<JSONToken>, places: JSONPlaces, object: Int) {
         self.text = text
         self.tokens = tokens
@@ -45,12 +44,12 @@ package struct JSONMembers: ~Escapable {
     }
 
     /// Whether the object has the member; JSON null counts.
-    @inline(__always)
-    mutating func has(_ name: JSONName) -> Bool { find(name) != nil }
+    @inlinable @inline(__always)
+    package mutating func has(_ name: JSONName) -> Bool { find(name) != nil }
 
     /// Returns the token index of the member's value.
-    @inline(__always)
-    private mutating func find(_ name: JSONName) -> Int? {
+    @inlinable @inline(__always)
+    mutating func find(_ name: JSONName) -> Int? {
         switch places.place(JSONPlaces.slot(name.tag)) {
         case .none: nil
         case .only(let index): isName(tokens[index], name.tag, name.name.bytes) ? index + 1 : nil
@@ -58,7 +57,8 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    private mutating func search(_ name: JSONName) -> Int? {
+    @inlinable
+    mutating func search(_ name: JSONName) -> Int? {
         let wanted = name.name.bytes
         guard
             let index = search(wanted, name.tag, from: position, to: end)
@@ -69,8 +69,8 @@ package struct JSONMembers: ~Escapable {
     }
 
     /// Returns the token index of the name, searching only a range of tokens.
-    @inline(__always)
-    private func search(
+    @inlinable @inline(__always)
+    func search(
         _ name: Span<UInt8>, _ tag: UInt16, from first: Int, to last: Int
     ) -> Int? {
         var index = first
@@ -81,26 +81,28 @@ package struct JSONMembers: ~Escapable {
         return nil
     }
 
-    @inline(__always)
-    private func isName(_ token: JSONToken, _ tag: UInt16, _ name: Span<UInt8>) -> Bool {
+    @inlinable @inline(__always)
+    func isName(_ token: JSONToken, _ tag: UInt16, _ name: Span<UInt8>) -> Bool {
         guard token.tag == tag || token.tag == JSONToken.anyTag else { return false }
         return text.string(token, is: name)
     }
 
     /// Like `find`, but treats JSON null as an absent member.
-    @inline(__always)
-    private mutating func present(_ name: JSONName) -> Int? {
+    @inlinable @inline(__always)
+    mutating func present(_ name: JSONName) -> Int? {
         guard let index = find(name) else { return nil }
         return tokens[index].kind == .null ? nil : index
     }
 
-    private func number(_ token: JSONToken) -> JSONNumber? {
+    @inlinable
+    func number(_ token: JSONToken) -> JSONNumber? {
         guard token.kind == .number else { return nil }
         return JSONNumber(text.extracting(token.range))
     }
 
     // MARK: Optional members
 
+    @inlinable
     package mutating func string(_ name: JSONName) throws(JSONError) -> String? {
         guard let index = present(name) else { return nil }
         guard tokens[index].kind == .string else { throw wrongType(name, .string) }
@@ -108,6 +110,7 @@ package struct JSONMembers: ~Escapable {
     }
 
     /// The first of two spellings of a member that is present.
+    @inlinable
     package mutating func string(
         _ name: JSONName, or other: JSONName
     ) throws(JSONError) -> String? {
@@ -116,10 +119,12 @@ package struct JSONMembers: ~Escapable {
     }
 
     /// The JSON text of a value of any type.
+    @inlinable
     package mutating func text(_ name: JSONName) -> String? {
         present(name).map { text.validatedText(tokens[$0].range) }
     }
 
+    @inlinable
     package mutating func bool(_ name: JSONName) throws(JSONError) -> Bool? {
         guard let index = present(name) else { return nil }
         switch tokens[index].kind {
@@ -129,6 +134,7 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
+    @inlinable
     package mutating func int32(_ name: JSONName) throws(JSONError) -> Int32? {
         guard let index = present(name) else { return nil }
         guard let number = number(tokens[index]), number.exact,
@@ -137,6 +143,7 @@ package struct JSONMembers: ~Escapable {
         return value
     }
 
+    @inlinable
     package mutating func int64(_ name: JSONName) throws(JSONError) -> Int64? {
         guard let index = present(name) else { return nil }
         guard let number = number(tokens[index]), number.exact else {
@@ -146,6 +153,7 @@ package struct JSONMembers: ~Escapable {
     }
 
     /// Milliseconds since 1970; fractions are rounded down (towards the past).
+    @inlinable
     package mutating func date(_ name: JSONName) throws(JSONError) -> Timestamp? {
         guard let index = present(name) else { return nil }
         guard tokens[index].kind == .number else { throw wrongType(name, .date) }
@@ -155,6 +163,7 @@ package struct JSONMembers: ~Escapable {
         return Timestamp(milliseconds: number.floor)
     }
 
+    @inlinable
     package mutating func strings(_ name: JSONName) throws(JSONError) -> [String]? {
         guard let array = present(name) else { return nil }
         guard tokens[array].kind == .array else { throw wrongType(name, .strings) }
@@ -168,6 +177,7 @@ package struct JSONMembers: ~Escapable {
         return strings
     }
 
+    @inlinable
     package mutating func enumeration<Value: RawRepresentable>(
         _ name: JSONName
     ) throws(JSONError) -> Value? where Value.RawValue == String {
@@ -175,6 +185,7 @@ package struct JSONMembers: ~Escapable {
         return Value(rawValue: string)
     }
 
+    @inlinable
     package mutating func enumeration<Value: RawRepresentable>(
         _ name: JSONName
     ) throws(JSONError) -> Value? where Value.RawValue == Int32 {
@@ -182,17 +193,21 @@ package struct JSONMembers: ~Escapable {
         return Value(rawValue: number)
     }
 
-    package mutating func object<Object: PayloadObject>(
-        _ name: JSONName
+    /// Calls `body` with a cursor over the members of an object.
+    @inlinable
+    package mutating func withObject<Object>(
+        _ name: JSONName, _ body: (inout JSONMembers) throws(JSONError) -> Object
     ) throws(JSONError) -> Object? {
         guard let index = present(name) else { return nil }
         guard tokens[index].kind == .object else { throw wrongType(name, .object) }
         var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
-        return try Object(from: &members)
+        return try body(&members)
     }
 
-    package mutating func objects<Object: PayloadObject>(
-        _ name: JSONName
+    /// Calls `body` with a cursor over the members of each object of an array.
+    @inlinable
+    package mutating func withObjects<Object>(
+        _ name: JSONName, _ body: (inout JSONMembers) throws(JSONError) -> Object
     ) throws(JSONError) -> [Object]? {
         guard let array = present(name) else { return nil }
         guard tokens[array].kind == .array else { throw wrongType(name, .objects) }
@@ -201,15 +216,18 @@ package struct JSONMembers: ~Escapable {
         while index < tokens[array].next {
             guard tokens[index].kind == .object else { throw wrongType(name, .objects) }
             var members = JSONMembers(text: text, tokens: tokens, places: .unknown, object: index)
-            objects.append(try Object(from: &members))
+            objects.append(try body(&members))
             index = Int(tokens[index].next)
         }
         return objects
     }
 
-    /// The members, of any name, that are objects with one of two members.
-    package mutating func objects<Object: PayloadObject>(
-        having first: JSONName, or second: JSONName
+    /// Calls `body` with a cursor over the members of each member, of any name, that is an object
+    /// with one of two members.
+    @inlinable
+    package mutating func withObjects<Object>(
+        having first: JSONName, or second: JSONName,
+        _ body: (inout JSONMembers) throws(JSONError) -> Object
     ) throws(JSONError) -> [(name: String, object: Object)] {
         var objects: [(name: String, object: Object)] = []
         var index = start
@@ -219,7 +237,7 @@ package struct JSONMembers: ~Escapable {
                 var members = JSONMembers(
                     text: text, tokens: tokens, places: .unknown, object: value)
                 if members.has(first) ? true : members.has(second) {
-                    objects.append((text.string(tokens[index]), try Object(from: &members)))
+                    objects.append((text.string(tokens[index]), try body(&members)))
                 }
             }
             index = Int(tokens[value].next)
@@ -227,35 +245,42 @@ package struct JSONMembers: ~Escapable {
         return objects
     }
 
-    private func wrongType(_ name: JSONName, _ expected: JSONError.Expected) -> JSONError {
+    @usableFromInline
+    func wrongType(_ name: JSONName, _ expected: JSONError.Expected) -> JSONError {
         .wrongType(member: name.text, expected: expected)
     }
 
     // MARK: Required members
 
+    @inlinable
     package mutating func requiredString(_ name: JSONName) throws(JSONError) -> String {
         try required(try string(name), name)
     }
 
+    @inlinable
     package mutating func requiredInt32(_ name: JSONName) throws(JSONError) -> Int32 {
         try required(try int32(name), name)
     }
 
+    @inlinable
     package mutating func requiredInt64(_ name: JSONName) throws(JSONError) -> Int64 {
         try required(try int64(name), name)
     }
 
+    @inlinable
     package mutating func requiredDate(_ name: JSONName) throws(JSONError) -> Timestamp {
         try required(try date(name), name)
     }
 
+    @inlinable
     package mutating func requiredEnumeration<Value: RawRepresentable>(
         _ name: JSONName
     ) throws(JSONError) -> Value where Value.RawValue == String {
         try required(try enumeration(name), name)
     }
 
-    private func required<Value>(_ value: Value?, _ name: JSONName) throws(JSONError) -> Value {
+    @inlinable
+    func required<Value>(_ value: Value?, _ name: JSONName) throws(JSONError) -> Value {
         guard let value else { throw .missingMember(name.text) }
         return value
     }
@@ -263,14 +288,16 @@ package struct JSONMembers: ~Escapable {
     // MARK: Dates of unverified payloads
 
     /// The result of `firstNumber`: the first of two members that is present and not null.
-    enum FirstNumber {
+    @usableFromInline
+    package enum FirstNumber {
         case none
         case number(JSONNumber)
         /// Not a number, or one outside the range of 64 bits.
         case other(JSONName)
     }
 
-    mutating func firstNumber(_ first: JSONName, _ second: JSONName) -> FirstNumber {
+    @inlinable
+    package mutating func firstNumber(_ first: JSONName, _ second: JSONName) -> FirstNumber {
         if let index = present(first) {
             return number(tokens[index]).map { .number($0) } ?? .other(first)
         }

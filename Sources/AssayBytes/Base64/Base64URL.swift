@@ -14,6 +14,19 @@ package enum Base64URL {
         try Base64Digits.url.decode(text, into: &bytes)
     }
 
+    /// Decodes text into an output with space for the bytes. On error, the output's contents are
+    /// undefined.
+    ///
+    /// - Precondition: the number of digits is valid for base64.
+    package static func decode(
+        _ text: Span<UInt8>, to output: inout OutputSpan<UInt8>
+    ) -> Base64Error? {
+        Base64Digits.url.decode(text, to: &output)
+    }
+
+    /// The number of bytes that `digits` digits encode.
+    package static func size(_ digits: Int) -> Int { Base64Digits.size(digits) }
+
     package static func encode(_ bytes: Span<UInt8>) -> [UInt8] {
         Base64Digits.encode(bytes, Base64Digits.urlAlphabet)
     }
