@@ -87,7 +87,8 @@ let package = Package(
             name: "AssayWire", dependencies: ["AssayModels", "CAssayProto", "CProtobufC"],
             swiftSettings: settings),
         // Heads and bodies of HTTP/1.1 requests, and a server for small ones.
-        .target(name: "AssayHTTP", dependencies: ["AssayIO"], swiftSettings: settings),
+        .target(
+            name: "AssayHTTP", dependencies: ["AssayBytes", "AssayIO"], swiftSettings: settings),
         // libuv: loop, streams, listeners, timers, work queue. TLS of its streams by OpenSSL.
         .target(
             name: "AssayIO", dependencies: ["AssayLocks", "CLibuv", "COpenSSL"],
@@ -178,7 +179,8 @@ let package = Package(
 
         // Misbehaves for the clients of all languages; never part of the product.
         .executableTarget(
-            name: "conformance-server", dependencies: ["AssayIO", "AssayModels", "AssayWire"],
+            name: "conformance-server",
+            dependencies: ["AssayBytes", "AssayIO", "AssayModels", "AssayWire"],
             path: "conformance/server", swiftSettings: settings),
         // Performs the cases of the suite with AssayClient.
         .executableTarget(

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The value of `Host`, parsed: a name or an address. The port does not matter.
 package struct HTTPAuthority: Equatable, Sendable {
     /// The name or address in lower case, without brackets.

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Finds the data of a body in buffered bytes (RFC 9112, sections 6 and 7). It owns no bytes and
 /// does no I/O.
 ///

@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The lines of a head, without their line breaks.
 struct HTTPLines: ~Escapable {
     private let bytes: Span<UInt8>
@@ -25,10 +27,6 @@ extension UInt8 {
     static let carriageReturn: UInt8 = 0x0D
     static let lineFeed: UInt8 = 0x0A
     static let space: UInt8 = 0x20
-
-    var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
-
-    private var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
 
     /// Space or tab.
     var isBlank: Bool { self == .space || self == 0x09 }
@@ -72,16 +70,6 @@ extension UInt8 {
 
     /// The first character after the host of a request target.
     var endsAuthority: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "?") }
-
-    /// The value of a hexadecimal digit; nil for other characters.
-    var hexadecimalDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }
 
 extension Span<UInt8> {
@@ -110,14 +98,6 @@ extension Span<UInt8> {
         return false
     }
 
-    /// A copy of the bytes.
-    var copied: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count)
-        for index in indices { bytes.append(self[index]) }
-        return bytes
-    }
-
     /// The bytes as text; each invalid byte becomes U+FFFD.
-    package var httpText: String { String(decoding: copied, as: UTF8.self) }
+    package var httpText: String { String(decoding: array, as: UTF8.self) }
 }

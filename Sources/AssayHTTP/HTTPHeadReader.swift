@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Finds and reads the head of a request in buffered bytes (RFC 9112). It owns no bytes and does
 /// no I/O. The result depends only on the bytes, not on how they arrived.
 ///

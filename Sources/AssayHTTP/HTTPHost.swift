@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The grammar of Host, and of the authority of a request target (RFC 9110, section 7.2; RFC 3986,
 /// section 3.2): a name or an address, and a port after a colon.
 ///

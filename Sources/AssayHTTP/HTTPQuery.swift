@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// The parameters of a query (`application/x-www-form-urlencoded`), in their order.
 package struct HTTPQuery: Sendable {
     package let parameters: [(name: String, value: String)]

@@ -72,6 +72,19 @@ struct Base64Tests {
 
     /// After one digit, exactly four of the 64 last digits are canonical; after two digits,
     /// sixteen.
+    @Test("a digit's value is its place in the alphabet, and padding is no digit")
+    func values() {
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+        let (standard, url) = (Array((alphabet + "+/").utf8), Array((alphabet + "-_").utf8))
+        for byte in UInt8.min ... .max {
+            let (value, urlValue) = (standard.firstIndex(of: byte), url.firstIndex(of: byte))
+            #expect(Base64.value(of: byte).map(Int.init) == value)
+            #expect(Base64URL.value(of: byte).map(Int.init) == urlValue)
+            #expect(Base64.isDigit(byte) == (value != nil))
+            #expect(Base64URL.isDigit(byte) == (urlValue != nil))
+        }
+    }
+
     @Test func trailingBits() {
         let digits = [UInt8](
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

@@ -23,17 +23,6 @@ struct PacingTests {
         #expect(RetryAfter.time(text, now: Self.now)?.milliseconds == time)
     }
 
-    @Test(
-        "the date of an answer",
-        arguments: [
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-            ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-            ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("Sun, 31 Feb 1994 08:49:37 GMT", nil),
-            ("Sun, 06 Nov 1994 08:49:37 CET", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
-            ("", nil), ("1994-11-06T08:49:37Z", nil),
-        ] as [(String, Int64?)])
-    func date(text: String, seconds: Int64?) { #expect(HTTPDate.seconds(text) == seconds) }
-
     private static func refusal(_ status: Int, _ code: Int64? = nil) -> StoreError {
         .refused(StoreRefusal(httpStatus: status, code: code))
     }

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayWire
 
 /// One statement of a connection's script. A script is statements separated by `;`. At its end
@@ -125,12 +126,9 @@ enum Script {
     }
 
     static func hex(_ text: String) throws -> [UInt8] {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count % 2 == 0 else {
+        guard let bytes = [UInt8](hexadecimal: text.utf8.span) else {
             throw ScriptError("not hexadecimal: \(text)")
         }
-        return stride(from: 0, to: digits.count, by: 2).map { index in
-            UInt8(digits[index] << 4 | digits[index + 1])
-        }
+        return bytes
     }
 }

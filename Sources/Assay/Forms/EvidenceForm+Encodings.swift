@@ -25,7 +25,7 @@ extension EvidenceForm {
     private static func hexadecimal(_ text: FormText, at skipped: Int) -> EvidenceForm? {
         let start = text.offset + skipped
         guard text.count > 16,
-            text.from(start).slice.allSatisfy({ $0.isHexadecimal || $0.isWhiteSpace })
+            text.from(start).slice.allSatisfy({ $0.isHexadecimalDigit || $0.isWhiteSpace })
         else { return nil }
         return EvidenceForm(
             .hexadecimal,
@@ -42,7 +42,8 @@ extension EvidenceForm {
     /// The description of NSData before iOS 13: `<3082 0c…>`.
     static func description(_ text: FormText) -> EvidenceForm? {
         let digits = text.slice.dropFirst().prefix(8)
-        guard digits.count == 8, digits.allSatisfy({ $0.isHexadecimal || $0.isWhiteSpace }) else {
+        guard digits.count == 8, digits.allSatisfy({ $0.isHexadecimalDigit || $0.isWhiteSpace })
+        else {
             return nil
         }
         return EvidenceForm(

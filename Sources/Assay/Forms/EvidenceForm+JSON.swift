@@ -222,7 +222,7 @@ extension EvidenceForm {
 
     /// A text that begins with a bracket.
     static func list(_ text: FormText) -> EvidenceForm {
-        guard let next = text.from(text.offset + 1).start, !text[next].isDecimal else {
+        guard let next = text.from(text.offset + 1).start, !text[next].isDigit else {
             return byteList(text)
         }
         return EvidenceForm(

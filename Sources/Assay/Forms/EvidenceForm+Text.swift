@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// Forms that are known by the first characters of a text.
 extension EvidenceForm {
     /// Texts that programs print for a missing value, and ids.
@@ -22,7 +24,7 @@ extension EvidenceForm {
         default: break
         }
         let bytes = Array(short.utf8)
-        if bytes.count <= 20, bytes.allSatisfy(\.isDecimal) {
+        if bytes.count <= 20, bytes.allSatisfy(\.isDigit) {
             return EvidenceForm(
                 .transactionId,
                 "a transaction id (\(bytes.count) digits), which is no evidence: ask the App Store "
@@ -40,7 +42,7 @@ extension EvidenceForm {
         guard bytes.count == 36 else { return false }
         return bytes.indices.allSatisfy { index in
             [8, 13, 18, 23].contains(index)
-                ? bytes[index] == UInt8(ascii: "-") : bytes[index].isHexadecimal
+                ? bytes[index] == UInt8(ascii: "-") : bytes[index].isHexadecimalDigit
         }
     }
 

@@ -88,22 +88,7 @@ struct FormText: Sendable {
 }
 
 extension UInt8 {
-    var isDecimal: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+    var isBase64URL: Bool { Base64URL.isDigit(self) }
 
-    var isHexadecimal: Bool {
-        isDecimal || self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "f")
-    }
-
-    var isLetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
-
-    /// Whether it is a digit of both alphabets of base64.
-    var isCommonBase64: Bool { isDecimal || isLetter }
-
-    var isBase64URL: Bool {
-        isCommonBase64 || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
-    }
-
-    var isStandardBase64: Bool {
-        isCommonBase64 || self == UInt8(ascii: "+") || self == UInt8(ascii: "/")
-    }
+    var isStandardBase64: Bool { Base64.isDigit(self) }
 }

@@ -337,7 +337,9 @@ enum LenientBase64 {
         for index in text.indices {
             let byte = text[index]
             if byte.isWhiteSpace || byte == UInt8(ascii: "=") { continue }
-            guard let digit = digit(byte) else { return (octets, index) }
+            guard let digit = Base64.value(of: byte) ?? Base64URL.value(of: byte) else {
+                return (octets, index)
+            }
             bits = bits << 6 | UInt32(digit)
             count += 6
             guard count >= 8 else { continue }
@@ -345,17 +347,6 @@ enum LenientBase64 {
             octets.append(UInt8(truncatingIfNeeded: bits >> count))
         }
         return (octets, nil)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
-        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-        default: nil
-        }
     }
 }
 

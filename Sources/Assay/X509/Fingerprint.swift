@@ -10,19 +10,9 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil for malformed text, because a deny list that ignored it would deny less than intended.
     public init?(_ text: String) {
-        var digits: [UInt8] = []
-        for octet in text.utf8 where octet != UInt8(ascii: ":") {
-            switch octet {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digits.append(octet - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"):
-                digits.append(octet - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"):
-                digits.append(octet - UInt8(ascii: "A") + 10)
-            default: return nil
-            }
-        }
-        guard digits.count == 64 else { return nil }
-        octets = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        let digits = text.utf8.filter { $0 != UInt8(ascii: ":") }
+        guard digits.count == 64, let octets = [UInt8](hexadecimal: digits.span) else { return nil }
+        self.octets = octets
     }
 
     package init(_ digest: SHA256Digest) { octets = digest.octets.span.array }

@@ -19,6 +19,13 @@ package enum Base64 {
         try Base64Digits.standard.decode(text.extracting(0..<end), into: &bytes)
     }
 
+    package static func isDigit(_ character: UInt8) -> Bool { value(of: character) != nil }
+
+    /// The value of a digit; nil for other characters, padding included.
+    package static func value(of character: UInt8) -> UInt8? {
+        Base64Digits.standard.value(of: character)
+    }
+
     package static func encode(_ bytes: Span<UInt8>) -> [UInt8] {
         var text = Base64Digits.encode(bytes, Base64Digits.standardAlphabet)
         while text.count % 4 != 0 { text.append(Base64Digits.padding) }
@@ -147,7 +154,10 @@ final class Base64Digits: Sendable {
         unused = c << 6
     }
 
-    func isDigit(_ character: UInt8) -> Bool { value(character) & Self.invalid == 0 }
+    func value(of character: UInt8) -> UInt8? {
+        let value = value(character)
+        return value & Self.invalid == 0 ? value : nil
+    }
 
     @inline(__always)
     private func value(_ character: UInt8) -> UInt8 { values[Int(character)] }

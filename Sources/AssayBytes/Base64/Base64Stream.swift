@@ -64,7 +64,7 @@ package struct Base64Stream: Sendable {
             padding += 1
             return padding <= 2 ? nil : .length
         default:
-            guard padding == 0, Base64Digits.standard.isDigit(character) else {
+            guard padding == 0, Base64.isDigit(character) else {
                 return .invalidCharacter(offset: offset)
             }
             digits.append(character)

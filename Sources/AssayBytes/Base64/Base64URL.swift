@@ -27,6 +27,13 @@ package enum Base64URL {
     /// The number of bytes that `digits` digits encode.
     package static func size(_ digits: Int) -> Int { Base64Digits.size(digits) }
 
+    package static func isDigit(_ character: UInt8) -> Bool { value(of: character) != nil }
+
+    /// The value of a digit; nil for other characters.
+    package static func value(of character: UInt8) -> UInt8? {
+        Base64Digits.url.value(of: character)
+    }
+
     package static func encode(_ bytes: Span<UInt8>) -> [UInt8] {
         Base64Digits.encode(bytes, Base64Digits.urlAlphabet)
     }

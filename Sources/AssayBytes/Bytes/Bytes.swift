@@ -49,39 +49,12 @@ extension Span<UInt8> {
         return count < other.count
     }
 
-    /// The value of the four hexadecimal digits at `position`, or nil for other characters.
-    package func hexadecimal4(at position: Int) -> UInt16? {
-        var unit: UInt16 = 0
-        for index in position..<position + 4 {
-            let digit: UInt8
-            switch self[index] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = self[index] - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = self[index] - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = self[index] - UInt8(ascii: "A") + 10
-            default: return nil
-            }
-            unit = unit << 4 | UInt16(digit)
-        }
-        return unit
-    }
-
     /// A copy without CR, LF, tab and space, for base64 with line breaks.
     package var withoutWhiteSpace: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         for index in indices where !self[index].isWhiteSpace { bytes.append(self[index]) }
         return bytes
-    }
-}
-
-extension UInt8 {
-    /// Space, tab, LF or CR.
-    @inlinable
-    package var isWhiteSpace: Bool {
-        switch self {
-        case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): true
-        default: false
-        }
     }
 }
 
@@ -102,21 +75,4 @@ extension String {
         self = radix == 10 ? number.description : String(number, radix: radix)
         while utf8.count < width { self = "0" + self }
     }
-}
-
-/// Hexadecimal of one octet with the prefix `0x`, for messages.
-package func hexadecimal(_ byte: UInt8) -> String { "0x" + hexadecimal([byte].span) }
-
-/// Lower-case hexadecimal.
-package func hexadecimal(_ bytes: Span<UInt8>) -> String {
-    func digit(_ value: UInt8) -> UInt8 {
-        value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
-    }
-    let text = [UInt8](capacity: bytes.count * 2) { output in
-        for index in bytes.indices {
-            output.append(digit(bytes[index] >> 4))
-            output.append(digit(bytes[index] & 0x0F))
-        }
-    }
-    return String(decoding: text, as: UTF8.self)
 }

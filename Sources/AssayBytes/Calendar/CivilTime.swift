@@ -73,6 +73,13 @@ package struct CivilTime: Equatable, Sendable {
 }
 
 extension CivilTime {
+    /// The day of the week of seconds since 1970: 0 is Sunday.
+    package static func weekday(secondsSince1970 seconds: Int64) -> Int {
+        let day = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
+        // 1 January 1970 was a Thursday.
+        return Int(((day + 4) % 7 + 7) % 7)
+    }
+
     /// RFC 3339 in UTC, to the second, such as `2025-09-05T01:24:32Z`.
     package var rfc3339: String { dateText + "T" + timeText + "Z" }
 

@@ -7,6 +7,19 @@ package enum JSONEscaping: Sendable {
     /// paragraph separators.
     case unprintable
 
+    /// The byte that a backslash and one character stand for; nil if JSON has no such escape.
+    package static func byte(ofEscape character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): character
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: nil
+        }
+    }
+
     /// Appends text in quotes.
     func append(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))

@@ -199,9 +199,7 @@ struct JSONReader: ~Escapable {
         let start = position
         position += 1
         switch try peek() {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
-            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            position += 1
+        case let byte where JSONEscaping.byte(ofEscape: byte) != nil: position += 1
         case UInt8(ascii: "u"):
             position += 1
             let unit = try readHex(escape: start)

@@ -124,23 +124,16 @@ struct JSONStringBytes: ~Escapable {
     private mutating func nextEscaped() -> UInt8 {
         let byte = text[position]
         position += 1
-        switch byte {
-        case UInt8(ascii: "b"): return 0x08
-        case UInt8(ascii: "f"): return 0x0C
-        case UInt8(ascii: "n"): return 0x0A
-        case UInt8(ascii: "r"): return 0x0D
-        case UInt8(ascii: "t"): return 0x09
-        case UInt8(ascii: "u"):
-            var shift: UInt32 = 0
-            for unit in String(nextScalar()).utf8 {
-                pending |= UInt32(unit) << shift
-                shift += 8
-            }
-            let first = UInt8(truncatingIfNeeded: pending)
-            pending >>= 8
-            return first
-        default: return byte
+        // The text is valid: any other escape is `\u`.
+        if let escaped = JSONEscaping.byte(ofEscape: byte) { return escaped }
+        var shift: UInt32 = 0
+        for unit in String(nextScalar()).utf8 {
+            pending |= UInt32(unit) << shift
+            shift += 8
         }
+        let first = UInt8(truncatingIfNeeded: pending)
+        pending >>= 8
+        return first
     }
 
     /// Returns the scalar of one `\u` escape, or of two that form a surrogate pair. `position` is

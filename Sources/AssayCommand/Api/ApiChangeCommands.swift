@@ -1,5 +1,6 @@
 import ArgumentParser
 import Assay
+import AssayBytes
 import AssayModels
 import AssayStore
 
@@ -89,11 +90,9 @@ struct ApiExtend: AsyncParsableCommand {
         var octets = (0..<16).map { _ in UInt8.random(in: 0...255) }
         octets[6] = octets[6] & 0x0F | 0x40
         octets[8] = octets[8] & 0x3F | 0x80
-        let digits = octets.map { byte in
-            let text = String(byte, radix: 16)
-            return text.utf8.count == 1 ? "0" + text : text
+        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map {
+            hexadecimal(octets[$0].span)
         }
-        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
         return groups.joined(separator: "-")
     }
 }

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayIO
 
 /// One item of evidence and the label of its source.
@@ -92,14 +93,7 @@ struct EvidenceInput {
     /// Whether a line is a compact JWS: three parts of base64url.
     private static func isToken(_ line: ArraySlice<UInt8>) -> Bool {
         line.count(where: { $0 == UInt8(ascii: ".") }) == 2
-            && line.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains(byte)
-                }
-            }
+            && line.allSatisfy { $0 == UInt8(ascii: ".") || Base64URL.isDigit($0) }
     }
 
     private static func isLineBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }

@@ -1,3 +1,4 @@
+import AssayBytes
 import AssayIO
 
 /// A site's answer to a request.
@@ -29,13 +30,15 @@ extension HTTPAnswer {
     ///   - closes: whether the connection ends after the answer.
     ///   - isHead: whether the request is HEAD: the response has no body.
     func bytes(closes: Bool, isHead: Bool) -> [UInt8] {
-        var head = "HTTP/1.1 \(status) \(HTTPStatus.reason(status))\r\n"
-        head += "Date: \(SystemClock.httpDate)\r\n"
+        var bytes = Array("HTTP/1.1 \(status) \(HTTPStatus.reason(status))\r\nDate: ".utf8)
+        HTTPDate.append(secondsSince1970: SystemClock.wallMilliseconds / 1000, to: &bytes)
+        var head = "\r\n"
         if !body.isEmpty { head += "Content-Type: \(contentType)\r\n" }
         head += "Content-Length: \(body.count)\r\n"
         head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
         for (name, value) in fields { head += "\(name): \(value)\r\n" }
         if closes { head += "Connection: close\r\n" }
-        return Array((head + "\r\n").utf8) + (isHead ? [] : body)
+        bytes += (head + "\r\n").utf8
+        return isHead ? bytes : bytes + body
     }
 }

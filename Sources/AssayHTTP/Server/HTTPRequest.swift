@@ -1,3 +1,5 @@
+import AssayBytes
+
 /// A request to an `HTTPServer`.
 package struct HTTPRequest: Sendable {
     package var method: HTTPHead.Method
@@ -21,7 +23,7 @@ package struct HTTPRequest: Sendable {
     init(_ head: HTTPHead, _ bytes: Span<UInt8>) {
         method = head.method
         path = bytes.extracting(head.path).httpText
-        query = head.query.map { bytes.extracting($0).copied }
+        query = head.query.map { bytes.extracting($0).array }
         source = .init(head, bytes)
         contentType = head[.contentType].map { bytes.extracting($0).httpText }
         authorization = head[.authorization].map { bytes.extracting($0).httpText }

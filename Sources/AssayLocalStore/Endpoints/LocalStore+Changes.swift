@@ -266,12 +266,6 @@ extension String {
     var isUUID: Bool {
         let groups = split(separator: "-", omittingEmptySubsequences: false)
         return groups.map(\.utf8.count) == [8, 4, 4, 4, 12]
-            && groups.allSatisfy { $0.utf8.allSatisfy(\.isHexadecimal) }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimal: Bool {
-        (0x30...0x39).contains(self) || (0x61...0x66).contains(self | 0x20)
+            && groups.allSatisfy { $0.utf8.allSatisfy(\.isHexadecimalDigit) }
     }
 }

@@ -152,7 +152,7 @@ enum HTTPResponse {
         output.append(UInt8(ascii: " "))
         output += HTTPStatus.reason(status).utf8
         output += "\r\nDate: ".utf8
-        appendDate(now, to: &output)
+        HTTPDate.append(secondsSince1970: now.seconds, to: &output)
         if status != 204 {
             output += "\r\nContent-Type: ".utf8
             output += type.utf8
@@ -182,7 +182,7 @@ enum HTTPResponse {
         _ format: HTTPFormat, at now: Timestamp, to output: inout [UInt8]
     ) {
         output += "HTTP/1.1 200 OK\r\nDate: ".utf8
-        appendDate(now, to: &output)
+        HTTPDate.append(secondsSince1970: now.seconds, to: &output)
         output += "\r\nContent-Type: \(HTTPMediaType.linesName)\r\n".utf8
         output += "Transfer-Encoding: chunked\r\nCache-Control: no-store\r\n".utf8
         output += "X-Content-Type-Options: nosniff\r\n".utf8
@@ -205,36 +205,6 @@ enum HTTPResponse {
 
     /// Bytes of the usual head.
     private static let usualHeadBytes = 256
-
-    /// Appends a date as in `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
-    private static func appendDate(_ now: Timestamp, to output: inout [UInt8]) {
-        let time = CivilTime(now)
-        // 1 January 1970 was a Thursday.
-        let day = Int(now.seconds / 86_400)
-        output += days[((day + 4) % 7 + 7) % 7].utf8
-        output += ", ".utf8
-        appendTwoDigits(time.day, to: &output)
-        output += months[time.month - 1].utf8
-        output += String(time.year, width: 4).utf8
-        output.append(UInt8(ascii: " "))
-        appendTwoDigits(time.hour, to: &output)
-        output.append(UInt8(ascii: ":"))
-        appendTwoDigits(time.minute, to: &output)
-        output.append(UInt8(ascii: ":"))
-        appendTwoDigits(time.second, to: &output)
-        output += " GMT".utf8
-    }
-
-    private static func appendTwoDigits(_ number: Int, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "0") + UInt8(number / 10))
-        output.append(UInt8(ascii: "0") + UInt8(number % 10))
-    }
-
-    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let months = [
-        " Jan ", " Feb ", " Mar ", " Apr ", " May ", " Jun ", " Jul ", " Aug ", " Sep ", " Oct ",
-        " Nov ", " Dec ",
-    ]
 }
 
 extension Verification {

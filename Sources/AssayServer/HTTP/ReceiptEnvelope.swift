@@ -113,16 +113,14 @@ struct ReceiptEnvelope: Sendable {
         escape.append(byte)
         if escape.count == 2 {
             guard byte != UInt8(ascii: "u") else { return }
-            guard let octet = Self.escaped[byte] else {
+            guard let octet = JSONEscaping.byte(ofEscape: byte) else {
                 problem = Self.notJSON("an unknown escape in receipt-data")
                 return
             }
             decoded.append(octet)
         } else {
             guard escape.count == Self.unicodeEscape else { return }
-            guard let unit = UInt32(String(decoding: escape[2...], as: UTF8.self), radix: 16),
-                escape[2] != UInt8(ascii: "+"), escape[2] != UInt8(ascii: "-")
-            else {
+            guard let unit = escape.span.hexadecimal4(at: 2) else {
                 problem = Self.notJSON("an escape without four hexadecimal digits in receipt-data")
                 return
             }
@@ -133,11 +131,6 @@ struct ReceiptEnvelope: Sendable {
     }
 
     private static let unicodeEscape = 6
-    private static let escaped: [UInt8: UInt8] = [
-        UInt8(ascii: "\""): UInt8(ascii: "\""), UInt8(ascii: "\\"): UInt8(ascii: "\\"),
-        UInt8(ascii: "/"): UInt8(ascii: "/"), UInt8(ascii: "b"): 0x08, UInt8(ascii: "f"): 0x0C,
-        UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "t"): 0x09,
-    ]
 
     private static func notJSON(_ reason: String) -> HTTPProblem {
         HTTPProblem(400, .invalidArgument, "the body is not JSON: \(reason)")

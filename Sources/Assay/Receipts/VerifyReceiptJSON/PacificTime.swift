@@ -46,9 +46,8 @@ enum PacificTime {
     }
 
     private static func sunday(onOrAfter day: Int, month: Int, _ year: Int) -> Day {
-        let days = midnight(year, Day(month: month, day: day)) / 86_400
-        // 1 January 1970 was a Thursday, three days before a Sunday.
-        let weekday = Int(((days + 4) % 7 + 7) % 7)
+        let first = midnight(year, Day(month: month, day: day))
+        let weekday = CivilTime.weekday(secondsSince1970: first)
         return Day(month: month, day: day + (7 - weekday) % 7)
     }
 
