@@ -51,34 +51,25 @@ final class SharedBytes: Sendable {
 /// The memory of a whole server, and the limits of its parts: slow receipts and bodies hold their
 /// memory for long, and answers as long as their peers do not read. Other requests need the rest.
 final class SharedBudget: Sendable {
-    let memory: SharedBytes
-    let answers: SharedBytes
-    let receipts: SharedBytes
-    let bodies: SharedBytes
-    let fetches: SharedBytes
+    let memory = SharedBytes(limit: 0)
+    let answers = SharedBytes(limit: 0)
+    let receipts = SharedBytes(limit: 0)
+    let bodies = SharedBytes(limit: 0)
+    let fetches = SharedBytes(limit: 0)
 
-    init(limit: Int) {
-        memory = SharedBytes(limit: limit)
-        answers = SharedBytes(limit: Self.answerLimit(limit))
-        receipts = SharedBytes(limit: limit / 2)
-        bodies = SharedBytes(limit: limit / 2)
-        fetches = SharedBytes(limit: limit / 4)
-    }
+    init(limit: Int) { self.limit = limit }
 
     var limit: Int {
         get { memory.limit }
         set {
             memory.limit = newValue
-            answers.limit = Self.answerLimit(newValue)
+            // At least 1 MiB: with a small limit, a few requests would use the quarter.
+            answers.limit = max(newValue / 4, 1 << 20)
             receipts.limit = newValue / 2
             bodies.limit = newValue / 2
             fetches.limit = newValue / 4
         }
     }
-
-    /// Answers get a quarter of the limit, but at least 1 MiB: with a small limit, a few requests
-    /// would use the quarter.
-    private static func answerLimit(_ limit: Int) -> Int { max(limit / 4, 1 << 20) }
 }
 
 /// What one worker has borrowed of the server's bytes.

@@ -28,7 +28,8 @@ final class FetchRunner {
         var task: Task<Void, Never>?
         /// Bytes that it has reserved.
         var held = 0
-        /// Whether its client has ended its writing, and possibly left.
+        /// Whether the peer of a connection of frames has ended its writing. It possibly waits for
+        /// the answer, or has closed: its fetch gives way to others when the places are full.
         var isAbandoned = false
 
         init(_ admitted: AdmittedFetch, from connection: Connection, _ budget: Budget) {
@@ -78,10 +79,6 @@ final class FetchRunner {
     /// Cancelled tasks end soon; until then they are bounded.
     private static let tasksPerPlace = 2
 
-    /// Whether the peer of a connection of frames has ended its writing. It possibly waits for the
-    /// answer, or has closed: its fetch gives way to others when the places are full.
-    private func isAbandoned(_ entry: Running) -> Bool { entry.isAbandoned }
-
     /// Notes that the peer of a connection has ended its writing.
     func peerDidEnd(of connection: Connection) {
         for entry in running.values
@@ -102,7 +99,7 @@ final class FetchRunner {
     @discardableResult
     func endOldestAbandoned() -> Bool {
         guard all.count >= limit else { return false }
-        let oldest = running.filter { !$0.value.isEnded && isAbandoned($0.value) }
+        let oldest = running.filter { !$0.value.isEnded && $0.value.isAbandoned }
             .min { $0.key < $1.key }
         guard let entry = oldest?.value else { return false }
         cancel(entry, .tooManyFetches(entry.admitted.id, limit: limit))
@@ -111,7 +108,7 @@ final class FetchRunner {
 
     /// All fetches together get a quarter of the memory: half is what requests with `mayWait` can
     /// use, and fetches must not take it all.
-    private var heldLimit: Int { context.limits.evidenceBytes / 4 }
+    private var heldLimit: Int { memory.limitOfAll }
 
     /// Whether there is memory to start a fetch.
     var hasMemory: Bool { canHold(ServerLimits.fetchStartBytes) }

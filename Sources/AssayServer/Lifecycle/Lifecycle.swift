@@ -127,7 +127,7 @@ final class Lifecycle {
     }
 
     private func stopAtOnce(on signal: ProcessSignal) {
-        if case .ended = context.phase { return }
+        if context.phase.hasEnded { return }
         end()
         acceptor.close()
         let requests = workers.reduce(0) { $0 + $1.lastState.holdings.requestsInFlight }

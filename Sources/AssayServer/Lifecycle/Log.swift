@@ -55,6 +55,15 @@ struct Log: Sendable {
     }
 }
 
+extension Log {
+    /// Writes that a thread has exceeded the time limit of its work, or that none does any more.
+    func writeStall(_ isStalled: Bool, limit milliseconds: UInt64) {
+        write(
+            isStalled ? .error : .info, isStalled ? "worker_stalled" : "worker_is_back",
+            ["limit_ms": .number(Int(milliseconds))])
+    }
+}
+
 /// Logs connection faults at a bounded rate, because clients cause them: the first few of each
 /// second, and the number of the others.
 struct FaultLog {

@@ -17,10 +17,10 @@ final class MemoryReturner {
     /// Returns free memory if it is time. Called several times a second.
     ///
     /// - Parameter held: bytes that the server holds for its connections.
-    func sweep(held: Int) {
+    func sweep(held: @autoclosure () -> Int) {
         let now = loop.now
         guard decision.isDue(at: now), let resident = transport.residentBytes,
-            decision.shouldReturn(resident: resident, held: held, at: now)
+            decision.shouldReturn(resident: resident, held: held(), at: now)
         else { return }
         let returner = LoopBound(self, to: loop)
         let (loop, transport) = (loop, transport)

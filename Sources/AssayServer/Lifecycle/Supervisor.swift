@@ -9,7 +9,6 @@ final class Supervisor {
     let lifecycle: Lifecycle
     let publisher: StatePublisher
     private let memory: MemoryReturner
-    private let workers: [Worker]
     private var sweepTimer: Timer?
     /// Whether a worker does not report.
     private var isStalled = false
@@ -21,7 +20,6 @@ final class Supervisor {
         _ configuration: ServerConfiguration, on loop: EventLoop, _ workers: [Worker],
         _ shared: SharedResources, report: @escaping @Sendable (ServerEvent) -> Void
     ) throws(LoopError) {
-        self.workers = workers
         context = ServerContext(configuration, on: loop, shared.transport)
         acceptor = Acceptor(context, workers)
         publisher = StatePublisher(context, acceptor, workers)
@@ -39,7 +37,7 @@ final class Supervisor {
 
     /// Advances the loop's clock and checks the timeouts. For tests.
     func advanceClock(byMilliseconds duration: UInt64) {
-        if case .ended = context.phase { return }
+        if context.phase.hasEnded { return }
         context.loop.clock.advance(byMilliseconds: duration)
         sweep()
     }
@@ -53,14 +51,12 @@ final class Supervisor {
         let age = (context.loop.nanoseconds - oldest) / 1_000_000
         guard (age > limit) != isStalled else { return }
         isStalled = age > limit
-        context.telemetry.log.write(
-            isStalled ? .error : .info, isStalled ? "worker_stalled" : "worker_is_back",
-            ["limit_ms": .number(Int(limit))])
+        context.telemetry.log.writeStall(isStalled, limit: limit)
     }
 
     /// Checks everything that takes time. Called several times a second.
     private func sweep() {
-        if case .ended = context.phase { return }
+        if context.phase.hasEnded { return }
         memory.sweep(held: publisher.holdings.heldBytes)
         checkStall()
         context.telemetry.flushFaults()

@@ -104,6 +104,11 @@ final class SharedResources: Sendable {
         }
     }
 
+    /// Unknown chains that can wait on one worker.
+    func chainLimit(of limits: ServerLimits) -> Int {
+        max(limits.unknownChainsWaiting / workers.count, 1)
+    }
+
     /// Background threads without a slice.
     var idleBackgroundThreads: Int {
         max(background.count - backgroundSlices.load(ordering: .relaxed), 0)

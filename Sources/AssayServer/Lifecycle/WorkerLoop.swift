@@ -67,7 +67,7 @@ final class WorkerLoop {
         guard let stream = try? accepted.open(on: context.loop) else { return onClose() }
         stream.endpoint = endpoint
         stream.onClose = onClose
-        if case .ended = context.phase { return stream.close() }
+        if context.phase.hasEnded { return stream.close() }
         if endpoint.isTLS { secured.begin(stream) } else { clients.serve(stream, lastWord: nil) }
     }
 
@@ -97,7 +97,7 @@ final class WorkerLoop {
     /// Advances the loop's clock and checks the timeouts. For tests, which would have to wait
     /// otherwise.
     func advanceClock(byMilliseconds duration: UInt64) {
-        if case .ended = context.phase { return }
+        if context.phase.hasEnded { return }
         context.loop.clock.advance(byMilliseconds: duration)
         sweep()
     }

@@ -73,11 +73,10 @@ struct Batch {
     ///
     /// - Parameter parsing: nanoseconds of other work that background threads have.
     func milliseconds(by delay: QueueDelay, parsing: Double) -> UInt64 {
-        let long = delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load) + parsing
-        return delay.milliseconds(
-            ofNanoseconds: delay.nanoseconds(of: short.load), in: .loop, threads: 1)
-            + delay.milliseconds(
-                ofNanoseconds: long, in: .background, threads: backgroundThreads)
+        milliseconds(
+            short: delay.nanoseconds(of: short.load),
+            long: delay.nanoseconds(of: running) + delay.nanoseconds(of: waiting.load) + parsing,
+            by: delay)
     }
 
     /// Milliseconds until a request of a connection that arrives now without `mayWait` is started.
@@ -88,13 +87,18 @@ struct Batch {
     func milliseconds(
         before own: Double, of lines: RequestLines?, by delay: QueueDelay, parsing: Double
     ) -> UInt64 {
-        let short = short.nanoseconds(before: own, of: lines?.short, by: delay)
-        let long =
-            delay.nanoseconds(of: running) + parsing
-            + waiting.nanoseconds(before: own, of: lines?.waiting, by: delay)
-        return delay.milliseconds(ofNanoseconds: short, in: .loop, threads: 1)
-            + delay.milliseconds(
-                ofNanoseconds: long, in: .background, threads: backgroundThreads)
+        milliseconds(
+            short: short.nanoseconds(before: own, of: lines?.short, by: delay),
+            long: delay.nanoseconds(of: running) + parsing
+                + waiting.nanoseconds(before: own, of: lines?.waiting, by: delay),
+            by: delay)
+    }
+
+    /// Milliseconds until nanoseconds of work on the loop's thread and on the background threads
+    /// have been started.
+    private func milliseconds(short: Double, long: Double, by delay: QueueDelay) -> UInt64 {
+        delay.milliseconds(ofNanoseconds: short, in: .loop, threads: 1)
+            + delay.milliseconds(ofNanoseconds: long, in: .background, threads: backgroundThreads)
     }
 
     /// What a connection has in the queue.

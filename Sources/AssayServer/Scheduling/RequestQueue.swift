@@ -46,17 +46,6 @@ struct RequestQueue {
         return request
     }
 
-    mutating func take(_ most: Int) -> [Job] {
-        var taken: [Job] = []
-        taken.reserveCapacity(min(most, count))
-        while taken.count < most, let request = take() { taken.append(request) }
-        return taken
-    }
-
-    func allSatisfy(_ predicate: (Job) -> Bool) -> Bool {
-        requests.allSatisfy(predicate)
-    }
-
     mutating func removeAll(where isOver: (Job) -> Bool) -> [Job] {
         let over = requests.removeAll(where: isOver)
         for request in over { load.remove(request.work) }

@@ -8,12 +8,7 @@ extension Scheduler {
     /// Has idle workers verify slices while this one has more than its own next.
     func share() {
         while batch.hasSpareSlice(by: queueDelay), let helper = helpers.takeIdle() {
-            let now = now
-            let taken = batch.takeShort(by: queueDelay)
-            let slice = taken.filter { !isOver($0, at: now) }
-            if slice.count < taken.count {
-                for request in taken where isOver(request, at: now) { drop(request) }
-            }
+            let slice = dropOver(batch.takeShort(by: queueDelay))
             guard !slice.isEmpty else { continue }
             batch.didShare()
             run(slice, by: { helper.loop.post($0) }, unknownChains: .deferred) {

@@ -64,9 +64,8 @@ final class Scheduler {
             handsOver: context.fixed.handsOver)
         watch = StallWatch(limit: limits.workerStallMilliseconds)
         self.shared = shared
-        let workerCount = shared.workers.count
         chainQueue = ChainValidationQueue(
-            at: shared.chainRate, chainLimit: max(limits.unknownChainsWaiting / workerCount, 1))
+            at: shared.chainRate, chainLimit: shared.chainLimit(of: limits))
         chainQueueTimer = try Timer(on: context.loop)
         chainWorkers = shared.chains
         helpers = Helpers(of: worker, among: shared.workers)
@@ -77,7 +76,7 @@ final class Scheduler {
         let limits = context.limits
         batch.requestsPerSlice = limits.requestsPerSlice
         watch.limit = limits.workerStallMilliseconds
-        chainQueue.change(chainLimit: max(limits.unknownChainsWaiting / shared.workers.count, 1))
+        chainQueue.change(chainLimit: shared.chainLimit(of: limits))
     }
 
     var now: UInt64 { context.now }
@@ -256,7 +255,7 @@ final class Scheduler {
 
     private static let shortestRestMilliseconds: UInt64 = 1
 
-    /// Gives the waiting requests to the idle workers.
+    /// Gives the requests that wait for a background thread to the idle ones.
     private func dispatch() {
         let now = now
         // One slice can always wait for the next free thread.
@@ -302,21 +301,26 @@ final class Scheduler {
     /// Logs when a thread exceeds its time limit, and when it is back.
     private func checkStall() {
         guard watch.check(at: now) else { return }
-        context.telemetry.log.write(
-            watch.isStalled ? .error : .info, watch.isStalled ? "worker_stalled" : "worker_is_back",
-            ["limit_ms": .number(Int(context.limits.workerStallMilliseconds))])
+        context.telemetry.log.writeStall(
+            watch.isStalled, limit: context.limits.workerStallMilliseconds)
     }
 
     // MARK: Verification on the loop's thread
 
     private func verifyInPlace(_ quick: [Job]) {
+        let slice = dropOver(quick)
+        if !slice.isEmpty { answerInPlace(slice) }
+    }
+
+    /// Drops the requests that are over, and returns the others.
+    func dropOver(_ requests: [Job]) -> [Job] {
         let now = now
         var slice: [Job] = []
-        slice.reserveCapacity(quick.count)
-        for request in quick {
+        slice.reserveCapacity(requests.count)
+        for request in requests {
             if isOver(request, at: now) { drop(request) } else { slice.append(request) }
         }
-        if !slice.isEmpty { answerInPlace(slice) }
+        return slice
     }
 
     private func answerInPlace(_ slice: [Job]) {
