@@ -12,7 +12,7 @@ public final class MessageCodec {
     static let memoryFloor = 256 * 1024
 
     private let arena = MessageArena()
-    private var writer = MessageWriter()
+    var writer = MessageWriter()
     private let memoryFloor: Int
     private let memoryPerByte: Int
 
